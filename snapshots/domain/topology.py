@@ -1,0 +1,80 @@
+"""Processes and the directed channels between them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NewType
+
+ProcessId = NewType("ProcessId", str)
+ChannelId = NewType("ChannelId", str)
+JsonText = NewType("JsonText", str)  # canonical JSON, see values.canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A node of the topology; ``state`` is its state at the start, None where it is not known."""
+
+    id: ProcessId
+    state: JsonText | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A directed link ``source -> target``."""
+
+    id: ChannelId
+    source: ProcessId
+    target: ProcessId
+    fifo: bool = True
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Processes and channels in the order of the header; ids are unique in each."""
+
+    processes: tuple[Process, ...]
+    channels: tuple[Channel, ...] = field(default=())
+
+    @cached_property
+    def process_by_id(self) -> dict[ProcessId, Process]:
+        return {process.id: process for process in self.processes}
+
+    @cached_property
+    def channel_by_id(self) -> dict[ChannelId, Channel]:
+        return {channel.id: channel for channel in self.channels}
+
+    @cached_property
+    def outgoing(self) -> dict[ProcessId, tuple[Channel, ...]]:
+        """The channels that leave each process, in the order of the header."""
+        return self._grouped("source")
+
+    @cached_property
+    def incoming(self) -> dict[ProcessId, tuple[Channel, ...]]:
+        """The channels that enter each process, in the order of the header."""
+        return self._grouped("target")
+
+    def _grouped(self, end: str) -> dict[ProcessId, tuple[Channel, ...]]:
+        groups: dict[ProcessId, list[Channel]] = {process.id: [] for process in self.processes}
+        for channel in self.channels:
+            groups[getattr(channel, end)].append(channel)
+        return {process: tuple(channels) for process, channels in groups.items()}
+
+    def path(self, starts: Iterable[ProcessId], goal: ProcessId) -> tuple[ChannelId, ...] | None:
+        """The shortest way from one of ``starts`` to ``goal``, as channels; None if there is none."""
+        arrived_by: dict[ProcessId, Channel | None] = dict.fromkeys(starts)
+        frontier = list(arrived_by)
+        while frontier and goal not in arrived_by:
+            nearer = frontier
+            frontier = []
+            for process in nearer:
+                for channel in self.outgoing[process]:
+                    if channel.target not in arrived_by:
+                        arrived_by[channel.target] = channel
+                        frontier.append(channel.target)
+        if goal not in arrived_by:
+            return None
+        way: list[ChannelId] = []
+        while (channel := arrived_by[goal]) is not None:
+            way.append(channel.id)
+            goal = channel.source
+        return tuple(reversed(way))

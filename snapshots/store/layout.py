@@ -1,0 +1,153 @@
+"""What a recording is on disk: file names, columns, and what each column means.
+
+A recording is a folder, written once and then read-only. Every table is a list of Arrow IPC files of
+one record batch each (one contiguous, memory-mappable buffer a column). Processes, channels,
+snapshots and kinds are codes: places in the manifest's lists (kinds) or tables.
+
+    manifest.json            Manifest
+    processes.arrow          one row per process, in the order of the header
+    channels.arrow           one row per channel, in the order of the header
+    events/00000.arrow …     sorted by (process, index); a process lies in one file
+    messages/00000.arrow …   sorted by (channel, ordinal); a channel lies in one file
+    markers/00000.arrow …    likewise
+    index.arrow              where each process and channel begins, see INDEX
+    records.arrow            record_state and record_channel events, sorted by (snapshot, process, index)
+    strays.arrow             receives that no send explains
+    levels/                  the overview, see levels.py
+    snapshot_states.arrow    what the snapshots job found, sorted by (snapshot, process)
+    snapshot_channels.arrow  likewise, sorted by (snapshot, channel)
+    snapshots.json           one summary per snapshot: verdicts, witnesses, times
+    defects.json             what was wrong with the input
+"""
+
+import pyarrow as pa
+
+MANIFEST = "manifest.json"
+PROCESSES = "processes.arrow"
+CHANNELS = "channels.arrow"
+EVENTS = "events"
+MESSAGES = "messages"
+MARKERS = "markers"
+INDEX = "index.arrow"
+RECORDS = "records.arrow"
+STRAYS = "strays.arrow"
+LEVELS = "levels"
+SNAPSHOT_STATES = "snapshot_states.arrow"
+SNAPSHOT_CHANNELS = "snapshot_channels.arrow"
+SNAPSHOTS = "snapshots.json"
+DEFECTS = "defects.json"
+
+NONE = -1  # a code or an index that is not there
+IN_FLIGHT = 2**63 - 1  # later than every index
+
+_text = pa.large_string()
+
+PROCESS_COLUMNS = pa.schema([("id", pa.string()), ("state", _text)])  # state null: not known
+
+CHANNEL_COLUMNS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("source", pa.int32()),
+        ("target", pa.int32()),
+        ("fifo", pa.bool_()),
+    ]
+)
+
+# The index within the process is the row's distance from the process's first row.
+EVENT_COLUMNS = pa.schema(
+    [
+        ("process", pa.int32()),
+        ("kind", pa.uint16()),  # place in Manifest.kinds
+        ("at", pa.int64()),  # never falls within a process
+        ("step", pa.int64()),  # rises within a process; one causal order of the whole recording
+        ("line", pa.int64()),
+        ("channel", pa.int32()),  # NONE where there is none
+        ("snapshot", pa.int32()),  # place in Manifest.snapshots, or NONE
+        ("message", _text),
+        ("value", _text),
+        ("state", _text),
+        ("label", _text),
+        ("extra", _text),
+        ("logged_at", pa.int64()),  # null where the log says the same as ``at``
+    ]
+)
+
+# The ordinal is the row's distance from the channel's first row.
+MESSAGE_COLUMNS = pa.schema(
+    [
+        ("channel", pa.int32()),
+        ("sent_index", pa.int64()),
+        ("received_index", pa.int64()),  # null while in flight: a null is a message
+        # max of received_index up to here, IN_FLIGHT counting as such: rises along a channel even
+        # where it is not FIFO, so that it can be searched. No row before the first one with
+        # received_reach >= i is in flight when its receiver stands at position i.
+        ("received_reach", pa.int64()),
+        ("sent_at", pa.int64()),
+        ("received_at", pa.int64()),
+        ("message", _text),
+        ("value", _text),
+    ]
+)
+
+MARKER_COLUMNS = pa.schema(
+    [
+        ("channel", pa.int32()),
+        ("sent_index", pa.int64()),
+        ("received_index", pa.int64()),
+        ("received_reach", pa.int64()),
+        ("sent_at", pa.int64()),
+        ("received_at", pa.int64()),
+        ("snapshot", pa.int32()),
+    ]
+)
+
+# Three runs of rows: ``of`` = "process" (P + 1 rows), "channel" (C + 1), "marker" (C + 1); ``row`` is the
+# first row of that process in events, of that channel in messages and in markers; the last is the end.
+INDEX_COLUMNS = pa.schema([("of", pa.string()), ("row", pa.int64())])
+
+RECORD_COLUMNS = pa.schema(
+    [
+        ("snapshot", pa.int32()),
+        ("process", pa.int32()),
+        ("index", pa.int64()),
+        ("at", pa.int64()),
+        ("kind", pa.uint16()),
+        ("channel", pa.int32()),
+        ("state", _text),
+        ("messages", pa.list_(_text)),
+        ("line", pa.int64()),
+    ]
+)
+
+STRAY_COLUMNS = pa.schema(
+    [
+        ("process", pa.int32()),
+        ("index", pa.int64()),
+        ("at", pa.int64()),
+        ("channel", pa.int32()),
+        ("message", _text),
+        ("snapshot", pa.int32()),
+        ("line", pa.int64()),
+    ]
+)
+
+SNAPSHOT_STATE_COLUMNS = pa.schema(
+    [
+        ("snapshot", pa.int32()),
+        ("process", pa.int32()),
+        ("position", pa.int64()),  # NONE: the process never recorded
+        ("recorded_at", pa.int64()),
+        ("recorded", _text),  # null: not known
+        ("recomputed", _text),
+    ]
+)
+
+# Only channels with something to say: a recorded list (empty ones too) or messages in flight.
+SNAPSHOT_CHANNEL_COLUMNS = pa.schema(
+    [
+        ("snapshot", pa.int32()),
+        ("channel", pa.int32()),
+        ("recorded", pa.list_(_text)),  # message ids; null: the log does not say
+        ("recomputed", pa.list_(pa.int64())),  # ordinals; null: an end never recorded
+    ]
+)
