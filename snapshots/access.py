@@ -1,0 +1,81 @@
+"""Who may see and change what: the only place that decides.
+
+A person sees what they own and the samples, which have no owner and cannot be changed. What a person
+may not see does not exist for them: every refusal is the same 404.
+"""
+
+from django.db.models import Q, QuerySet
+
+from snapshots.models import Job, Recording, Snapshot, Topology
+from snapshots.problems import NotFound, ReadOnly
+
+
+def recordings(user) -> QuerySet[Recording]:
+    """Those that ``user`` may see, the newest first."""
+    return Recording.objects.filter(_own_or_sample(user))
+
+
+def topologies(user) -> QuerySet[Topology]:
+    """Those that ``user`` may see, the last changed first."""
+    return Topology.objects.filter(_own_or_sample(user))
+
+
+def jobs(user) -> QuerySet[Job]:
+    """Those that ``user`` asked for, the newest first."""
+    return Job.objects.filter(owner_id=user.pk if user.is_authenticated else -1)
+
+
+def recording(user, pk: int) -> Recording:
+    """Raises: NotFound."""
+    return _get(recordings(user), pk, "recording")
+
+
+def topology(user, pk: int) -> Topology:
+    """Raises: NotFound."""
+    return _get(topologies(user), pk, "topology")
+
+
+def job(user, pk: int) -> Job:
+    """Raises: NotFound."""
+    return _get(jobs(user).select_related("recording"), pk, "job")
+
+
+def own_recording(user, pk: int) -> Recording:
+    """One that ``user`` may change. Raises: NotFound, ReadOnly for a sample."""
+    return _changeable(recording(user, pk))
+
+
+def own_topology(user, pk: int) -> Topology:
+    """One that ``user`` may change. Raises: NotFound, ReadOnly for a sample."""
+    return _changeable(topology(user, pk))
+
+
+def snapshot(recording: Recording, snapshot_id: str) -> Snapshot:
+    """A snapshot of a recording that the person may see. Raises: NotFound."""
+    found = None
+    if "\0" not in snapshot_id:  # PostgreSQL's text cannot hold it
+        found = recording.snapshots.filter(snapshot=snapshot_id).first()
+    if found is None:
+        raise NotFound(
+            f"The recording “{recording.name}” has no snapshot {snapshot_id!r}. "
+            "Its snapshots are listed at /api/recordings/ID/snapshots."
+        )
+    return found
+
+
+def _own_or_sample(user) -> Q:
+    samples = Q(owner__isnull=True)
+    return samples | Q(owner_id=user.pk) if user.is_authenticated else samples
+
+
+def _get(visible: QuerySet, pk: int, what: str):
+    found = visible.filter(pk=pk).first()
+    if found is None:
+        raise NotFound(f"There is no {what} {pk}, or it belongs to someone else.")
+    return found
+
+
+def _changeable(found):
+    if found.is_sample:
+        raise ReadOnly(f"“{found.name}” is a sample: samples cannot be changed or deleted.")
+    return found

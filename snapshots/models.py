@@ -1,0 +1,190 @@
+"""What people list and edit. Events are not here: they lie in the store, see ``store/layout.py``."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+
+class Topology(models.Model):
+    """Processes and channels to simulate on; without an owner it is a sample."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE
+    )
+    name = models.CharField(max_length=200)
+    slug = models.SlugField(max_length=80, null=True, unique=True)  # of a sample
+    definition = models.JSONField()  # processes, channels, layout: see docs/architecture.md
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        verbose_name_plural = "topologies"
+        ordering = ["-updated_at", "-pk"]
+        indexes = [models.Index(fields=["owner", "-updated_at"])]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_sample(self) -> bool:
+        return self.owner_id is None
+
+
+class Recording(models.Model):
+    """One recording: where its upload and its store lie, and what the lists show of it."""
+
+    class Status(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        READY = "ready"
+        REFUSED = "refused"  # the input has no meaning; ``error`` and ``defects`` say why
+        FAILED = "failed"  # Cutline could not do it; ``error`` says why
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE
+    )
+    name = models.CharField(max_length=200)
+    slug = models.SlugField(max_length=80, null=True, unique=True)  # of a sample
+    description = models.TextField(blank=True)  # of a sample: what to look for
+    fingerprint = models.CharField(max_length=64, blank=True)  # of a sample: SHA-256 of its file
+    topology = models.ForeignKey(Topology, null=True, on_delete=models.SET_NULL)  # simulated on
+    parameters = models.JSONField(null=True)  # of a simulation
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
+
+    format = models.CharField(max_length=40, blank=True)
+    source_name = models.CharField(max_length=255, blank=True)  # the file's name as it came
+    size = models.BigIntegerField(default=0)  # bytes of the upload
+    upload = models.CharField(max_length=64, blank=True)  # file in UPLOADS_DIR; blank: not kept
+    store = models.CharField(max_length=200, blank=True)  # folder under STORE_URL; blank: none
+
+    time_unit = models.CharField(max_length=20, blank=True)
+    event_count = models.BigIntegerField(default=0)
+    message_count = models.BigIntegerField(default=0)
+    marker_count = models.BigIntegerField(default=0)
+    process_count = models.IntegerField(default=0)
+    channel_count = models.IntegerField(default=0)
+    snapshot_count = models.IntegerField(default=0)
+    began_at = models.BigIntegerField(default=0)  # instants, in time_unit
+    ended_at = models.BigIntegerField(default=0)
+    defects = models.JSONField(default=list)  # the first 100
+    defects_total = models.BigIntegerField(default=0)
+    error = models.JSONField(null=True)  # a problem, see problems.py
+
+    created_at = models.DateTimeField(auto_now_add=True)
+    ready_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        indexes = [
+            models.Index(fields=["owner", "-created_at"]),
+            models.Index(fields=["status"]),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_sample(self) -> bool:
+        return self.owner_id is None
+
+    @property
+    def is_ready(self) -> bool:
+        return self.status == self.Status.READY
+
+
+class Snapshot(models.Model):
+    """What one snapshot of a ready recording amounts to; contents lie in the store.
+
+    ``code`` is its place in the store's list. ``positions`` has one index per process in the order
+    of the topology, null where the process never recorded. Instants are in the time unit.
+    """
+
+    recording = models.ForeignKey(Recording, on_delete=models.CASCADE, related_name="snapshots")
+    code = models.IntegerField()
+    snapshot = models.TextField()
+    verdict = models.CharField(max_length=20)  # the worst one
+    verdicts = models.JSONField(default=list)  # findings, worst first
+    verdict_counts = models.JSONField(default=list)
+    initiators = models.JSONField(default=list)
+    began_at = models.BigIntegerField(null=True)
+    ended_at = models.BigIntegerField(null=True)
+    markers_sent = models.BigIntegerField(default=0)
+    markers_received = models.BigIntegerField(default=0)
+    positions = models.JSONField(default=list)
+    totals = models.JSONField(null=True)
+
+    class Meta:
+        ordering = ["recording", "code"]
+        constraints = [
+            models.UniqueConstraint(fields=["recording", "code"], name="one_row_per_snapshot"),
+        ]
+        indexes = [models.Index(fields=["recording", "verdict"])]
+
+    def __str__(self) -> str:
+        return self.snapshot
+
+
+class Job(models.Model):
+    """One requested computation, and the only record of how it went.
+
+    ``worker`` and ``attempt`` are the lease: who may write to a running job. ``heartbeat_at`` is
+    renewed while the worker lives. ``enqueued_at`` is when the queue last got the job.
+    """
+
+    class Kind(models.TextChoices):
+        INGEST = "ingest"
+        SIMULATE = "simulate"
+        RESTORE = "restore"
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+        REFUSED = "refused"
+        CANCELLED = "cancelled"
+
+    OPEN = (State.QUEUED, State.RUNNING)
+
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE
+    )
+    recording = models.ForeignKey(
+        Recording, null=True, on_delete=models.CASCADE, related_name="jobs"
+    )
+    snapshot = models.TextField(blank=True)  # of a restore: the snapshot's id
+    phase = models.CharField(max_length=60, blank=True)
+    done = models.BigIntegerField(default=0)  # events so far
+    total = models.BigIntegerField(null=True)  # events in all, where known
+    rate = models.FloatField(null=True)  # events a second
+    progress = models.FloatField(default=0)  # 0..1
+    result = models.JSONField(null=True)
+    error = models.JSONField(null=True)  # what, where, likely cause
+
+    worker = models.CharField(max_length=120, blank=True)
+    attempt = models.IntegerField(default=0)
+    heartbeat_at = models.DateTimeField(null=True)
+    enqueued_at = models.DateTimeField(null=True)
+    cancel_requested = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        indexes = [
+            models.Index(fields=["owner", "-created_at"]),
+            models.Index(fields=["recording", "-created_at"]),
+            models.Index(
+                fields=["state"], condition=Q(state__in=["queued", "running"]), name="open_jobs"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in self.OPEN

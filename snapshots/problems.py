@@ -1,0 +1,123 @@
+"""Problems: what goes wrong, said so that a person can act on it (RFC 9457).
+
+A problem is a JSON object: ``type`` (``/problems/<code>``), ``title``, ``status``, ``detail``, and for
+input ``line``, ``field`` and ``defects``. Jobs keep theirs in ``error``; requests answer with them.
+"""
+
+import json
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Problem(Exception):
+    """Raised anywhere below a view; ``members`` are further members of the JSON object."""
+
+    code = "invalid"
+    title = "The request cannot be carried out"
+    status = 400
+
+    def __init__(self, detail: str, **members: Any) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.members = {key: value for key, value in members.items() if value is not None}
+
+    def as_json(self) -> dict[str, Any]:
+        return problem(self.code, self.title, self.status, self.detail, **self.members)
+
+
+class NotFound(Problem):
+    code, title, status = "not-found", "Not found", 404
+
+
+class ReadOnly(Problem):
+    code, title, status = "read-only", "Samples cannot be changed", 403
+
+
+class Unauthorized(Problem):
+    code, title, status = "unauthorized", "Sign in, or send a token", 401
+
+
+class Invalid(Problem):
+    """A field of the request has no meaning; ``field`` names it."""
+
+    code, title, status = "invalid-field", "A field is not valid", 422
+
+
+class NotJson(Problem):
+    code, title, status = "not-json", "The body is not JSON", 400
+
+
+class TooLarge(Problem):
+    code, title, status = "too-large", "Too large", 413
+
+
+class Refused(Problem):
+    """The input has no meaning; ``line``, ``field`` and ``defects`` say where."""
+
+    code, title, status = "refused", "The input was refused", 422
+
+    def __init__(self, detail: str, *, code: str = "refused", **members: Any) -> None:
+        super().__init__(detail, **members)
+        self.code = code
+
+
+class Conflict(Problem):
+    """The thing is not in a state in which this can be done."""
+
+    code, title, status = "conflict", "Not possible now", 409
+
+
+def problem(code: str, title: str, status: int, detail: str, **members: Any) -> dict[str, Any]:
+    return {
+        "type": f"/problems/{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        **members,
+    }
+
+
+def response(body: dict[str, Any]) -> HttpResponse:
+    """The problem as an answer. ASCII JSON: a text that is not valid Unicode cannot break it."""
+    answer = HttpResponse(json.dumps(body), status=body["status"], content_type=MEDIA_TYPE)
+    if body["status"] == 401:
+        answer["WWW-Authenticate"] = 'Bearer realm="cutline"'
+    return answer
+
+
+_SENTENCES = {
+    400: ("bad-request", "Bad request", "The request cannot be read. Is its body complete?"),
+    403: ("forbidden", "Forbidden", "This is not allowed. Is the CSRF token sent along?"),
+    404: ("not-found", "Not found", "Nothing is at this address. /api/docs lists the calls."),
+    405: ("method-not-allowed", "Method not allowed", "The address does not take this method."),
+    413: ("too-large", "Too large", "The request is larger than this server takes."),
+    500: ("internal", "Internal error", "The server made a mistake; its log says which."),
+}
+
+
+def middleware(get_response):
+    """Every refusal under /api/ is a problem, also those that Django makes before or after the API."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        reply = get_response(request)
+        if reply.status_code < 400 or not request.path_info.startswith("/api/"):
+            return reply
+        if reply.headers.get("Content-Type", "").startswith(MEDIA_TYPE):
+            return reply
+        return _translated(request, reply)
+
+    return answer
+
+
+def _translated(request: HttpRequest, reply: HttpResponse) -> HttpResponse:
+    default = ("refused", "Refused", "The request was refused.")
+    code, title, sentence = _SENTENCES.get(reply.status_code, default)
+    if reply.status_code == 405:
+        sentence = f"{request.path_info} takes {reply.headers['Allow']}, not {request.method}."
+    translated = response(problem(code, title, reply.status_code, sentence))
+    if "Allow" in reply.headers:
+        translated["Allow"] = reply.headers["Allow"]
+    return translated
