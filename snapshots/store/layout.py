@@ -1,18 +1,21 @@
 """What a recording is on disk: file names, columns, and what each column means.
 
-A recording is a folder, written once and then read-only. Every table is a list of Arrow IPC files of
-one record batch each (one contiguous, memory-mappable buffer a column). Processes, channels,
-snapshots and kinds are codes: places in the manifest's lists (kinds) or tables.
+A recording is a folder, written once and then read-only. The tables in folders are lists of Arrow IPC
+files (parts) of one uncompressed record batch each: one contiguous, memory-mappable buffer a column.
+The manifest lists the parts; their names are unique and mean nothing. Processes, channels, snapshots
+and kinds are codes: places in the manifest's lists (kinds, snapshots) or in their table.
 
-    manifest.json            Manifest
+    manifest.json            Manifest; written last, so a folder with one is complete
     processes.arrow          one row per process, in the order of the header
     channels.arrow           one row per channel, in the order of the header
-    events/00000.arrow …     sorted by (process, index); a process lies in one file
-    messages/00000.arrow …   sorted by (channel, ordinal); a channel lies in one file
-    markers/00000.arrow …    likewise
-    index.arrow              where each process and channel begins, see INDEX
+    events/…                 each part sorted by (process, index); a process lies in one part
+    messages/…               each part sorted by (channel, ordinal); a channel lies in one part
+    message_disorder/…       likewise, only the channels whose messages overtake or get lost
+    markers/…                as messages
+    marker_disorder/…        as message_disorder
+    index.arrow              where each process and channel begins and ends
     records.arrow            record_state and record_channel events, sorted by (snapshot, process, index)
-    strays.arrow             receives that no send explains
+    strays.arrow             receives that no send explains, sorted by line
     levels/                  the overview, see levels.py
     snapshot_states.arrow    what the snapshots job found, sorted by (snapshot, process)
     snapshot_channels.arrow  likewise, sorted by (snapshot, channel)
@@ -27,7 +30,9 @@ PROCESSES = "processes.arrow"
 CHANNELS = "channels.arrow"
 EVENTS = "events"
 MESSAGES = "messages"
+MESSAGE_DISORDER = "message_disorder"
 MARKERS = "markers"
+MARKER_DISORDER = "marker_disorder"
 INDEX = "index.arrow"
 RECORDS = "records.arrow"
 STRAYS = "strays.arrow"
@@ -78,12 +83,11 @@ MESSAGE_COLUMNS = pa.schema(
         ("channel", pa.int32()),
         ("sent_index", pa.int64()),
         ("received_index", pa.int64()),  # null while in flight: a null is a message
-        # max of received_index up to here, IN_FLIGHT counting as such: rises along a channel even
-        # where it is not FIFO, so that it can be searched. No row before the first one with
-        # received_reach >= i is in flight when its receiver stands at position i.
+        # Max of received_index up to here, or NONE; IN_FLIGHT after the channel's last received
+        # message. It rises, so it can be searched. See flights.py, which computes it.
         ("received_reach", pa.int64()),
         ("sent_at", pa.int64()),
-        ("received_at", pa.int64()),
+        ("received_at", pa.int64()),  # null as received_index
         ("message", _text),
         ("value", _text),
     ]
@@ -101,9 +105,27 @@ MARKER_COLUMNS = pa.schema(
     ]
 )
 
-# Three runs of rows: ``of`` = "process" (P + 1 rows), "channel" (C + 1), "marker" (C + 1); ``row`` is the
-# first row of that process in events, of that channel in messages and in markers; the last is the end.
-INDEX_COLUMNS = pa.schema([("of", pa.string()), ("row", pa.int64())])
+# As many rows as the channel has messages (or markers); only for channels where a message overtakes
+# another, or is lost before one that arrives. Three sorted lists side by side; pads are IN_FLIGHT.
+DISORDER_COLUMNS = pa.schema(
+    [
+        ("channel", pa.int32()),
+        ("received_sorted", pa.int64()),  # every received_index, sorted, then pads
+        ("received_floor", pa.int64()),  # min of received_index from this ordinal on
+        ("lost", pa.int64()),  # the ordinals never received, sorted, then pads
+    ]
+)
+
+# One row per process in events and per channel in the other tables, where it has rows at all.
+INDEX_COLUMNS = pa.schema(
+    [
+        ("table", pa.string()),
+        ("code", pa.int32()),  # process or channel
+        ("part", pa.int32()),  # place in the manifest's list of the table's parts
+        ("begin", pa.int64()),  # rows within the part, half open
+        ("end", pa.int64()),
+    ]
+)
 
 RECORD_COLUMNS = pa.schema(
     [
@@ -151,3 +173,12 @@ SNAPSHOT_CHANNEL_COLUMNS = pa.schema(
         ("recomputed", pa.list_(pa.int64())),  # ordinals; null: an end never recorded
     ]
 )
+
+# Tables that are lists of parts: their columns, and the column whose codes the index lists.
+PARTED = {
+    EVENTS: (EVENT_COLUMNS, "process"),
+    MESSAGES: (MESSAGE_COLUMNS, "channel"),
+    MESSAGE_DISORDER: (DISORDER_COLUMNS, "channel"),
+    MARKERS: (MARKER_COLUMNS, "channel"),
+    MARKER_DISORDER: (DISORDER_COLUMNS, "channel"),
+}

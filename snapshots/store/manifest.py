@@ -1,0 +1,129 @@
+"""The manifest: what a stored recording is, as a whole."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from snapshots.store.errors import StoreDamaged, StoreMissing
+from snapshots.store.layout import MANIFEST, PARTED
+
+FORMAT = "cutline-store"
+VERSION = 1
+
+_COUNTS = ("events", "messages", "markers", "processes", "channels", "snapshots", "defects")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a table. file: relative to the recording's folder, with forward slashes."""
+
+    table: str
+    file: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """from_, to: the first and the last instant (both 0 if there is no event); steps: of them all."""
+
+    from_: int
+    to: int
+    steps: int
+
+    def as_json(self) -> dict[str, int]:
+        return {"from": self.from_, "to": self.to, "steps": self.steps}
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What ``manifest.json`` holds.
+
+    source_format: the reader's name of the input's format. kinds, snapshots: names in the order of
+    their codes. counts: events, messages, markers, processes, channels, snapshots, defects.
+    levels: per axis the exponents of the bin widths that levels/ holds, finest first.
+    """
+
+    name: str
+    time_unit: str
+    source_format: str
+    kinds: tuple[str, ...]
+    snapshots: tuple[str, ...]
+    counts: Mapping[str, int]
+    extent: Extent
+    parts: tuple[Part, ...] = ()
+    levels: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    header_extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def parts_of(self, table: str) -> tuple[Part, ...]:
+        """The parts of one table, in the order in which the index counts them."""
+        return tuple(part for part in self.parts if part.table == table)
+
+    def to_json(self) -> str:
+        """The text of ``manifest.json``."""
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "name": self.name,
+            "time_unit": self.time_unit,
+            "source_format": self.source_format,
+            "kinds": self.kinds,
+            "snapshots": self.snapshots,
+            "counts": dict(self.counts),
+            "extent": self.extent.as_json(),
+            "parts": [asdict(part) for part in self.parts],
+            "levels": dict(self.levels),
+            "header_extra": dict(self.header_extra),
+        }
+        return json.dumps(content, ensure_ascii=False, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Manifest":
+        """The manifest that ``to_json`` wrote. Raises: StoreDamaged."""
+        try:
+            return _checked(json.loads(text))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StoreDamaged(
+                MANIFEST,
+                f"It is not a manifest ({type(error).__name__}: {error}).",
+                "Was it edited or cut short?",
+            ) from error
+
+    @classmethod
+    def read(cls, folder: Path) -> "Manifest":
+        """The manifest of the recording in ``folder``. Raises: StoreMissing, StoreDamaged."""
+        try:
+            text = (folder / MANIFEST).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            raise StoreMissing(folder) from None
+        return cls.from_json(text.decode("utf-8", errors="replace"))
+
+
+def _checked(content: dict[str, Any]) -> Manifest:
+    if content["format"] != FORMAT or content["version"] != VERSION:
+        raise StoreDamaged(
+            MANIFEST,
+            f"It says {content['format']!r} version {content['version']!r}, not {FORMAT!r} {VERSION}.",
+            "Was it written by another release? Ingest the log again.",
+        )
+    extent = Extent(*(int(content["extent"][key]) for key in ("from", "to", "steps")))
+    return Manifest(
+        name=str(content["name"]),
+        time_unit=str(content["time_unit"]),
+        source_format=str(content["source_format"]),
+        kinds=tuple(map(str, content["kinds"])),
+        snapshots=tuple(map(str, content["snapshots"])),
+        counts={key: int(content["counts"][key]) for key in _COUNTS},
+        extent=extent,
+        parts=tuple(_part(item) for item in content["parts"]),
+        levels={axis: tuple(map(int, widths)) for axis, widths in content["levels"].items()},
+        header_extra=dict(content["header_extra"]),
+    )
+
+
+def _part(item: dict[str, Any]) -> Part:
+    part = Part(item["table"], item["file"], int(item["rows"]))
+    if part.table not in PARTED or Path(part.file).parts[:-1] != (part.table,) or part.rows < 1:
+        raise ValueError(f"{item} is no part of a table")
+    return part
