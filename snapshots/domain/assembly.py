@@ -1,0 +1,401 @@
+"""Logged events put in order, matched and timed: the reference for the Spark ingest.
+
+Rows: all events numbered process by process, in the order of the header, each process's in order.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from snapshots.domain import defects as say
+from snapshots.domain.clocks import NONE, CausalCycle, Times, causal_times, early, fallen
+from snapshots.domain.defects import Defect, Defects, refuse
+from snapshots.domain.matching import IN_FLIGHT, Matches, match, overtaken
+from snapshots.domain.recording import (
+    MARKER_RECEIVE,
+    MARKER_SEND,
+    RECEIVE,
+    RECORD_CHANNEL,
+    RECORD_STATE,
+    SEND,
+    Event,
+    LoggedEvent,
+    Marker,
+    Message,
+    Recording,
+)
+from snapshots.domain.topology import ChannelId, ProcessId, Topology
+
+SOURCE_KINDS = frozenset({SEND, MARKER_SEND})
+TARGET_KINDS = frozenset({RECEIVE, MARKER_RECEIVE, RECORD_CHANNEL})
+NEEDED = {
+    SEND: ("channel", "message"),
+    RECEIVE: ("channel", "message"),
+    MARKER_SEND: ("channel", "snapshot"),
+    MARKER_RECEIVE: ("channel", "snapshot"),
+    RECORD_STATE: ("snapshot",),
+    RECORD_CHANNEL: ("snapshot", "channel", "messages"),
+    "restore": ("snapshot",),
+}
+"""The fields without which an event of a kind has no meaning."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """What stands before the events. extra: the header's further fields, kept as they are."""
+
+    name: str
+    time_unit: str
+    topology: Topology
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """defects: kept ones only, at most MOST_LISTED of defects_total."""
+
+    recording: Recording
+    defects: tuple[Defect, ...]
+    defects_total: int
+
+
+@dataclass
+class Traffic:
+    """The rows of one channel's sends and receives, in order of their process.
+
+    received: row of a send -> row of its receive.
+    """
+
+    sends: list[int] = field(default_factory=list)
+    receives: list[int] = field(default_factory=list)
+    marker_sends: list[int] = field(default_factory=list)
+    marker_receives: list[int] = field(default_factory=list)
+    received: dict[int, int] = field(default_factory=dict)
+
+
+def assemble(header: Header, logged_events: Iterable[LoggedEvent]) -> Assembly:
+    """The recording that a log tells, and what was wrong with it but kept.
+
+    Raises: InputRefused where the log has no meaning.
+    """
+    defects = Defects()
+    topology = header.topology
+    by_process = _by_process(topology, logged_events, defects)
+    defects.raise_refused()
+    ordered = {name: _ordered(name, events, defects) for name, events in by_process.items()}
+    defects.raise_refused()
+    rows = [event for events in ordered.values() for event in events]
+    starts = np.cumsum([0, *map(len, ordered.values())])
+    traffic = _traffic(topology, rows)
+    stray_rows = _match_all(traffic, rows, defects)
+    times = _timed(starts, rows, traffic, defects)
+    _report_overtaking(topology, traffic, rows, starts, defects)
+    _report_records(traffic, rows, defects)
+    events = _placed(rows, starts, times)
+    recording = Recording(
+        topology=topology,
+        events=_split(topology, starts, events),
+        messages={name: _messages(flow, events) for name, flow in traffic.items()},
+        markers={name: _markers(flow, events) for name, flow in traffic.items()},
+        strays=tuple(sorted((events[row] for row in stray_rows), key=lambda event: event.line)),
+        name=header.name,
+        time_unit=header.time_unit,
+        header_extra=header.extra,
+    )
+    return Assembly(recording, defects.listed, defects.total)
+
+
+def _by_process(
+    topology: Topology, logged_events: Iterable[LoggedEvent], defects: Defects
+) -> dict[ProcessId, list[LoggedEvent]]:
+    by_process = {process.id: [] for process in topology.processes}
+    for event in logged_events:
+        if event.process in by_process:
+            by_process[event.process].append(event)
+        else:
+            defects.add(say.unknown_process(event.process, event.line))
+        _check_fields(topology, event, defects)
+    return by_process
+
+
+def _check_fields(topology: Topology, event: LoggedEvent, defects: Defects) -> None:
+    for name in NEEDED.get(event.kind, ()):
+        if getattr(event, name) is None:
+            defects.add(say.missing_field(event.kind, name, event.line))
+    if event.channel is None:
+        return
+    channel = topology.channel_by_id.get(event.channel)
+    if channel is None:
+        defects.add(say.unknown_channel(event.channel, event.line))
+        return
+    end = "source" if event.kind in SOURCE_KINDS else "target"
+    expected = getattr(channel, end)
+    if event.kind in SOURCE_KINDS | TARGET_KINDS and event.process != expected:
+        defects.add(
+            say.wrong_end(event.kind, event.process, channel.id, end, expected, event.line)
+        )
+
+
+def _ordered(
+    process: ProcessId, events: list[LoggedEvent], defects: Defects
+) -> list[LoggedEvent]:
+    """By index where every event has one, else in the order of the file."""
+    events = sorted(events, key=lambda event: event.line)
+    without = [event.line for event in events if event.index is None]
+    indexed = sorted(
+        (event for event in events if event.index is not None),
+        key=lambda event: (event.index, event.line),
+    )
+    for earlier, later in zip(indexed, indexed[1:], strict=False):
+        if earlier.index == later.index:
+            defects.add(say.index_twice(process, later.index, later.line, earlier.line))
+    if without and indexed:
+        defects.add(say.index_partly(process, len(without), without[0]))
+    if without:
+        return events
+    gap = next((place for place, event in enumerate(indexed) if event.index > place), None)
+    if gap is not None:
+        missing = indexed[-1].index + 1 - len(indexed)
+        defects.add(say.index_gap(process, missing, gap, indexed[gap].line))
+    return indexed
+
+
+def _traffic(topology: Topology, rows: list[LoggedEvent]) -> dict[ChannelId, Traffic]:
+    traffic = {channel.id: Traffic() for channel in topology.channels}
+    for row, event in enumerate(rows):
+        if event.kind == SEND:
+            traffic[event.channel].sends.append(row)
+        elif event.kind == RECEIVE:
+            traffic[event.channel].receives.append(row)
+        elif event.kind == MARKER_SEND:
+            traffic[event.channel].marker_sends.append(row)
+        elif event.kind == MARKER_RECEIVE:
+            traffic[event.channel].marker_receives.append(row)
+    return traffic
+
+
+def _match_all(
+    traffic: dict[ChannelId, Traffic], rows: list[LoggedEvent], defects: Defects
+) -> list[int]:
+    """Fills ``received`` of every channel; gives the rows of the strays."""
+    strays: list[int] = []
+    for channel, flow in traffic.items():
+        messages = match(
+            [(rows[row].message, row) for row in flow.sends],
+            [(rows[row].message, row) for row in flow.receives],
+        )
+        markers = match(
+            [(rows[row].snapshot, row) for row in flow.marker_sends],
+            [(rows[row].snapshot, row) for row in flow.marker_receives],
+        )
+        flow.received = messages.received | markers.received
+        for matches in (messages, markers):
+            strays += matches.unexplained + matches.surplus
+        _report_strays(channel, rows, messages, markers, defects)
+        _report_resent(channel, [rows[row] for row in flow.sends], defects)
+    return strays
+
+
+def _report_strays(
+    channel: ChannelId,
+    rows: list[LoggedEvent],
+    messages: Matches,
+    markers: Matches,
+    defects: Defects,
+) -> None:
+    for event in (rows[row] for row in messages.unexplained):
+        defects.add(say.stray_receive(channel, event.message, event.process, event.line))
+    for event in (rows[row] for row in messages.surplus):
+        defects.add(say.received_twice(channel, event.message, event.process, event.line))
+    for event in (rows[row] for row in markers.unexplained):
+        defects.add(say.stray_marker(channel, event.snapshot, event.process, event.line))
+    for event in (rows[row] for row in markers.surplus):
+        defects.add(say.marker_received_twice(channel, event.snapshot, event.process, event.line))
+
+
+def _report_resent(channel: ChannelId, sends: list[LoggedEvent], defects: Defects) -> None:
+    seen: set[str] = set()
+    again: list[LoggedEvent] = []
+    for event in sends:
+        if event.message in seen:
+            again.append(event)
+        seen.add(event.message)
+    if again:
+        defects.add(say.sent_twice(channel, again[0].message, len(again), again[0].line))
+
+
+def _timed(
+    starts: np.ndarray,
+    rows: list[LoggedEvent],
+    traffic: dict[ChannelId, Traffic],
+    defects: Defects,
+) -> Times:
+    at = np.array([0 if event.at is None else event.at for event in rows], np.int64)
+    known = np.array([event.at is not None for event in rows], bool)
+    line = np.array([event.line for event in rows], np.int64)
+    cause = np.full(len(rows), NONE)
+    for flow in traffic.values():
+        for send, receive in flow.received.items():
+            cause[receive] = send
+    _report_skew(rows, fallen(starts, at, known), early(at, known, cause), defects)
+    try:
+        return causal_times(starts, at, known, line, cause)
+    except CausalCycle as cycle:
+        raise refused_cycle([(rows[row].process, rows[row].line) for row in cycle.rows]) from cycle
+
+
+def refused_cycle(events: list[tuple[ProcessId, int]]):
+    """The InputRefused for a circle of events, given as (process, line), causes first."""
+    shown = [f"{say.quoted(process)} in line {line}" for process, line in events[:6]]
+    more = f" and {len(events) - 6} more" if len(events) > 6 else ""
+    return refuse(
+        "causal-cycle",
+        "These events each come before the next, and the last before the first: "
+        f"{', '.join(shown)}{more}. Is the order within a process right?",
+        line=min(line for _, line in events),
+    )
+
+
+def _report_skew(
+    rows: list[LoggedEvent], falls: np.ndarray, too_early: np.ndarray, defects: Defects
+) -> None:
+    """One defect per process whose clock goes back, one per channel with receives too early."""
+    falling = _grouped(rows, falls, "process")
+    for process, events in falling.items():
+        defects.add(say.falling_clock(process, len(events), events[0].line))
+    for channel, events in _grouped(rows, too_early, "channel").items():
+        defects.add(say.received_before_sent(channel, len(events), events[0].line))
+
+
+def _grouped(rows: list[LoggedEvent], chosen: np.ndarray, by: str) -> dict[str, list[LoggedEvent]]:
+    groups: dict[str, list[LoggedEvent]] = defaultdict(list)
+    for row in np.flatnonzero(chosen):
+        groups[getattr(rows[row], by)].append(rows[row])
+    return groups
+
+
+def _report_overtaking(
+    topology: Topology,
+    traffic: dict[ChannelId, Traffic],
+    rows: list[LoggedEvent],
+    starts: np.ndarray,
+    defects: Defects,
+) -> None:
+    """One defect per FIFO channel: the first that was overtaken, by the first received after it."""
+    for channel in topology.channels:
+        flow = traffic[channel.id]
+        sends = sorted(flow.sends + flow.marker_sends)
+        received = np.array([flow.received.get(send, IN_FLIGHT) for send in sends], np.int64)
+        late = overtaken(received)
+        if channel.fifo and late.any():
+            first = int(np.argmax(late))
+            later = first + 1 + int(np.argmin(received[first + 1 :]))
+            defects.add(
+                say.overtaken(
+                    channel.id,
+                    _called(rows[sends[first]]),
+                    _called(rows[sends[later]]),
+                    int(late.sum()),
+                    rows[sends[first]].line,
+                )
+            )
+
+
+def _called(event: LoggedEvent) -> str:
+    if event.kind == MARKER_SEND:
+        return f"the marker of snapshot {say.quoted(event.snapshot)}"
+    return say.quoted(event.message)
+
+
+def _report_records(
+    traffic: dict[ChannelId, Traffic], rows: list[LoggedEvent], defects: Defects
+) -> None:
+    sent = {
+        name: {rows[row].message for row in flow.sends} for name, flow in traffic.items()
+    }
+    seen: set[tuple[ProcessId, str, ChannelId | None]] = set()
+    for event in rows:
+        if event.kind not in (RECORD_STATE, RECORD_CHANNEL):
+            continue
+        channel = event.channel if event.kind == RECORD_CHANNEL else None
+        key = (event.process, event.snapshot, channel)
+        if key in seen:
+            what = "its state" if channel is None else f"channel {say.quoted(channel)}"
+            defects.add(say.recorded_twice(event.process, event.snapshot, what, event.line))
+        seen.add(key)
+        for message in event.messages or () if channel is not None else ():
+            if message not in sent[channel]:
+                defects.add(
+                    say.unknown_message(
+                        channel, message, event.snapshot, event.process, event.line
+                    )
+                )
+                break
+
+
+def _placed(rows: list[LoggedEvent], starts: np.ndarray, times: Times) -> list[Event]:
+    places = np.arange(len(rows)) - np.repeat(starts[:-1], np.diff(starts))
+    return [
+        Event(
+            process=event.process,
+            index=index,
+            kind=event.kind,
+            at=at,
+            step=step,
+            line=event.line,
+            channel=event.channel,
+            message=event.message,
+            value=event.value,
+            state=event.state,
+            snapshot=event.snapshot,
+            messages=event.messages,
+            label=event.label,
+            extra=event.extra,
+            logged_at=event.at if event.at not in (None, at) else None,
+        )
+        for event, index, at, step in zip(
+            rows, places.tolist(), times.at.tolist(), times.step.tolist(), strict=True
+        )
+    ]
+
+
+def _split(
+    topology: Topology, starts: np.ndarray, events: list[Event]
+) -> dict[ProcessId, tuple[Event, ...]]:
+    return {
+        process.id: tuple(events[first:end])
+        for process, first, end in zip(topology.processes, starts[:-1], starts[1:], strict=True)
+    }
+
+
+def _messages(flow: Traffic, events: list[Event]) -> tuple[Message, ...]:
+    return tuple(
+        Message(
+            id=events[send].message,
+            value=events[send].value,
+            **_way(events, send, ordinal, flow),
+        )
+        for ordinal, send in enumerate(flow.sends)
+    )
+
+
+def _markers(flow: Traffic, events: list[Event]) -> tuple[Marker, ...]:
+    return tuple(
+        Marker(snapshot=events[send].snapshot, **_way(events, send, ordinal, flow))
+        for ordinal, send in enumerate(flow.marker_sends)
+    )
+
+
+def _way(events: list[Event], send: int, ordinal: int, flow: Traffic) -> dict[str, object]:
+    sent = events[send]
+    received = events[flow.received[send]] if send in flow.received else None
+    return {
+        "channel": sent.channel,
+        "ordinal": ordinal,
+        "sent_index": sent.index,
+        "sent_at": sent.at,
+        "received_index": received and received.index,
+        "received_at": received and received.at,
+    }

@@ -1,0 +1,53 @@
+"""What a reader is, and how much it may read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+
+from snapshots.domain.assembly import Header
+from snapshots.domain.defects import Defects
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much one input may hold, in bytes after decompression, or in things."""
+
+    total_bytes: int = 64 * 2**30
+    line_bytes: int = 4 * 2**20
+    header_bytes: int = 32 * 2**20
+    processes: int = 100_000
+    channels: int = 1_000_000
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Whole lines of a text. offset: of the first byte, after decompression; first_line: 1-based."""
+
+    offset: int
+    first_line: int
+    data: bytes
+
+
+class Reader(Protocol):
+    """One foreign format.
+
+    name: what ``format`` calls it. title: what it is called in a sentence.
+    """
+
+    name: str
+    title: str
+
+    def header(self, source: Path, limits: Limits) -> Header:
+        """What stands before the events. Raises: InputRefused."""
+
+    def batches(
+        self, source: Path, header: Header, limits: Limits, defects: Defects
+    ) -> Iterator[pa.RecordBatch]:
+        """The events as batches of columns.RAW; what is wrong with them goes to ``defects``.
+
+        Rows with a refused defect are left out: look at ``defects`` before using the rest.
+        Raises: InputRefused where reading cannot go on.
+        """

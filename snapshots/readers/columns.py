@@ -1,0 +1,67 @@
+"""The columns that every reader gives: logged events, one row each, in the order of the source."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+from snapshots.domain.assembly import Header
+from snapshots.domain.recording import LoggedEvent
+
+NONE = -1  # the code of a channel that is not there
+BATCH_ROWS = 65_536
+
+RAW = pa.schema(
+    [
+        pa.field("line", pa.int64(), nullable=False),  # 1-based line, or row, of the source
+        pa.field("process", pa.int32(), nullable=False),  # place in the header's processes
+        pa.field("kind", pa.string(), nullable=False),
+        ("index", pa.int64()),  # null where the log leaves it out
+        ("at", pa.int64()),  # null likewise
+        pa.field("channel", pa.int32(), nullable=False),  # place in the header's channels, or NONE
+        ("message", pa.string()),
+        ("value", pa.string()),  # canonical JSON
+        ("state", pa.string()),  # canonical JSON
+        ("snapshot", pa.string()),
+        ("messages", pa.list_(pa.string())),
+        ("label", pa.string()),
+        ("extra", pa.string()),  # a JSON object of the fields that mean nothing here
+    ]
+)
+
+
+def raw_batch(rows: Sequence[tuple]) -> pa.RecordBatch:
+    """A batch of rows, each with its fields in the order of RAW."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(RAW)
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array(column, field.type, size=len(rows))
+            for column, field in zip(columns, RAW, strict=True)
+        ],
+        schema=RAW,
+    )
+
+
+def logged_events(batches: Iterable[pa.RecordBatch], header: Header) -> Iterator[LoggedEvent]:
+    """The rows as the domain's events, for the reference."""
+    processes = [process.id for process in header.topology.processes]
+    channels = [channel.id for channel in header.topology.channels]
+    channels.append(None)  # code NONE
+    for batch in batches:
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            line, process, kind, index, at, channel, message, value, state, snapshot = row[:10]
+            messages, label, extra = row[10:]
+            yield LoggedEvent(
+                line=line,
+                process=processes[process],
+                kind=kind,
+                index=index,
+                at=at,
+                channel=channels[channel],
+                message=message,
+                value=value,
+                state=state,
+                snapshot=snapshot,
+                messages=None if messages is None else tuple(messages),
+                label=label,
+                extra=extra,
+            )
