@@ -1,0 +1,31 @@
+// Loaded in the head, not as a module, so that the page is painted once, in the right colours.
+// Tells "themechange" on the document whenever the colours change: charts redraw then.
+(() => {
+  const root = document.documentElement;
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+
+  const chosen = () => localStorage.getItem("theme") ?? "system";
+  const resolved = () => (chosen() === "system" ? (dark.matches ? "dark" : "light") : chosen());
+
+  function apply() {
+    root.dataset.theme = resolved();
+    document.dispatchEvent(new CustomEvent("themechange", { detail: resolved() }));
+  }
+
+  function choose(theme) {
+    localStorage.setItem("theme", theme);
+    apply();
+  }
+
+  function wire() {
+    for (const radio of document.querySelectorAll("input[name=theme]")) {
+      radio.checked = radio.value === chosen();
+      radio.addEventListener("change", () => choose(radio.value));
+    }
+  }
+
+  apply();
+  dark.addEventListener("change", apply);
+  window.addEventListener("storage", (event) => event.key === "theme" && (apply(), wire()));
+  document.addEventListener("DOMContentLoaded", wire);
+})();

@@ -1,0 +1,17 @@
+"""The settings under test: nothing kept, nothing shared with the data of `make run`."""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+_folder = tempfile.mkdtemp(prefix="cutline-test-")
+atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+for _name in ("DATABASE_URL", "STORE_URL", "PUBLIC_URL", "ALLOWED_HOSTS", "PORT", "HOST"):
+    os.environ.pop(_name, None)
+os.environ["DATA_DIR"] = _folder
+
+from webapp.settings import *  # noqa: E402, F403
+
+CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]

@@ -1,0 +1,38 @@
+import time
+import urllib.error
+import urllib.request
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from webapp.accounts import services
+
+WAIT_SECONDS = 120
+
+
+class Command(BaseCommand):
+    help = "Print a link that signs EMAIL in, once, within an hour."
+
+    def add_arguments(self, parser):
+        parser.add_argument("email", metavar="EMAIL", nargs="?", default=services.OWNER)
+        parser.add_argument("--when-up", action="store_true", help="wait until the server answers")
+
+    def handle(self, email, when_up, **options):
+        if when_up:
+            wait_for(f"http://{settings.HOST}:{settings.PORT}/healthz")
+        try:
+            user = services.get_or_create_user(email)
+        except services.NotAnAddress as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(services.make_sign_in_link(user))
+
+
+def wait_for(url: str) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            urllib.request.urlopen(url, timeout=5)
+            return
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            time.sleep(0.2)
+    raise CommandError(f"The server did not answer at {url} within {WAIT_SECONDS} s.")

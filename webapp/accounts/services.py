@@ -1,0 +1,101 @@
+"""Who someone is: sign-in links for the pages, bearer tokens for the API.
+
+Tokens carry 256 random bits, so they are found by their SHA-256 (nothing to compare in time that
+tells on them) and need no slow hash and no limit on attempts.
+"""
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.utils import timezone
+
+from webapp.accounts.models import ApiToken, SignInLink
+
+OWNER = "owner@localhost"
+TOKEN_PREFIX = "cut_"
+LAST_USED_PRECISION = timedelta(minutes=1)
+
+
+class NotAnAddress(ValueError):
+    pass
+
+
+class SignInRefused(Exception):
+    """The sentence says why, and what to do."""
+
+
+def get_or_create_user(email: str) -> User:
+    """Raises: NotAnAddress."""
+    email = email.strip().lower()
+    try:
+        validate_email(email)
+    except ValidationError:
+        raise NotAnAddress(f"{email!r} is not an e-mail address.") from None
+    user, created = User.objects.get_or_create(username=email, defaults={"email": email})
+    if created:
+        user.set_unusable_password()
+        user.save()
+    return user
+
+
+def make_sign_in_link(user: User) -> str:
+    """The address to open; links that no longer work are thrown away."""
+    now = timezone.now()
+    SignInLink.objects.filter(expires_at__lt=now).delete()
+    token = secrets.token_urlsafe(32)
+    expires_at = now + timedelta(seconds=settings.SIGN_IN_LINK_SECONDS)
+    SignInLink.objects.create(user=user, token_hash=hashed(token), expires_at=expires_at)
+    return f"{settings.PUBLIC_URL}/sign-in/{token}"
+
+
+def redeem(token: str) -> User:
+    """The user of an unused link. Raises: SignInRefused."""
+    now = timezone.now()
+    links = SignInLink.objects.filter(token_hash=hashed(token))
+    link = links.select_related("user").first()
+    if link is None:
+        raise SignInRefused("This sign-in link is not known. Is it complete?")
+    if link.expires_at <= now:
+        raise SignInRefused("This sign-in link has expired: links work for an hour.")
+    # The update decides: of two requests with the same link, one changes the row.
+    if not links.filter(used_at=None).update(used_at=now):
+        raise SignInRefused("This sign-in link has been used: a link works once.")
+    if not link.user.is_active:
+        raise SignInRefused("This account is closed.")
+    return link.user
+
+
+def make_token(user: User, name: str) -> tuple[ApiToken, str]:
+    """The row and the token itself, which cannot be shown again."""
+    token = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    row = ApiToken.objects.create(user=user, name=name, prefix=token[:12], token_hash=hashed(token))
+    return row, token
+
+
+def user_of_token(token: str) -> User | None:
+    row = ApiToken.objects.select_related("user").filter(token_hash=hashed(token)).first()
+    if row is None or not row.user.is_active:
+        return None
+    note_use(row)
+    return row.user
+
+
+def note_use(token: ApiToken) -> None:
+    """To the minute: a write for every request would make readers wait."""
+    now = timezone.now()
+    if token.last_used_at is None or now - token.last_used_at > LAST_USED_PRECISION:
+        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+
+
+def hashed(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def token_in(pasted: str) -> str:
+    """The token of a pasted link, or of a bare token."""
+    return pasted.strip().rstrip("/").rpartition("/")[2]

@@ -1,0 +1,24 @@
+import os
+from importlib.util import find_spec
+
+from channels.auth import AuthMiddlewareStack
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+http = get_asgi_application()  # sets Django up, which the consumers' imports need
+
+if find_spec("snapshots.routing"):
+    from snapshots.routing import websocket_urlpatterns
+else:
+    websocket_urlpatterns = []
+
+application = ProtocolTypeRouter(
+    {
+        "http": http,
+        "websocket": AllowedHostsOriginValidator(
+            AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
+        ),
+    }
+)

@@ -1,0 +1,17 @@
+import os
+
+from celery import Celery
+from celery.signals import worker_process_init
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+
+app = Celery("cutline", include=["tasks.recordings"])
+app.config_from_object("django.conf:settings", namespace="CELERY")
+
+
+@worker_process_init.connect
+def warm_spark(**_) -> None:
+    """Start the session before the first job, so that no job pays for it."""
+    from tasks.spark import session
+
+    session.warm()

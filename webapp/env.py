@@ -1,0 +1,72 @@
+"""Settings come from the environment, are typed, and fail loudly."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One environment variable; ``default`` is the text the README shows."""
+
+    name: str
+    default: str
+    meaning: str
+
+
+SETTINGS: dict[str, Setting] = {}
+
+
+def env_str(name: str, default: str, meaning: str, *, shown: str | None = None) -> str:
+    """shown: the default as documented, where the real one depends on the machine."""
+    SETTINGS[name] = Setting(name, default if shown is None else shown, meaning)
+    return os.environ.get(name) or default
+
+
+def env_int(name: str, default: int, meaning: str, *, minimum: int = 1) -> int:
+    text = env_str(name, str(default), meaning)
+    try:
+        number = int(text)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}={text!r} is not a whole number.") from None
+    if number < minimum:
+        raise ImproperlyConfigured(f"{name}={text!r} is less than {minimum}.")
+    return number
+
+
+def env_port(name: str, default: int, meaning: str) -> int:
+    port = env_int(name, default, meaning)
+    if port > 65_535:
+        raise ImproperlyConfigured(f"{name}='{port}' is not a port: ports end at 65535.")
+    return port
+
+
+def env_bool(name: str, default: bool, meaning: str) -> bool:
+    text = env_str(name, "yes" if default else "no", meaning).lower()
+    if text not in {"yes", "true", "1", "on", "no", "false", "0", "off"}:
+        raise ImproperlyConfigured(f"{name}={text!r} is neither yes nor no.")
+    return text in {"yes", "true", "1", "on"}
+
+
+def env_list(name: str, default: str, meaning: str) -> list[str]:
+    """Comma-separated; blanks around the parts do not count."""
+    parts = env_str(name, default, meaning).split(",")
+    return [part.strip() for part in parts if part.strip()]
+
+
+def env_folder(name: str, default: Path, meaning: str, *, shown: str) -> Path:
+    """An absolute path to a folder that exists and can be written."""
+    folder = Path(env_str(name, str(default), meaning, shown=shown)).expanduser().resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{name}: the folder {folder} cannot be made ({error.strerror})."
+        ) from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ImproperlyConfigured(
+            f"{name}: the folder {folder} cannot be written. Does it belong to someone else?"
+        )
+    return folder

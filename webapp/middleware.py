@@ -1,0 +1,33 @@
+"""What holds for every request: the content policy, and that strangers sign in first."""
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.shortcuts import resolve_url
+from django_htmx.http import HttpResponseClientRedirect
+
+# The API is listed because it answers 401 itself, in its own format.
+PUBLIC = ("/sign-in", "/static/", "/healthz", "/api/")
+
+
+def content_security_policy(get_response):
+    def middleware(request):
+        response = get_response(request)
+        response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
+        return response
+
+    return middleware
+
+
+def is_public(path: str) -> bool:
+    return any(path == public or path.startswith(public.rstrip("/") + "/") for public in PUBLIC)
+
+
+def login_required(get_response):
+    def middleware(request):
+        if is_public(request.path_info) or request.user.is_authenticated:
+            return get_response(request)
+        if request.htmx:  # a redirect would put the sign-in page inside this page
+            return HttpResponseClientRedirect(resolve_url(settings.LOGIN_URL))
+        return redirect_to_login(request.get_full_path())
+
+    return middleware

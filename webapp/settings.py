@@ -1,0 +1,221 @@
+"""Django's settings; every environment variable is read here and listed in the README."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import dj_database_url
+import plotly
+
+from webapp.env import env_bool, env_folder, env_int, env_list, env_port, env_str
+from webapp.secret_key import read_or_make
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# --- what is kept, and where ---------------------------------------------------------------
+
+DATA_DIR = env_folder(
+    "DATA_DIR",
+    BASE_DIR / "var",
+    "Folder for everything that is kept: database, store, uploads, Redis, secret key.",
+    shown="./var",
+)
+UPLOADS_DIR = DATA_DIR / "uploads"
+UPLOADS_DIR.mkdir(exist_ok=True)
+
+STORE_URL = env_str(
+    "STORE_URL",
+    (DATA_DIR / "store").as_uri(),
+    "Where recordings are stored. Every worker and web process must reach it.",
+    shown="file:$DATA_DIR/store",
+)
+
+DATABASE_URL = env_str(
+    "DATABASE_URL",
+    f"sqlite:///{DATA_DIR}/cutline.sqlite3",
+    "The database, for example postgres://user:password@host/name.",
+    shown="sqlite:///$DATA_DIR/cutline.sqlite3",
+)
+DATABASES = {"default": dj_database_url.parse(DATABASE_URL)}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # IMMEDIATE: a transaction that will write takes its turn at the start and waits for it,
+    # instead of failing with "database is locked" when it first writes.
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL;",
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# `make run` leaves the address of the Redis it started here, for commands in other shells.
+EMBEDDED_REDIS_URL = DATA_DIR / "redis" / "url"
+REDIS_URL = env_str(
+    "REDIS_URL",
+    EMBEDDED_REDIS_URL.read_text() if EMBEDDED_REDIS_URL.exists() else "redis://127.0.0.1:6379/0",
+    "Redis for jobs and live updates; unset, `make run` starts its own.",
+    shown="the embedded Redis",
+)
+
+# --- who may open it -------------------------------------------------------------------------
+
+HOST = env_str("HOST", "127.0.0.1", "Address the server listens on.")
+PORT = env_port("PORT", 8000, "Port the server listens on.")
+PUBLIC_URL = env_str(
+    "PUBLIC_URL",
+    f"http://127.0.0.1:{PORT}",
+    "Address people type, when a proxy stands in front; https turns on secure cookies.",
+    shown="http://127.0.0.1:$PORT",
+).rstrip("/")
+ALLOWED_HOSTS = env_list(
+    "ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]", "Host names that requests may carry."
+)
+ALLOWED_HOSTS.append(urlsplit(PUBLIC_URL).hostname or "127.0.0.1")
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+
+SECRET_KEY = env_str(
+    "SECRET_KEY", "", "Signs sessions; unset, one is made and kept in DATA_DIR.", shown="made once"
+) or read_or_make(DATA_DIR / "secret_key")
+DEBUG = env_bool("DEBUG", False, "Django's debug pages; never where others can reach it.")
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
+CSRF_COOKIE_SAMESITE = "Lax"
+if SESSION_COOKIE_SECURE:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+# Plotly writes style attributes and turns charts into images; scripts come from files alone.
+CONTENT_SECURITY_POLICY = "; ".join(
+    [
+        "default-src 'self'",
+        "script-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    ]
+)
+
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "/"
+SIGN_IN_LINK_SECONDS = 3600
+
+# --- limits on what comes in -----------------------------------------------------------------
+
+MAX_UPLOAD_BYTES = env_int("MAX_UPLOAD_BYTES", 2 * 1024**3, "Largest uploaded file.")
+MAX_RECORDING_BYTES = env_int(
+    "MAX_RECORDING_BYTES", 8 * 1024**3, "Largest recording after decompression."
+)
+MAX_LINE_BYTES = env_int("MAX_LINE_BYTES", 16 * 1024**2, "Longest line of a recording.")
+MAX_PROCESSES = env_int("MAX_PROCESSES", 20_000, "Most processes in a recording.")
+MAX_CHANNELS = env_int("MAX_CHANNELS", 1_000_000, "Most channels in a recording.")
+
+FILE_UPLOAD_TEMP_DIR = UPLOADS_DIR
+DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024**2  # a request body that is not a file
+
+# --- jobs ------------------------------------------------------------------------------------
+
+SPARK_REMOTE = env_str("SPARK_REMOTE", "", "Spark Connect server, sc://host:15002.", shown="none")
+SPARK_MASTER = env_str("SPARK_MASTER", "local[*]", "Spark master; SPARK_REMOTE goes before it.")
+SPARK_DRIVER_MEMORY = env_str("SPARK_DRIVER_MEMORY", "3g", "Heap of the worker's Spark driver.")
+WORKER_CONCURRENCY = env_int(
+    "WORKER_CONCURRENCY", 1, "Jobs a worker runs at once; each has its own Spark session."
+)
+
+# The job's row in the database is its record, so Celery keeps no results.
+CELERY_BROKER_URL = REDIS_URL
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_WORKER_CONCURRENCY = WORKER_CONCURRENCY
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# A task is acknowledged when it has ended, so a killed worker's task is delivered again: at once
+# where only the worker's child died, after the visibility timeout (seconds) where the worker did.
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 30}
+
+# --- Django's wiring -------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "django_htmx",
+    "ninja",  # serves the API page's scripts from the package, not from a CDN
+    "webapp.accounts",
+    "snapshots",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "webapp.middleware.content_security_policy",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "webapp.middleware.login_required",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+ROOT_URLCONF = "webapp.urls"
+ASGI_APPLICATION = "webapp.asgi.application"
+APPEND_SLASH = False
+
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": "cutline"},
+    }
+}
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [
+    BASE_DIR / "static",
+    ("plotly", Path(plotly.__file__).parent / "package_data"),
+]
+WHITENOISE_USE_FINDERS = True  # no collectstatic step: files are served where they lie
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {
+        "snapshots": {"level": "INFO"},
+        "tasks": {"level": "INFO"},
+    },
+}
