@@ -1,0 +1,202 @@
+/**
+ * Cuts inside an exact window: positions, channel contents, orphans, states and totals.
+ *
+ * A cut is an array of positions, one per process: how many of its events lie inside. The same rules
+ * as snapshots/domain/cuts.py; the window holds every message that overlaps it, so for positions
+ * between its left and right edge nothing else is needed.
+ */
+
+import { eventRow, IN_FLIGHT, positionAt } from "./window.js";
+
+/** The cut of everything that has happened at `x` on the window's axis. */
+export function positionsAt(window, x) {
+  return Array.from(window.rows, (_, p) => positionAt(window, p, x));
+}
+
+/** Whether the window alone can answer for these positions. */
+export function isInside(window, positions) {
+  if (!window?.exact || positions.length !== window.rows.length) return false;
+  return positions.every((n, p) => window.positions[p] <= n && n <= window.positionsTo[p]);
+}
+
+/**
+ * What lies in the channels at the cut.
+ *
+ * Returns {contents: Map channel -> message rows in the order of sending, orphans: message rows}.
+ * Channels with nothing in them have no entry.
+ */
+export function channelsAt(window, positions) {
+  const { channels } = window.topology;
+  const { messages } = window;
+  const contents = new Map();
+  const orphans = [];
+  for (let row = 0; row < messages.count; row += 1) {
+    const { sourceCode, targetCode } = channels[messages.channel[row]];
+    const sent = messages.sent_index[row] < positions[sourceCode];
+    const received =
+      messages.received_index[row] !== IN_FLIGHT && messages.received_index[row] < positions[targetCode];
+    if (sent && !received) pushTo(contents, messages.channel[row], row);
+    if (received && !sent) orphans.push(row);
+  }
+  for (const rows of contents.values()) rows.sort((a, b) => messages.ordinal[a] - messages.ordinal[b]);
+  return { contents, orphans };
+}
+
+/** Marker rows on their way at the cut, by channel. */
+export function markersAt(window, positions) {
+  const { markers, topology } = window;
+  const contents = new Map();
+  for (let row = 0; row < markers.count; row += 1) {
+    const { sourceCode, targetCode } = topology.channels[markers.channel[row]];
+    const sent = markers.sent_index[row] < positions[sourceCode];
+    const received =
+      markers.received_index[row] !== IN_FLIGHT && markers.received_index[row] < positions[targetCode];
+    if (sent && !received) pushTo(contents, markers.channel[row], row);
+  }
+  return contents;
+}
+
+function pushTo(map, key, item) {
+  const list = map.get(key);
+  if (list) list.push(item);
+  else map.set(key, [item]);
+}
+
+/** The state of each process after its last event inside: {states, known}. */
+export function statesAt(window, positions) {
+  const states = [];
+  const known = [];
+  positions.forEach((n, p) => {
+    const [state, isKnown] = stateOf(window, p, n);
+    states.push(isKnown ? state : null);
+    known.push(isKnown);
+  });
+  return { states, known };
+}
+
+function stateOf(window, p, position) {
+  const { events, rows, application } = window;
+  for (let i = rows[p].length - 1; i >= 0; i -= 1) {
+    const row = rows[p][i];
+    if (events.index[row] >= position || !application[events.kind[row]]) continue;
+    if (events.index[row] < window.positions[p]) break;
+    return [events.state[row], Boolean(events.known[row])];
+  }
+  return [window.states[p], Boolean(window.known[p])];
+}
+
+/**
+ * The consistent cut that differs from `positions` by the fewest events: either the latest inside it
+ * or the smallest around it. Both exist and are unique (consistent cuts are a lattice).
+ */
+export function nearestConsistent(window, positions) {
+  const inner = repaired(window, positions, shrink);
+  const outer = repaired(window, positions, grow);
+  return distance(positions, inner) <= distance(positions, outer) ? inner : outer;
+}
+
+function repaired(window, positions, repair) {
+  const fixed = Array.from(positions);
+  let { orphans } = channelsAt(window, fixed);
+  while (orphans.length > 0) {
+    for (const row of orphans) repair(window, fixed, row);
+    ({ orphans } = channelsAt(window, fixed));
+  }
+  return fixed;
+}
+
+function shrink({ messages, topology }, positions, row) {
+  const target = topology.channels[messages.channel[row]].targetCode;
+  positions[target] = Math.min(positions[target], messages.received_index[row]);
+}
+
+function grow({ messages, topology }, positions, row) {
+  const source = topology.channels[messages.channel[row]].sourceCode;
+  positions[source] = Math.max(positions[source], messages.sent_index[row] + 1);
+}
+
+function distance(a, b) {
+  return a.reduce((sum, n, p) => sum + Math.abs(n - b[p]), 0);
+}
+
+/**
+ * Where a handle for position `n` of process `p` stands on the window's axis: just after the last
+ * event inside, halfway to the next but at most `gap` away. -Infinity and Infinity lie outside.
+ */
+export function handleX(window, p, n, gap) {
+  if (n < window.positions[p]) return -Infinity;
+  if (n > window.positionsTo[p]) return Infinity;
+  const before = eventRow(window, p, n - 1);
+  const after = eventRow(window, p, n);
+  const { x } = window.events;
+  if (before >= 0 && after >= 0) return x[before] + Math.min(gap, (x[after] - x[before]) / 2);
+  if (before >= 0) return x[before] + gap;
+  if (after >= 0) return x[after] - gap;
+  return window.exact ? (n <= window.positions[p] ? window.from : window.to) : NaN;
+}
+
+/** The number a state or value is, or carries as the only number of an object; else null. */
+export function numberIn(value) {
+  if (typeof value === "number") return value;
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return null;
+  const numbers = Object.values(value).filter((item) => typeof item === "number");
+  return numbers.length === 1 ? numbers[0] : null;
+}
+
+/** The sum of the numbers in `values`; null as soon as one is none. */
+export function total(values) {
+  let sum = 0;
+  for (const value of values) {
+    const number = numberIn(value);
+    if (number === null) return null;
+    sum += number;
+  }
+  return sum;
+}
+
+/**
+ * Everything the panels show about one cut, from the window alone.
+ *
+ * channels: Map channel code -> [{id, value, row}] in order. events: how many lie inside.
+ * inProcesses, inChannels: sums of money or tokens, null where something is not a number.
+ */
+export function describeCut(window, positions) {
+  const { contents, orphans } = channelsAt(window, positions);
+  const { states, known } = statesAt(window, positions);
+  const { messages } = window;
+  const channels = new Map();
+  for (const [channel, rows] of contents) {
+    channels.set(channel, rows.map((row) => ({ id: messages.id[row], value: messages.value[row], row })));
+  }
+  return summed({
+    positions: Array.from(positions),
+    states,
+    known,
+    channels,
+    consistent: orphans.length === 0,
+    orphans: orphans.map((row) => orphanAt(window, row)),
+    orphansTotal: orphans.length,
+    nearest: orphans.length ? nearestConsistent(window, positions) : null,
+  });
+}
+
+/** Adds `events`, `inProcesses` and `inChannels` to a cut. */
+export function summed(cut) {
+  cut.events = cut.positions.reduce((sum, n) => sum + n, 0);
+  cut.inProcesses = cut.known.every(Boolean) ? total(cut.states) : null;
+  cut.inChannels = total([...cut.channels.values()].flat().map((message) => message.value));
+  return cut;
+}
+
+function orphanAt({ messages, topology }, row) {
+  const channel = topology.channels[messages.channel[row]];
+  return {
+    verdict: "orphan",
+    channel: channel.id,
+    message: messages.id[row],
+    value: messages.value[row],
+    row,
+    sent: { process: channel.source, index: messages.sent_index[row], at: messages.sent_at[row] },
+    received: { process: channel.target, index: messages.received_index[row], at: messages.received_at[row] },
+  };
+}

@@ -1,0 +1,72 @@
+/** How deep channels are over time, as a heat map's bins or as one channel's steps. Pure. */
+
+import { IN_FLIGHT } from "./window.js";
+
+/** Most messages in each channel per bin: {edges, channels, rows}; only channels that are ever filled. */
+export function depthBins(window, from, to, count) {
+  const edges = Float64Array.from({ length: count + 1 }, (_, i) => from + ((to - from) * i) / count);
+  const changes = changesByChannel(window);
+  const channels = [];
+  const rows = [];
+  const order = new Set([...changes.keys(), ...filledAtLeft(window)]);
+  for (const channel of [...order].sort((a, b) => a - b)) {
+    const row = binned(window.depths[channel] ?? 0, changes.get(channel) ?? [], edges);
+    if (row.some((depth) => depth > 0)) {
+      channels.push(channel);
+      rows.push(row);
+    }
+  }
+  return { edges, channels, rows };
+}
+
+/** The steps of one channel's depth from the window's left edge: {x, depth}, both starting there. */
+export function depthSteps(window, channel) {
+  const x = [window.from];
+  const depth = [window.depths[channel] ?? 0];
+  for (const [at, change] of changesByChannel(window).get(channel) ?? []) {
+    x.push(at);
+    depth.push(depth.at(-1) + change);
+  }
+  x.push(window.to);
+  depth.push(depth.at(-1));
+  return { x, depth };
+}
+
+function filledAtLeft(window) {
+  return Array.from(window.depths, (depth, channel) => (depth > 0 ? channel : -1)).filter((c) => c >= 0);
+}
+
+/** channel -> [[x, +1 or -1], …] in order; sends and receives inside the window, past its left edge. */
+function changesByChannel(window) {
+  const { messages, positions, topology } = window;
+  const changes = new Map();
+  const add = (channel, x, change) => {
+    if (!changes.has(channel)) changes.set(channel, []);
+    changes.get(channel).push([x, change]);
+  };
+  for (let row = 0; row < messages.count; row += 1) {
+    const channel = messages.channel[row];
+    const { sourceCode, targetCode } = topology.channels[channel];
+    if (messages.sent_index[row] >= positions[sourceCode]) add(channel, messages.sentX[row], 1);
+    const received = messages.received_index[row];
+    if (received !== IN_FLIGHT && received >= positions[targetCode]) add(channel, messages.receivedX[row], -1);
+  }
+  for (const list of changes.values()) list.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+  return changes;
+}
+
+function binned(start, changes, edges) {
+  const row = new Float64Array(edges.length - 1);
+  let depth = start;
+  let next = 0;
+  while (next < changes.length && changes[next][0] <= edges[0]) depth += changes[next++][1];
+  for (let bin = 0; bin < row.length; bin += 1) {
+    row[bin] = depth;
+    const last = bin === row.length - 1;
+    while (next < changes.length && (changes[next][0] < edges[bin + 1] || (last && changes[next][0] <= edges[bin + 1]))) {
+      depth += changes[next++][1];
+      row[bin] = Math.max(row[bin], depth);
+    }
+  }
+  return row;
+}

@@ -1,0 +1,54 @@
+/** Building and changing elements; text never passes through innerHTML. */
+
+/** An element: h("button.quiet", {type: "button", onclick}, "Play"). Null children are left out. */
+export function h(selector, attributes = {}, ...children) {
+  const [tag, ...classes] = selector.split(".");
+  const element = document.createElement(tag);
+  if (classes.length) element.className = classes.join(" ");
+  for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value);
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+function setAttribute(element, name, value) {
+  if (value === null || value === undefined || value === false) return;
+  if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+  else if (name === "style") Object.assign(element.style, value);
+  else element.setAttribute(name, value === true ? "" : value);
+}
+
+/** Replaces the text only where it changed, so that nothing is laid out again for nothing. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Replaces the children when `key` differs from the last call's; returns whether it did. */
+export function renderOnce(element, key, build) {
+  if (element.dataset.key === key) return false;
+  element.dataset.key = key;
+  element.replaceChildren(...[build()].flat().filter((child) => child !== null && child !== undefined));
+  return true;
+}
+
+/** A table: head is a list of texts (or [text, class]), rows are lists of cells (text or element). */
+export function table(caption, head, rows) {
+  const cells = head.map((name) => h("th", { scope: "col" }, name));
+  const body = rows.map((row) => h("tr", {}, row.map((cell, i) => h(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, cell))));
+  return h("table", {}, h("caption.visually-hidden", {}, caption), h("thead", {}, h("tr", {}, cells)), h("tbody", {}, body));
+}
+
+/** Saves `text` as a file of the person's. */
+export function saveText(name, text, type) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  h("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+/** One line per row; cells quoted where they must be. */
+export function csv(head, rows) {
+  const quote = (cell) => {
+    const text = String(cell ?? "");
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [head, ...rows].map((row) => row.map(quote).join(",")).join("\n") + "\n";
+}

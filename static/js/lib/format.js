@@ -1,0 +1,93 @@
+/** Numbers, durations and values as people read them. */
+
+const UNITS = [
+  ["ns", 1],
+  ["µs", 1e3],
+  ["ms", 1e6],
+  ["s", 1e9],
+  ["min", 60e9],
+  ["h", 3600e9],
+  ["d", 86400e9],
+];
+const NANOSECONDS = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, m: 60e9, min: 60e9, h: 3600e9 };
+
+/** 1234567 -> "1,234,567"; fractions keep at most three digits. */
+export function thousands(number) {
+  return new Intl.NumberFormat("en", { maximumFractionDigits: 3 }).format(number);
+}
+
+/** "1 event", "2,000 events". */
+export function counted(number, noun, plural = `${noun}s`) {
+  return `${thousands(number)} ${number === 1 ? noun : plural}`;
+}
+
+/** A duration in `unit` in the largest unit that keeps three digits: 12400 us -> "12.4 ms". */
+export function duration(amount, unit) {
+  const [name, size] = unitFor(amount, unit);
+  if (size === null) return `${thousands(amount)} ${name}`;
+  return `${threeDigits((amount * NANOSECONDS[unit]) / size)} ${name}`;
+}
+
+/** An instant beside others that lie `span` apart: as many decimals as tell neighbours apart. */
+export function instant(amount, unit, span) {
+  const [name, size] = unitFor(Math.max(Math.abs(amount), span), unit);
+  if (size === null) return `${thousands(amount)} ${name}`;
+  const scale = NANOSECONDS[unit] / size;
+  const wanted = Math.ceil(-Math.log10(Math.max((span * scale) / 10000, 1e-12)));
+  const exact = Math.round(Math.log10(1 / scale)) + (Number.isInteger(amount) ? 0 : 1);
+  const digits = Math.max(0, Math.min(wanted, Math.max(exact, 0), 9));
+  return `${(amount * scale).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${name}`;
+}
+
+/** The unit that instants of this size are written in: [name, nanoseconds], or [unit, null]. */
+export function unitFor(amount, unit) {
+  if (!(unit in NANOSECONDS)) return [unit === "us" ? "µs" : unit, null];
+  const size = Math.abs(amount) * NANOSECONDS[unit];
+  const own = UNITS.find(([, ns]) => ns === NANOSECONDS[unit]) ?? UNITS[0];
+  return UNITS.filter(([, ns]) => ns <= size && ns >= own[1]).at(-1) ?? own;
+}
+
+/** "9.81", "12.4", "124", "12,400": three digits that count. */
+export function threeDigits(number) {
+  if (number === 0) return "0";
+  const size = Math.floor(Math.log10(Math.abs(number)));
+  const digits = Math.max(0, Math.min(3, 2 - size));
+  return number.toLocaleString("en", { maximumFractionDigits: digits });
+}
+
+/** A state or message value on one line; `limit` characters, the rest shown as an ellipsis. */
+export function valueText(value, limit = Infinity) {
+  const text = plain(value);
+  return text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
+}
+
+function plain(value) {
+  if (value === undefined || value === null) return "null";
+  if (typeof value === "number") return thousands(value);
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value) && typeof value === "object") {
+    return Object.entries(value)
+      .map(([key, item]) => `${key}: ${plain(item)}`)
+      .join(", ");
+  }
+  return JSON.stringify(value);
+}
+
+/** Round places for axis ticks: about `count` of them inside [from, to]. Whole numbers only if asked. */
+export function ticks(from, to, count, whole = false) {
+  const span = to - from;
+  if (!(span > 0)) return [from];
+  let step = 10 ** Math.floor(Math.log10(span / count));
+  for (const factor of [1, 2, 5, 10]) {
+    if (span / (step * factor) <= count) {
+      step *= factor;
+      break;
+    }
+  }
+  if (whole) step = Math.max(1, Math.round(step));
+  const first = Math.ceil(from / step - 1e-9);
+  const places = [];
+  for (let k = first; k * step <= to + step * 1e-9; k += 1) places.push(Number((k * step).toPrecision(15)));
+  return places;
+}
+

@@ -1,0 +1,142 @@
+/**
+ * The one object that owns the cursor, the zoom and everything chosen; views subscribe and draw from it.
+ *
+ * now, from, to: places on `axis` (instants in the time unit, or for "order" the number of events that
+ * have happened). At speed 1 the part in view passes in SECONDS_PER_VIEW seconds.
+ */
+
+export const SPEEDS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
+export const SECONDS_PER_VIEW = 20;
+const FLIP_AT = 0.9;
+const FLIP_TO = 0.1;
+
+export function createPlayer(extent, { schedule = nextFrame } = {}) {
+  const listeners = new Set();
+  let changed = new Set();
+  let scheduled = false;
+  let lastTick = null;
+
+  const state = {
+    axis: "time",
+    now: 0,
+    from: 0,
+    to: 1,
+    playing: false,
+    speed: 1,
+    selection: null,
+    snapshot: null,
+    cut: null,
+    window: null,
+    shown: null,
+    folded: new Set(),
+    tables: new Set(),
+  };
+
+  /** The first and last place of the recording on an axis, never of no width. */
+  function bounds(axis = state.axis) {
+    const [low, high] = axis === "order" ? [0, extent.steps] : [extent.from, extent.to];
+    return { from: low, to: Math.max(high, low + 1) };
+  }
+
+  function set(changes) {
+    for (const [key, value] of Object.entries(changes)) {
+      if (state[key] === value) continue;
+      state[key] = value;
+      changed.add(key);
+    }
+    if (changed.size && !scheduled) {
+      scheduled = true;
+      schedule(flush);
+    }
+  }
+
+  function flush(time) {
+    scheduled = false;
+    if (state.playing) advance(time);
+    else lastTick = null;
+    const keys = changed;
+    changed = new Set();
+    if (keys.size) for (const listener of listeners) listener(state, keys);
+    if (state.playing && !scheduled) {
+      scheduled = true;
+      schedule(flush);
+    }
+  }
+
+  function advance(time) {
+    const elapsed = lastTick === null ? 0 : Math.min(time - lastTick, 250) / 1000;
+    lastTick = time;
+    const end = bounds().to;
+    const rate = ((state.to - state.from) / SECONDS_PER_VIEW) * state.speed;
+    const now = Math.min(state.now + elapsed * rate, end);
+    set({ now });
+    if (now >= end) set({ playing: false });
+    else if (now > state.from + (state.to - state.from) * FLIP_AT && state.to < end) turnPage();
+  }
+
+  function turnPage() {
+    const span = state.to - state.from;
+    zoom(state.now - span * FLIP_TO, state.now + span * (1 - FLIP_TO));
+  }
+
+  /** Shows [from, to], moved and shrunk into the recording; never narrower than `least`. */
+  function zoom(from, to) {
+    const all = margins();
+    const least = state.axis === "order" ? 2 : Math.min(2, all.to - all.from);
+    let span = Math.max(to - from, least);
+    const middle = (from + to) / 2;
+    span = Math.min(span, all.to - all.from);
+    const left = Math.min(Math.max(middle - span / 2, all.from), all.to - span);
+    set({ from: left, to: left + span });
+  }
+
+  /** The recording and a little air at both ends. */
+  function margins() {
+    const { from, to } = bounds();
+    const air = (to - from) * 0.03;
+    return { from: from - air, to: to + air };
+  }
+
+  /** Moves the cursor; the view follows where the cursor would leave it. */
+  function seek(now) {
+    const { from, to } = bounds();
+    const at = Math.min(Math.max(now, from), to);
+    set({ now: at });
+    const span = state.to - state.from;
+    if (at < state.from || at > state.to) zoom(at - span / 2, at + span / 2);
+  }
+
+  function zoomBy(factor, around = state.now) {
+    const anchor = around < state.from || around > state.to ? (state.from + state.to) / 2 : around;
+    zoom(anchor - (anchor - state.from) * factor, anchor + (state.to - anchor) * factor);
+  }
+
+  return {
+    state,
+    extent,
+    bounds,
+    margins,
+    set,
+    seek,
+    zoom,
+    zoomBy,
+    pan: (fraction) => zoom(state.from + (state.to - state.from) * fraction, state.to + (state.to - state.from) * fraction),
+    fitAll: () => zoom(margins().from, margins().to),
+    play: () => set({ playing: true, now: state.now >= bounds().to ? bounds().from : state.now }),
+    pause: () => set({ playing: false }),
+    toggle(key, name) {
+      const next = new Set(state[key]);
+      if (!next.delete(name)) next.add(name);
+      set({ [key]: next });
+    },
+    /** listener(state, keys changed); called once per frame at most. Returns a function that ends it. */
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+function nextFrame(callback) {
+  requestAnimationFrame(callback);
+}

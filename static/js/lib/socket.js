@@ -1,0 +1,105 @@
+/** A websocket that comes back, and requests of which the newest wins. */
+
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 15000;
+const ANSWER_WITHIN = 8000;
+
+/** While one call of `perform` is out, only the newest of the others waits; those it passes get null. */
+export function latestWins(perform) {
+  let busy = false;
+  let waiting = null;
+
+  async function run(request, settle) {
+    busy = true;
+    try {
+      settle.resolve(await perform(request));
+    } catch (error) {
+      settle.reject(error);
+    }
+    busy = false;
+    if (waiting) {
+      const next = waiting;
+      waiting = null;
+      run(next.request, next.settle);
+    }
+  }
+
+  const call = (request) =>
+    new Promise((resolve, reject) => {
+      const settle = { resolve, reject };
+      if (!busy) run(request, settle);
+      else {
+        waiting?.settle.resolve(null);
+        waiting = { request, settle };
+      }
+    });
+  call.isBusy = () => busy;
+  return call;
+}
+
+/**
+ * Opens `path` on this host and again whenever it closes, after growing waits.
+ *
+ * ask(type, body) resolves with the answer to this request, rejects when the server refuses or the
+ * socket closes. onMessage gets everything that answers no request; onState "open" or "closed".
+ */
+export function openSocket(path, { onMessage = () => {}, onState = () => {}, Socket = WebSocket } = {}) {
+  const open = new Map();
+  let socket = null;
+  let wait = FIRST_WAIT;
+  let number = 0;
+  let ended = false;
+
+  function connect() {
+    socket = new Socket(new URL(path, location.href.replace(/^http/, "ws")));
+    socket.onopen = () => {
+      wait = FIRST_WAIT;
+      onState("open");
+    };
+    socket.onmessage = ({ data }) => receive(JSON.parse(data));
+    socket.onclose = () => {
+      for (const { reject } of open.values()) reject(new Error("The connection closed."));
+      open.clear();
+      onState("closed");
+      if (!ended) setTimeout(connect, wait);
+      wait = Math.min(wait * 2, LONGEST_WAIT);
+    };
+  }
+
+  function receive(message) {
+    const request = open.get(message.request);
+    if (!request) {
+      if (message.request === undefined) onMessage(message);
+      return;
+    }
+    open.delete(message.request);
+    if (message.type === "refused") request.reject(new Error(message.detail));
+    else request.resolve(message);
+  }
+
+  connect();
+  return {
+    isOpen: () => socket.readyState === 1,
+    send: (message) => socket.readyState === 1 && socket.send(JSON.stringify(message)),
+    ask(type, body) {
+      number += 1;
+      const request = number;
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          open.delete(request);
+          reject(new Error("No answer from the server."));
+        }, ANSWER_WITHIN);
+        const settled = (settle) => (value) => {
+          clearTimeout(timer);
+          settle(value);
+        };
+        open.set(request, { resolve: settled(resolve), reject: settled(reject) });
+        socket.send(JSON.stringify({ type, request, ...body }));
+      });
+    },
+    close() {
+      ended = true;
+      socket.close();
+    },
+  };
+}

@@ -1,0 +1,16 @@
+/** Adds to a topology from the API what every view looks up: codes by id, and ends as codes. */
+export function openTopology({ processes, channels }) {
+  const processCode = new Map(processes.map((process, code) => [process.id, code]));
+  const opened = channels.map((channel, code) => ({
+    ...channel,
+    code,
+    sourceCode: processCode.get(channel.source),
+    targetCode: processCode.get(channel.target),
+  }));
+  return {
+    processes,
+    channels: opened,
+    processCode,
+    channelCode: new Map(opened.map((channel) => [channel.id, channel.code])),
+  };
+}

@@ -1,0 +1,96 @@
+/** What a link to the workbench holds; docs/architecture.md lists the parameters. Pure. */
+
+const LONGEST_CUT = 1500;
+
+/** The view a query string asks for; what it does not name, or names wrongly, is absent. */
+export function readView(query, topology) {
+  const params = new URLSearchParams(query);
+  const view = {};
+  if (["time", "order"].includes(params.get("axis"))) view.axis = params.get("axis");
+  for (const [name, key] of [["t", "now"], ["from", "from"], ["to", "to"]]) {
+    if (params.get(name) && Number.isFinite(Number(params.get(name)))) view[key] = Number(params.get(name));
+  }
+  if (!(view.from < view.to)) {
+    delete view.from;
+    delete view.to;
+  }
+  if (params.has("snapshot")) view.snapshot = params.get("snapshot");
+  const selection = readSelection(params, topology);
+  if (selection) view.selection = selection;
+  const cut = readCut(params.get("cut"), topology.processes.length);
+  if (cut) view.cut = cut;
+  for (const [name, key] of [["fold", "folded"], ["table", "tables"]]) {
+    if (params.get(name)) view[key] = new Set(params.get(name).split("."));
+  }
+  return view;
+}
+
+/** The query string (without "?") of a view; the inverse of readView. */
+export function writeView(view, topology) {
+  const params = new URLSearchParams();
+  if (view.axis === "order") params.set("axis", "order");
+  params.set("t", plain(view.now));
+  params.set("from", plain(view.from));
+  params.set("to", plain(view.to));
+  if (view.snapshot !== null && view.snapshot !== undefined) params.set("snapshot", view.snapshot);
+  writeSelection(params, view.selection, topology);
+  if (view.cut) {
+    const text = view.cut.map((n) => n.toString(36)).join(".");
+    if (text.length <= LONGEST_CUT) params.set("cut", text);
+  }
+  if (view.folded?.size) params.set("fold", [...view.folded].sort().join("."));
+  if (view.tables?.size) params.set("table", [...view.tables].sort().join("."));
+  return params.toString();
+}
+
+/** Whether a cut of this many processes fits into a link. */
+export function cutFits(cut) {
+  return cut.map((n) => n.toString(36)).join(".").length <= LONGEST_CUT;
+}
+
+function plain(number) {
+  return String(Number(number.toFixed(3)));
+}
+
+function readSelection(params, topology) {
+  const event = split(params.get("event"));
+  if (event) {
+    const process = topology.processCode.get(event[1]);
+    if (process !== undefined && /^\d+$/.test(event[0])) return { of: "event", process, index: Number(event[0]) };
+  }
+  const message = splitLast(params.get("message"), topology);
+  if (message) return message;
+  for (const of of ["process", "channel"]) {
+    const code = topology[`${of}Code`].get(params.get(of));
+    if (code !== undefined) return { of, [of]: code };
+  }
+  return null;
+}
+
+function split(text) {
+  const at = (text ?? "").indexOf("@");
+  return at > 0 ? [text.slice(0, at), text.slice(at + 1)] : null;
+}
+
+/** Both ids may hold an @: the first split whose right half is a channel counts. */
+function splitLast(text, topology) {
+  for (let at = (text ?? "").indexOf("@"); at >= 0; at = text.indexOf("@", at + 1)) {
+    const channel = topology.channelCode.get(text.slice(at + 1));
+    if (channel !== undefined) return { of: "message", channel, id: text.slice(0, at) };
+  }
+  return null;
+}
+
+function writeSelection(params, selection, topology) {
+  if (!selection) return;
+  const { of } = selection;
+  if (of === "event") params.set("event", `${selection.index}@${topology.processes[selection.process].id}`);
+  else if (of === "message") params.set("message", `${selection.id}@${topology.channels[selection.channel].id}`);
+  else params.set(of, topology[of === "process" ? "processes" : "channels"][selection[of]].id);
+}
+
+function readCut(text, processes) {
+  if (!text) return null;
+  const positions = text.split(".").map((part) => (/^[0-9a-z]+$/.test(part) ? parseInt(part, 36) : NaN));
+  return positions.length === processes && positions.every(Number.isSafeInteger) ? positions : null;
+}

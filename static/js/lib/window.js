@@ -1,0 +1,141 @@
+/** A window of a recording, decoded: what the diagram draws and what cuts inside it are computed from. */
+
+import { decode, decodeMatrix, upperBound } from "./arrays.js";
+
+export const IN_FLIGHT = -1;
+
+/** Kinds without a state of their own leave the state not known; all other kinds leave it as it was. */
+const APPLICATION_KINDS = new Set(["internal", "send", "receive"]);
+
+/**
+ * Decodes a window payload (docs/architecture.md). Adds `rows`, the event rows of each process by
+ * index, and `x` columns in the window's own axis: instants, or steps + 1.
+ */
+export function openWindow(payload, topology) {
+  const byStep = payload.axis === "order";
+  const events = columns(payload.events, ["process", "index", "at", "step", "kind", "channel", "snapshot"]);
+  events.state = payload.events?.state ?? [];
+  events.known = decode(payload.events?.state_known);
+  events.label = payload.events?.label ?? [];
+  events.x = axisColumn(byStep, events.at, events.step);
+  const messages = columns(payload.messages, ["channel", "ordinal", ...ENDS]);
+  messages.id = payload.messages?.message ?? [];
+  messages.value = payload.messages?.value ?? [];
+  const markers = columns(payload.markers, ["channel", "snapshot", ...ENDS]);
+  for (const table of [messages, markers]) addAxis(table, byStep);
+  return {
+    axis: payload.axis,
+    from: payload.from,
+    to: payload.to,
+    exact: payload.exact,
+    eventsTotal: payload.events_total,
+    messagesTotal: payload.messages_total,
+    positions: decode(payload.positions),
+    positionsTo: decode(payload.positions_to),
+    states: payload.states,
+    known: payload.states_known,
+    depths: decode(payload.depths),
+    events,
+    messages,
+    markers,
+    kinds: payload.kinds,
+    application: payload.kinds.map((kind) => APPLICATION_KINDS.has(kind)),
+    snapshots: payload.snapshots,
+    bins: payload.bins ? openBins(payload.bins) : null,
+    rows: rowsByProcess(events, topology.processes.length),
+    topology,
+  };
+}
+
+const ENDS = ["sent_index", "received_index", "sent_at", "received_at", "sent_step", "received_step"];
+
+function columns(table, names) {
+  const out = { count: 0 };
+  for (const name of names) out[name] = decode(table?.[name]);
+  out.count = out[names[0]].length;
+  return out;
+}
+
+function axisColumn(byStep, at, step) {
+  return byStep ? Float64Array.from(step, (s) => s + 1) : at;
+}
+
+function addAxis(table, byStep) {
+  table.sentX = axisColumn(byStep, table.sent_at, table.sent_step);
+  table.receivedX = axisColumn(byStep, table.received_at, table.received_step);
+}
+
+function openBins(bins) {
+  return {
+    edges: decode(bins.edges),
+    events: decodeMatrix(bins.events),
+    depth: decodeMatrix(bins.depth),
+    width: bins.bin_width,
+    processes: Array.from(decode(bins.processes)),
+    channels: Array.from(decode(bins.channels)),
+    hiddenProcesses: bins.hidden_processes ?? 0,
+    hiddenChannels: bins.hidden_channels ?? 0,
+  };
+}
+
+function rowsByProcess(events, processes) {
+  const rows = Array.from({ length: processes }, () => []);
+  for (let row = 0; row < events.count; row += 1) rows[events.process[row]]?.push(row);
+  for (const own of rows) own.sort((a, b) => events.index[a] - events.index[b]);
+  return rows;
+}
+
+/** The row of an event, or -1 where the window does not hold it. */
+export function eventRow(window, process, index) {
+  const own = window.rows[process];
+  if (!own?.length) return -1;
+  const place = index - window.events.index[own[0]];
+  if (own[place] !== undefined && window.events.index[own[place]] === index) return own[place];
+  return own.find((row) => window.events.index[row] === index) ?? -1;
+}
+
+/** Whether the whole of [from, to] on `axis` lies in the window, with every event and message. */
+export function covers(window, axis, from, to) {
+  return Boolean(window) && window.exact && window.axis === axis && window.from <= from && to <= window.to;
+}
+
+/** The next (direction 1) or previous (-1) place after `x` where one of `xs` (any order) stands. */
+export function neighbour(xs, x, direction) {
+  let best = null;
+  for (const candidate of xs) {
+    if (!Number.isFinite(candidate) || (candidate - x) * direction <= 0) continue;
+    if (best === null || (candidate - best) * direction < 0) best = candidate;
+  }
+  return best;
+}
+
+/** How many events of process `p` have happened at `x`. */
+export function positionAt(window, p, x) {
+  const { events, rows, positions } = window;
+  const own = rows[p];
+  let low = 0;
+  let high = own.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (events.x[own[middle]] <= x) low = middle + 1;
+    else high = middle;
+  }
+  return low === 0 ? positions[p] : Math.max(positions[p], events.index[own[low - 1]] + 1);
+}
+
+/** Where the events of bins lie before `x`: about how many events have happened there. */
+export function eventsBefore(window, x) {
+  if (window.exact) {
+    let sum = 0;
+    for (let p = 0; p < window.rows.length; p += 1) sum += positionAt(window, p, x);
+    return sum;
+  }
+  const { edges, events } = window.bins;
+  let sum = 0;
+  for (const position of window.positions) sum += position;
+  const last = Math.min(upperBound(edges, x) - 1, events.columns);
+  for (let row = 0; row < events.rows; row += 1) {
+    for (let bin = 0; bin < last; bin += 1) sum += events.values[row * events.columns + bin];
+  }
+  return sum;
+}

@@ -1,0 +1,106 @@
+/** Keeps the player's window (what can be drawn) and its shown cut (what the panels say) up to date. */
+
+import { describeCut, isInside, positionsAt } from "../../lib/cuts.js";
+import { covers } from "../../lib/window.js";
+
+const PANELS_EVERY = 100; // ms while playing
+const SERVER_EVERY = 250;
+const PAD = 0.25;
+const ROOM_FOR_PAD = 2.5;
+
+export function createFeed(app) {
+  const { player, source } = app;
+  let shownAt = 0;
+  let timer = null;
+  let asked = null;
+
+  function width() {
+    return Math.max(200, Math.round(app.plotWidth()));
+  }
+
+  /** Whole numbers inside the recording, since instants and steps are whole. */
+  function clipped({ axis }, from, to) {
+    const all = player.bounds(axis);
+    const left = Math.max(Math.floor(from), all.from);
+    return { axis, from: left, to: Math.max(Math.min(Math.ceil(to), all.to), left + 1), width: width() };
+  }
+
+  async function load(state) {
+    const view = clipped(state, state.from, state.to);
+    if (covers(state.window, view.axis, view.from, view.to) || same(view, asked)) return;
+    asked = view;
+    const span = view.to - view.from;
+    const padded = clipped(state, view.from - span * PAD, view.to + span * PAD);
+    try {
+      let window = await source.window(padded);
+      if (window && !window.exact && !same(padded, view) && mightFit(window)) window = await source.window(view);
+      if (window) player.set({ window });
+      app.say("");
+    } catch (error) {
+      app.say(`This part could not be loaded: ${error.message}`);
+    } finally {
+      if (same(asked, view)) asked = null;
+    }
+  }
+
+  function mightFit(window) {
+    return window.messagesTotal < 4000 * ROOM_FOR_PAD && window.eventsTotal < 20000 * ROOM_FOR_PAD;
+  }
+
+  function prefetch(state) {
+    const span = state.to - state.from;
+    const next = clipped(state, state.to - span * (0.1 + PAD), state.to + span * (0.9 + PAD));
+    if (state.playing && state.to < player.bounds().to && !covers(state.window, next.axis, next.from, next.to)) source.prefetch(next);
+  }
+
+  function show(state) {
+    const { window } = state;
+    if (state.cut) return isInside(window, state.cut) ? showHere(window, state.cut) : showThere({ positions: state.cut });
+    const here = window?.exact && window.axis === state.axis && window.from <= state.now && state.now <= window.to;
+    if (here) return showHere(window, positionsAt(window, state.now));
+    return showThere(state.axis === "order" ? { step: Math.floor(state.now) } : { at: Math.floor(state.now) });
+  }
+
+  function showHere(window, positions) {
+    player.set({ shown: describeCut(window, positions) });
+  }
+
+  async function showThere(question) {
+    try {
+      const cut = await source.cut(question);
+      if (cut) player.set({ shown: cut });
+    } catch (error) {
+      app.say(`The contents here could not be loaded: ${error.message}`);
+    }
+  }
+
+  function showSoon(state) {
+    const every = state.window?.exact ? PANELS_EVERY : SERVER_EVERY;
+    const wait = state.playing || !state.window?.exact ? Math.max(0, shownAt + every - performance.now()) : 0;
+    if (timer !== null && wait > 0) return;
+    clearTimeout(timer);
+    const run = () => {
+      timer = null;
+      shownAt = performance.now();
+      show(player.state);
+    };
+    if (wait > 0) timer = setTimeout(run, wait);
+    else run();
+  }
+
+  return {
+    update(state, keys) {
+      if (keys.has("from") || keys.has("to") || keys.has("axis")) {
+        load(state);
+        prefetch(state);
+      }
+      if (["now", "cut", "window", "axis", "playing"].some((key) => keys.has(key))) showSoon(state);
+    },
+    /** Loads again, after the width has changed. */
+    reload: () => load(player.state),
+  };
+}
+
+function same(a, b) {
+  return Boolean(a && b) && a.axis === b.axis && a.from === b.from && a.to === b.to;
+}

@@ -1,0 +1,92 @@
+/** Pixels of the space-time diagram: time runs along x, lanes down y. Pure. */
+
+import { IN_FLIGHT } from "../../lib/window.js";
+
+export const LANE_LEAST = 16;
+const PAD = 14;
+
+/**
+ * Measures of a diagram: size in pixels, `left` what labels take, `lanes` how many processes are
+ * drawn from `first` on. `x(at)`, `at(px)`, `y(process)`, `lane(py)`.
+ */
+export function geometry({ width, height, left, right, top, bottom, from, to, processes, first }) {
+  const inner = { width: Math.max(width - left - right, 1), height: Math.max(height - top - bottom, 1) };
+  const lanes = Math.min(processes, Math.max(1, Math.floor(inner.height / LANE_LEAST)));
+  const start = Math.max(0, Math.min(first, processes - lanes));
+  const pitch = lanes > 1 ? (inner.height - 2 * PAD) / (lanes - 1) : 0;
+  const x = (at) => left + ((at - from) / (to - from)) * inner.width;
+  const y = (process) => (lanes > 1 ? top + PAD + (process - start) * pitch : top + inner.height / 2);
+  return {
+    width, height, left, right, top, bottom, from, to, lanes, first: start, pitch,
+    plotWidth: inner.width,
+    plotBottom: height - bottom,
+    x,
+    y,
+    at: (px) => from + ((px - left) / inner.width) * (to - from),
+    perPixel: (to - from) / inner.width,
+    shows: (process) => process >= start && process < start + lanes,
+  };
+}
+
+/** The event nearest to a pixel, within `reach` pixels; its row or -1. */
+export function nearestEvent(window, g, px, py, reach) {
+  const { events } = window;
+  let best = -1;
+  let least = reach * reach;
+  for (let row = 0; row < events.count; row += 1) {
+    const dy = g.y(events.process[row]) - py;
+    if (dy * dy > least) continue;
+    const dx = g.x(events.x[row]) - px;
+    const d = dx * dx + dy * dy;
+    if (d <= least && g.shows(events.process[row])) {
+      least = d;
+      best = row;
+    }
+  }
+  return best;
+}
+
+/** The message (or marker) whose line is nearest to a pixel, within `reach` pixels; its row or -1. */
+export function nearestLine(table, channels, g, now, px, py, reach) {
+  let best = -1;
+  let least = reach;
+  for (let row = 0; row < table.count; row += 1) {
+    const [x0, y0, x1, y1] = lineOf(table, channels, g, now, row);
+    if (px < Math.min(x0, x1) - reach || px > Math.max(x0, x1) + reach) continue;
+    const d = distanceToLine(px, py, x0, y0, x1, y1);
+    if (d < least) {
+      least = d;
+      best = row;
+    }
+  }
+  return best;
+}
+
+/** Pixels of a message's line; one that never arrives ends at `now`, short of its target. */
+export function lineOf(table, channels, g, now, row) {
+  const { sourceCode, targetCode } = channels[table.channel[row]];
+  const y0 = g.y(sourceCode);
+  const y1 = g.y(targetCode);
+  if (table.received_index[row] !== IN_FLIGHT) return [g.x(table.sentX[row]), y0, g.x(table.receivedX[row]), y1];
+  return [g.x(table.sentX[row]), y0, g.x(Math.max(now, table.sentX[row])), y0 + (y1 - y0) * 0.6];
+}
+
+export function distanceToLine(px, py, x0, y0, x1, y1) {
+  const dx = x1 - x0;
+  const dy = y1 - y0;
+  const length = dx * dx + dy * dy;
+  const along = length === 0 ? 0 : Math.max(0, Math.min(1, ((px - x0) * dx + (py - y0) * dy) / length));
+  return Math.hypot(px - x0 - along * dx, py - y0 - along * dy);
+}
+
+/** How far along its line (0..1) a message in flight is at `now`. */
+export function progress(table, row, now) {
+  if (table.received_index[row] === IN_FLIGHT) return 1;
+  const span = table.receivedX[row] - table.sentX[row];
+  return span <= 0 ? 1 : (now - table.sentX[row]) / span;
+}
+
+/** Whether a message is on its way at `now`. */
+export function inFlight(table, row, now) {
+  return table.sentX[row] <= now && (table.received_index[row] === IN_FLIGHT || table.receivedX[row] > now);
+}

@@ -1,0 +1,122 @@
+/** What all charts share: fold, table view, downloads (PNG, SVG, CSV), and a Plotly figure's frame. */
+
+import { csv, h, saveText, table } from "../../lib/dom.js";
+import { thousands } from "../../lib/format.js";
+
+const MOST_ROWS = 500;
+
+/**
+ * Wires the section `[data-panel=name]`. chart: {figure: () => {data, layout}, rows: () => ({head, rows}),
+ * plot: the Plotly element}. Its buttons say what they do; the table stands where the chart stands.
+ */
+export function wirePanel(app, name, chart) {
+  const section = app.root.querySelector(`[data-panel="${name}"]`);
+  const title = section.querySelector("h2").textContent;
+  const body = section.querySelector(".wb-body");
+  const tableBox = h("div.wb-table", { tabindex: "0", role: "region", "aria-label": `${title}, as a table` });
+  body.append(tableBox);
+  const tools = h(
+    "div.wb-tools",
+    {},
+    button("Table", "Show as a table (t for all)", () => app.player.toggle("tables", name)),
+    downloads(app, name, title, chart),
+    button("Fold", "Fold this panel", () => app.player.toggle("folded", name)),
+  );
+  section.querySelector("header").append(tools);
+  const [tableButton, , foldButton] = tools.children;
+  let drawn = null;
+
+  function update(state, keys) {
+    const folded = state.folded.has(name);
+    const asTable = state.tables.has(name);
+    section.classList.toggle("is-folded", folded);
+    section.classList.toggle("is-table", asTable);
+    foldButton.textContent = folded ? "Unfold" : "Fold";
+    foldButton.setAttribute("aria-expanded", String(!folded));
+    tableButton.setAttribute("aria-pressed", String(asTable));
+    const stale = drawn !== state.window || keys.has("tables") || (chart.follows && keys.has("shown"));
+    if (asTable && !folded && stale && !state.playing) {
+      drawn = state.window;
+      tableBox.replaceChildren(...limitedTable(title, chart.rows()));
+    }
+  }
+
+  return { section, body, update, isFolded: () => section.classList.contains("is-folded") };
+}
+
+function limitedTable(title, { head, rows, notice }) {
+  const shown = rows.slice(0, MOST_ROWS);
+  const more = rows.length - shown.length;
+  const note = more > 0 ? `${thousands(more)} more rows: zoom in, or download the CSV.` : notice;
+  return [table(title, head, shown), ...(note ? [h("p.quiet", {}, note)] : [])];
+}
+
+function button(text, label, onclick) {
+  return h("button.wb-quiet", { type: "button", title: label, onclick }, text);
+}
+
+function downloads(app, name, title, chart) {
+  const file = `cutline-${app.recording.id}-${name}`;
+  const image = (format) => async () => {
+    const { data, layout } = chart.figure();
+    const { width, height } = chart.plot.getBoundingClientRect();
+    const titled = { ...layout, title: { text: `${app.recording.name}: ${title}`, font: { size: 14 } } };
+    titled.margin = { ...layout.margin, t: 40 };
+    titled.paper_bgcolor = titled.plot_bgcolor = app.colours.panel;
+    await Plotly.downloadImage({ data, layout: titled }, { format, width: Math.round(width), height: Math.round(height) + 32, scale: 2, filename: file });
+  };
+  const rows = () => {
+    const { head, rows: cells } = chart.rows();
+    saveText(`${file}.csv`, csv(head, cells.map((row) => row.map(textOf))), "text/csv");
+  };
+  const menu = h("details.wb-menu", {}, h("summary.wb-quiet", { title: "Download this chart" }, "Download"));
+  const entries = [["PNG", image("png")], ["SVG", image("svg")], ["CSV", rows]];
+  const close = (run) => () => {
+    menu.open = false;
+    Promise.resolve(run()).catch((error) => app.say(`The download failed: ${error.message}`));
+  };
+  menu.append(h("div", {}, entries.map(([text, run]) => button(text, `Download as ${text}`, close(run)))));
+  menu.addEventListener("focusout", ({ relatedTarget }) => {
+    if (!menu.contains(relatedTarget)) menu.open = false;
+  });
+  return menu;
+}
+
+function textOf(cell) {
+  return cell instanceof Node ? cell.textContent : cell;
+}
+
+/** The parts of a Plotly layout that every figure here has. */
+export function baseLayout(colours, margin) {
+  return {
+    margin,
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    showlegend: false,
+    hovermode: false,
+    dragmode: false,
+    font: { family: "system-ui, sans-serif", size: 12, color: colours.quiet },
+    uirevision: "kept",
+  };
+}
+
+export const CONFIG = { staticPlot: true, displayModeBar: false, responsive: false, doubleClick: false };
+
+/** An axis without decoration; `more` adds to it. */
+export function plainAxis(colours, more) {
+  return { showgrid: false, zeroline: false, fixedrange: true, linecolor: colours.rule, tickcolor: colours.rule, ticks: "outside", ticklen: 4, ...more };
+}
+
+/** Fits a canvas to its box and the screen's pixels; returns its context, scaled to CSS pixels. */
+export function fitCanvas(canvas) {
+  const { clientWidth: width, clientHeight: height } = canvas;
+  const ratio = devicePixelRatio || 1;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}

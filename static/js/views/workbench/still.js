@@ -1,0 +1,226 @@
+/** The still half of the space-time diagram: lanes, messages, markers, events and cuts, as Plotly traces. */
+
+import { channelsAt, handleX, isInside } from "../../lib/cuts.js";
+import { instant, thousands, ticks, unitFor } from "../../lib/format.js";
+import { IN_FLIGHT } from "../../lib/window.js";
+import { faded } from "./colours.js";
+import { baseLayout, plainAxis } from "./panel.js";
+
+const NEVER = 0.6; // how far toward its target a message that never arrives is drawn
+
+/** {data, layout} for Plotly. scene: {window, g, topology, positions (of the chosen snapshot or null), …}. */
+export function stillFigure(scene) {
+  const { window, colours } = scene;
+  const data = [lanes(scene)];
+  if (window?.exact) data.push(...messages(scene), ...markers(scene), ...events(scene), ...cutLine(scene));
+  else if (window?.bins) data.push(heat(scene), ...markers(scene), ...cutLine(scene));
+  return { data, layout: layout(scene, colours) };
+}
+
+function lanes({ g, colours, bounds }) {
+  const x = [];
+  const y = [];
+  for (let p = g.first; p < g.first + g.lanes; p += 1) {
+    x.push(Math.max(bounds.from, g.from - (g.to - g.from)), Math.min(bounds.to, g.to + (g.to - g.from)), null);
+    y.push(p, p, null);
+  }
+  return line(x, y, colours.rule, 1);
+}
+
+function line(x, y, color, width, dash = "solid") {
+  return { type: "scatter", mode: "lines", x, y, line: { color, width, dash, simplify: false }, hoverinfo: "skip", connectgaps: false };
+}
+
+function points(x, y, symbol, size, color, border) {
+  return { type: "scatter", mode: "markers", x, y, marker: { symbol, size, color, line: { width: border ? 1.5 : 0, color: border ?? color } }, hoverinfo: "skip" };
+}
+
+/** Messages in four kinds of lines: before the cut, after it, in flight across it, orphans of it. */
+function messages(scene) {
+  const { window, colours, positions } = scene;
+  const inside = positions && isInside(window, positions) ? channelsAt(window, positions) : null;
+  const flight = new Set(inside ? [...inside.contents.values()].flat() : []);
+  const orphans = new Set(inside?.orphans ?? []);
+  const before = lineSet();
+  const after = lineSet();
+  const across = lineSet();
+  const wrong = lineSet();
+  const never = lineSet();
+  for (let row = 0; row < window.messages.count; row += 1) {
+    const set = orphans.has(row) ? wrong : flight.has(row) ? across : isAfter(scene, row) ? after : before;
+    addLine(scene, window.messages, row, window.messages.received_index[row] === IN_FLIGHT ? never : set);
+  }
+  return [
+    line(after.x, after.y, faded(colours.message, 0.45), 1),
+    line(before.x, before.y, colours.message, 1),
+    line(never.x, never.y, faded(colours.message, 0.8), 1.5, "dot"),
+    line(across.x, across.y, colours.flight, 2.5),
+    line(wrong.x, wrong.y, colours.orphan, 2, "dash"),
+  ].filter((trace) => trace.x.length);
+}
+
+function isAfter({ window, topology, positions }, row) {
+  if (!positions) return false;
+  const source = topology.channels[window.messages.channel[row]].sourceCode;
+  return positions[source] >= 0 && window.messages.sent_index[row] >= positions[source];
+}
+
+function lineSet() {
+  return { x: [], y: [] };
+}
+
+function addLine({ topology, window }, table, row, set) {
+  const { sourceCode, targetCode } = topology.channels[table.channel[row]];
+  const arrived = table.received_index[row] !== IN_FLIGHT;
+  set.x.push(table.sentX[row], arrived ? table.receivedX[row] : window.to, null);
+  set.y.push(sourceCode, arrived ? targetCode : sourceCode + (targetCode - sourceCode) * NEVER, null);
+}
+
+function markers(scene) {
+  const { window, colours, snapshot } = scene;
+  const chosen = lineSet();
+  const others = lineSet();
+  for (let row = 0; row < window.markers.count; row += 1) {
+    const own = snapshot === null || window.snapshots[window.markers.snapshot[row]] === snapshot;
+    addLine(scene, window.markers, row, own ? chosen : others);
+  }
+  const ends = { x: chosen.x.filter((_, i) => i % 3 === 1), y: chosen.y.filter((_, i) => i % 3 === 1) };
+  return [
+    line(others.x, others.y, faded(colours.marker, 0.35), 1),
+    line(chosen.x, chosen.y, colours.marker, 1.5),
+    points(ends.x, ends.y, "diamond", 8, colours.marker),
+  ].filter((trace) => trace.x.length);
+}
+
+function events({ window, colours, snapshot, g }) {
+  const places = new Map();
+  for (let row = 0; row < window.events.count; row += 1) {
+    const name = window.kinds[window.events.kind[row]];
+    const own = snapshot === null || window.snapshots[window.events.snapshot[row]] === snapshot;
+    const key = name === "record_state" ? (own ? "record" : "record-other") : name === "crash" || name === "restore" ? name : name.startsWith("marker") || name === "record_channel" ? "control" : "event";
+    if (!places.has(key)) places.set(key, lineSet());
+    places.get(key).x.push(window.events.x[row]);
+    places.get(key).y.push(window.events.process[row]);
+  }
+  const size = g.pitch && g.pitch < 24 ? 4 : 6;
+  const looks = {
+    event: ["circle", size, colours.event],
+    control: ["circle", size - 2, colours.quiet],
+    "record-other": ["square", size + 2, colours.panel, colours.quiet],
+    record: ["square", size + 5, colours.recorded, colours.panel],
+    crash: ["x", 11, colours.crash],
+    restore: ["triangle-up", 11, colours.recorded],
+  };
+  return Object.entries(looks)
+    .filter(([key]) => places.has(key))
+    .map(([key, look]) => points(places.get(key).x, places.get(key).y, ...look));
+}
+
+/** The cut of the chosen snapshot, from lane to lane; lanes whose place is not known are left out. */
+function cutLine(scene) {
+  const { colours, g, positions } = scene;
+  if (!positions || scene.dragging) return [];
+  const x = [];
+  const y = [];
+  for (let p = g.first; p < g.first + g.lanes; p += 1) {
+    const place = cutX(scene, p);
+    if (place === null) continue;
+    const last = p === g.first ? -0.4 : 0;
+    if (last) push(x, y, place, p + last);
+    push(x, y, place, p);
+    if (p === g.first + g.lanes - 1) push(x, y, place, p + 0.4);
+  }
+  return x.length ? [line(x, y, colours.accent, 2)] : [];
+}
+
+function push(x, y, a, b) {
+  x.push(a);
+  y.push(b);
+}
+
+/** Where the chosen cut crosses lane `p`; null where it is not known. */
+export function cutX({ window, g, positions, recordedAt, topology }, p) {
+  if (!positions || positions[p] < 0) return null;
+  const far = g.to - g.from;
+  if (window?.exact) {
+    const x = handleX(window, p, positions[p], g.perPixel * 8);
+    return Math.max(g.from - far, Math.min(g.to + far, x));
+  }
+  const at = recordedAt?.[topology.processes[p].id];
+  return at ?? null;
+}
+
+function heat({ window, colours, g }) {
+  const { bins } = window;
+  const rows = bins.processes.map((p, row) => [p, row]).filter(([p]) => g.shows(p));
+  const z = rows.map(([, row]) => bins.events.values.subarray(row * bins.events.columns, (row + 1) * bins.events.columns));
+  return {
+    type: "heatmap",
+    x: Array.from(bins.edges),
+    y: rows.map(([p]) => p),
+    z,
+    ygap: g.pitch > 12 ? Math.min(g.pitch * 0.4, 10) : 1,
+    colorscale: [[0, colours["heat-low"]], [1, colours["heat-high"]]],
+    zmin: 0,
+    showscale: false,
+    hoverinfo: "skip",
+  };
+}
+
+function layout({ g, colours, axis, unit, topology, dragging }) {
+  const shown = topology.processes.slice(g.first, g.first + g.lanes);
+  return {
+    ...baseLayout(colours, { l: g.left, r: g.right, t: g.top, b: g.bottom }),
+    width: g.width,
+    height: g.height,
+    xaxis: timeAxis(colours, axis, unit, g.from, g.to, g.plotWidth),
+    yaxis: plainAxis(colours, {
+      range: laneRange(g),
+      tickvals: shown.map((_, i) => g.first + i),
+      ticktext: shown.map(({ id }) => `<b>${escapeText(shortened(id, g.left))}</b>`),
+      tickfont: { color: dragging ? colours.accent : colours.ink, size: g.pitch && g.pitch < 18 ? 10 : 12 },
+      ticks: "",
+      showline: false,
+    }),
+  };
+}
+
+function laneRange(g) {
+  if (g.lanes === 1) return [g.first + 1, g.first - 1];
+  const px = (g.plotBottom - g.top) / g.pitch;
+  const pad = (px - (g.lanes - 1)) / 2;
+  return [g.first + g.lanes - 1 + pad, g.first - pad];
+}
+
+function shortened(id, left) {
+  const most = Math.max(3, Math.floor((left - 12) / 7.2));
+  return id.length > most ? `${id.slice(0, most - 1)}…` : id;
+}
+
+/** Plotly reads a little HTML in tick texts; ids are not to be read so. */
+export function escapeText(text) {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** The x axis with ticks in the unit that fits what is in view. */
+export function timeAxis(colours, axis, unit, from, to, width, more = {}) {
+  const count = Math.max(2, Math.floor(width / 110));
+  const values = ticks(from, to, count, true);
+  const step = values.length > 1 ? values[1] - values[0] : to - from;
+  const largest = Math.max(Math.abs(from), Math.abs(to));
+  const [name, size] = unitFor(largest, unit);
+  const text = (value) => (axis === "order" || size === null ? thousands(value) : withoutUnit(instant(value, unit, step * 4), value));
+  return plainAxis(colours, {
+    range: [from, to],
+    tickvals: values,
+    ticktext: values.map(text),
+    title: { text: axis === "order" ? "events that have happened" : `time (${name})`, font: { size: 12 }, standoff: 4 },
+    ...more,
+  });
+
+  function withoutUnit(text, value) {
+    const scale = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[unit] / size;
+    const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step * scale) - 1e-9)));
+    return (value * scale).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  }
+}
