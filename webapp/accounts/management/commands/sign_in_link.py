@@ -24,7 +24,8 @@ class Command(BaseCommand):
             user = services.get_or_create_user(email)
         except services.NotAnAddress as error:
             raise CommandError(str(error)) from None
-        self.stdout.write(services.make_sign_in_link(user))
+        link = services.make_sign_in_link(user)
+        self.stdout.write(f"Cutline is ready. Sign in: {link}" if when_up else link)
 
 
 def wait_for(url: str) -> None:

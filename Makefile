@@ -1,0 +1,36 @@
+PORT ?= 8000
+export PORT
+PYTHON := .venv/bin/python
+
+.PHONY: run test test-fast lint bench clean
+
+run: .venv/run.stamp
+	@$(PYTHON) -m webapp.launch
+
+test: .venv/test.stamp
+	@$(PYTHON) -m webapp.machine java chromium node
+	@$(PYTHON) -m pytest
+
+test-fast: .venv/test.stamp
+	@$(PYTHON) -m pytest -m "not spark and not browser and not slow"
+
+lint: .venv/test.stamp
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff format --check .
+
+bench: .venv/test.stamp
+	@$(PYTHON) -m webapp.machine java chromium
+	@$(PYTHON) -m bench
+
+# What can be made again; the data in var stay.
+clean:
+	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis artifacts
+	@find . -name __pycache__ -not -path './var/*' -prune -exec rm -rf {} +
+
+.venv/run.stamp: requirements.txt
+	@bin/venv requirements.txt
+	@touch $@
+
+.venv/test.stamp: requirements.txt tests/requirements.txt
+	@bin/venv tests/requirements.txt
+	@touch .venv/run.stamp $@

@@ -1,0 +1,118 @@
+"""`make run`: see that all is there, then start what the Procfile lists.
+
+Whatever is wrong is one sentence and exit code 1.
+"""
+
+import fcntl
+import os
+import sys
+from pathlib import Path
+
+import django
+import redis
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.db import DatabaseError, connections
+from honcho.environ import parse_procfile
+
+from webapp import embedded_redis, machine
+from webapp.supervisor import Supervisor
+
+PROCFILE = Path(__file__).resolve().parent.parent / "Procfile"
+RUN_ONCE = {"welcome"}
+
+
+class CannotStart(Exception):
+    """The sentence to show."""
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+    try:
+        from django.conf import settings
+
+        check_port(settings.HOST, settings.PORT)
+        lock = lock_folder(settings.DATA_DIR)
+        environment = prepare(settings)
+        migrate()
+    except (ImproperlyConfigured, machine.Missing, CannotStart) as problem:
+        sys.exit(str(problem))
+    with lock:
+        sys.exit(supervise(environment))
+
+
+def check_port(host: str, port: int) -> None:
+    if not embedded_redis.port_is_free(host, port):
+        raise CannotStart(
+            f"Port {port} on {host} is taken, perhaps by another Cutline: "
+            f"take another with make run PORT={port + 1}."
+        )
+
+
+def lock_folder(folder: Path):
+    """An open file whose lock says that this folder's data are in use."""
+    lock = (folder / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise CannotStart(
+            f"Another Cutline runs with the data in {folder}: stop it, or set DATA_DIR to another."
+        ) from None
+    return lock
+
+
+def prepare(settings) -> dict[str, str]:
+    """What the Procfile's commands need to know."""
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONUNBUFFERED": "1",
+        "HOST": settings.HOST,
+        "PORT": str(settings.PORT),
+    }
+    if not settings.SPARK_REMOTE:
+        environment["JAVA_HOME"] = str(machine.ensure_java())
+    if os.environ.get("REDIS_URL"):
+        check_redis(settings.REDIS_URL)
+    else:
+        ours = embedded_redis.prepare(settings.DATA_DIR / "redis")
+        environment |= {
+            "REDIS_URL": ours.url,
+            "REDIS_SERVER": str(ours.server),
+            "REDIS_CONFIG": str(ours.config),
+        }
+    return environment
+
+
+def check_redis(url: str) -> None:
+    try:
+        with redis.Redis.from_url(url, socket_connect_timeout=5) as client:
+            client.ping()
+    except (redis.RedisError, ValueError) as error:
+        raise CannotStart(f"Redis does not answer at REDIS_URL: {error}") from None
+
+
+def migrate() -> None:
+    django.setup()
+    try:
+        call_command("migrate", verbosity=0)
+    except DatabaseError as error:
+        raise CannotStart(
+            f"The database cannot be opened or changed: {str(error).strip()}"
+        ) from None
+    connections.close_all()
+
+
+def supervise(environment: dict[str, str]) -> int:
+    """Until Ctrl-C, which is a good end."""
+    os.environ |= environment
+    os.chdir(PROCFILE.parent)
+    supervisor = Supervisor()
+    for name, command in parse_procfile(PROCFILE.read_text()).processes.items():
+        if name != "redis" or "REDIS_SERVER" in environment:
+            supervisor.add(name, command, once=name in RUN_ONCE)
+    supervisor.loop()
+    return 0 if supervisor.stopped_by_person else 1
+
+
+if __name__ == "__main__":
+    main()

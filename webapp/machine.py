@@ -1,0 +1,116 @@
+"""What Cutline needs of the machine besides Python packages: find it, get it, or say how.
+
+python -m webapp.machine java chromium node
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+JAVA_NEEDED = 17
+JAVA_PACKAGES = ["openjdk-17-jre-headless", "openjdk-21-jre-headless"]  # Debian 13 lacks the first
+
+
+class Missing(Exception):
+    """One sentence: what is missing, and how to get it."""
+
+
+def ensure_java() -> Path:
+    """Java's home. Raises: Missing."""
+    return find_java() or get(
+        find_java,
+        JAVA_PACKAGES,
+        f"Spark needs Java {JAVA_NEEDED}, which is missing: install it "
+        f"(Debian, Ubuntu: apt-get install {JAVA_PACKAGES[0]}) or set JAVA_HOME.",
+    )
+
+
+def ensure_chromium() -> Path:
+    """Chromium's program, for the browser tests. Raises: Missing."""
+    return find_chromium() or get(
+        find_chromium,
+        ["chromium"],
+        "The browser tests need Chromium, which is missing: install it "
+        "(Debian: apt-get install chromium; elsewhere: playwright install chromium).",
+    )
+
+
+def ensure_node() -> Path:
+    """Node's program, for the tests of the JavaScript. Raises: Missing."""
+    return find_node() or get(
+        find_node,
+        ["nodejs"],
+        "The JavaScript tests need Node 18, which is missing: install it "
+        "(Debian, Ubuntu: apt-get install nodejs).",
+    )
+
+
+def get(find: Callable[[], Path | None], packages: list[str], sentence: str) -> Path:
+    """What ``find`` finds after the first of ``packages`` that apt has is installed."""
+    if not may_install():
+        raise Missing(sentence)
+    for package in packages:
+        if apt_install(package) and (found := find()):
+            return found
+    raise Missing(sentence)
+
+
+def find_java() -> Path | None:
+    """The home of the first Java that is new enough."""
+    programs = [os.environ.get("JAVA_HOME", "") + "/bin/java", shutil.which("java")]
+    programs += sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
+    for program in programs:
+        if program and java_version(program) >= JAVA_NEEDED:
+            return Path(program).resolve().parents[1]
+    return None
+
+
+def java_version(program: str | Path) -> int:
+    """17 for Java 17; 0 where the program does not run."""
+    try:
+        answer = subprocess.run([program, "-version"], capture_output=True, text=True)
+    except OSError:
+        return 0
+    version = re.search(r'version "(\d+)', answer.stderr)
+    return int(version[1]) if version else 0
+
+
+def find_chromium() -> Path | None:
+    names = [os.environ.get("CHROMIUM"), "chromium", "google-chrome", "google-chrome-stable"]
+    found = next(filter(None, (shutil.which(name) for name in names if name)), None)
+    return Path(found) if found else None
+
+
+def find_node() -> Path | None:
+    found = shutil.which("node") or shutil.which("nodejs")
+    return Path(found) if found else None
+
+
+def may_install() -> bool:
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
+
+
+def apt_install(package: str) -> bool:
+    print(f"Installing {package} …", flush=True)
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package]
+    for command in (["apt-get", "update", "-qq"], install):
+        answer = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL)
+    return answer.returncode == 0
+
+
+def main(names: list[str]) -> None:
+    ensure = {"java": ensure_java, "chromium": ensure_chromium, "node": ensure_node}
+    try:
+        for name in names:
+            ensure[name]()
+    except Missing as missing:
+        sys.exit(str(missing))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
