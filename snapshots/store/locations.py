@@ -31,7 +31,9 @@ class Store:
         if parts.scheme != "file":
             raise ValueError(f"STORE_URL={url!r}: only file: is known, as in file:///var/cutline")
         if parts.netloc not in ("", "localhost") or not parts.path:
-            raise ValueError(f"STORE_URL={url!r} names no folder of this machine. Is a slash missing?")
+            raise ValueError(
+                f"STORE_URL={url!r} names no folder of this machine. Is a slash missing?"
+            )
         return cls(Path(unquote(parts.path)).absolute())
 
     def folder(self, name: str) -> Path:

@@ -1,0 +1,106 @@
+"""The overview: events and depths in bins of several widths, written once with the recording.
+
+Per axis and level two matrices, ``levels/<axis>-<exponent>-events.npy`` [P, bins] and ``…-depth.npy``
+[C, bins] (the most messages in the channel at once). Bins are 2**exponent wide and aligned to its
+multiples; each level's bins are twice as wide as the finer one's, so all follow from the finest. What
+is small enough to be drawn event by event has no levels.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from snapshots.store.bins import Bins, event_counts, most_messages
+from snapshots.store.errors import StoreDamaged
+from snapshots.store.layout import LEVELS
+from snapshots.store.manifest import Extent, Manifest
+from snapshots.store.tables import AXES, TIME, Tables
+
+COUNTED_ON_THE_FLY = 200_000  # events that a window counts without a level
+_COARSEST = 256  # bins over the extent
+_FINEST = 2**16
+_MATRIX = 2**24  # entries of the finest level at most
+_CHUNK = 2**22  # matrix entries, or messages, in memory at once
+
+
+def write_levels(folder: Path, manifest: Manifest) -> dict[str, tuple[int, ...]]:
+    """Write all levels of a recording whose index is written; per axis their exponents.
+
+    Raises: StoreDamaged, OSError.
+    """
+    if manifest.counts["events"] <= COUNTED_ON_THE_FLY:
+        return {axis: () for axis in AXES}
+    tables = Tables(folder, manifest)
+    (folder / LEVELS).mkdir(exist_ok=True)
+    return {axis: _write_axis(folder, tables, axis, manifest) for axis in AXES}
+
+
+def _write_axis(folder: Path, tables: Tables, axis: str, manifest: Manifest) -> tuple[int, ...]:
+    rows = max(len(tables.all_processes) + len(tables.all_channels), 1)
+    wanted = 1 << (manifest.counts["events"] // 128).bit_length()
+    most = max(_COARSEST, min(_FINEST, _MATRIX // rows, wanted))
+    bins = Bins.at_most(*span(manifest.extent, axis), most)
+    events = _stacked(
+        tables.events.length, bins, lambda codes: event_counts(tables, axis, codes, bins)
+    )
+    depth = _stacked(
+        tables.messages.table.length, bins, lambda codes: most_messages(tables, axis, codes, bins)
+    )
+    exponents = []
+    while True:
+        exponents.append(bins.exponent)
+        _save(folder, axis, bins.exponent, "events", events)
+        _save(folder, axis, bins.exponent, "depth", depth)
+        if bins.count <= _COARSEST:
+            return tuple(exponents)
+        wider = Bins(bins.exponent + 1, bins.first >> 1, 0)
+        odd = bins.first & 1
+        events = _paired(events, odd, np.add)
+        depth = _paired(depth, odd, np.maximum)
+        bins = Bins(wider.exponent, wider.first, events.shape[1])
+
+
+def span(extent: Extent, axis: str) -> tuple[int, int]:
+    """The first and the last coordinate of the axis."""
+    return (extent.from_, extent.to) if axis == TIME else (0, extent.steps)
+
+
+def _stacked(lengths, bins: Bins, counted) -> np.ndarray:
+    """``counted`` of all codes, a few at a time, so that memory stays bounded."""
+    matrices = [np.zeros((0, bins.count), np.int64)]
+    codes = np.arange(len(lengths))
+    load = np.cumsum(lengths + bins.count) // _CHUNK
+    for chunk in np.split(codes, np.flatnonzero(np.diff(load)) + 1):
+        if len(chunk):
+            matrix = counted(chunk)
+            matrices.append(matrix.astype(np.min_scalar_type(int(matrix.max(initial=0)))))
+    kind = np.result_type(np.uint8, *(matrix.dtype for matrix in matrices[1:]))
+    return np.concatenate([matrix.astype(kind) for matrix in matrices])
+
+
+def _paired(matrix: np.ndarray, odd: int, joined) -> np.ndarray:
+    """The next wider level: neighbours joined. odd: the first bin is the second of its pair."""
+    width = matrix.shape[1]
+    wide = matrix.astype(np.int64) if joined is np.add else matrix
+    padded = np.pad(wide, ((0, 0), (odd, (odd + width) % 2)))
+    pairs = joined(padded[:, ::2], padded[:, 1::2])
+    return pairs.astype(np.min_scalar_type(int(pairs.max(initial=0))))
+
+
+def _save(folder: Path, axis: str, exponent: int, what: str, matrix: np.ndarray) -> None:
+    np.save(_path(folder, axis, exponent, what), np.ascontiguousarray(matrix))
+
+
+def _path(folder: Path, axis: str, exponent: int, what: str) -> Path:
+    return folder / LEVELS / f"{axis}-{exponent}-{what}.npy"
+
+
+def read_level(folder: Path, axis: str, exponent: int, what: str) -> np.ndarray:
+    """A mapped matrix. what: ``events`` or ``depth``. Raises: StoreDamaged."""
+    path = _path(folder, axis, exponent, what)
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise StoreDamaged(
+            f"{LEVELS}/{path.name}", f"It cannot be read ({error}).", "Was it cut short?"
+        ) from error

@@ -1,0 +1,195 @@
+"""A table of a stored recording, mapped into memory: gathers and binary searches over many runs at once.
+
+A *run* is the rows of one process or channel (its *code*), in order; an *offset* is a place in a run:
+the index of an event, the ordinal of a message. Runs lie in parts, one array a column and part.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from snapshots.store.errors import StoreDamaged
+from snapshots.store.layout import INDEX, NONE, PARTED
+from snapshots.store.manifest import Manifest, Part
+from snapshots.store.parts import map_batch
+
+Ints = NDArray[np.int64]
+
+
+class MappedTable:
+    """One of the PARTED tables. Safe for threads: nothing changes but a cache of array views."""
+
+    def __init__(self, folder: Path, manifest: Manifest, table: str, index: pa.Table, runs: int):
+        """index: the rows of INDEX_COLUMNS of this table. runs: how many codes there are.
+
+        Raises: StoreDamaged if a part is missing or is not what manifest and index say.
+        """
+        parts = manifest.parts_of(table)
+        self._name = table
+        self._batches = [_mapped(folder, part) for part in parts]
+        self.part, self.begin, self.end = _runs(table, index, runs, parts)
+        self.length: Ints = self.end - self.begin
+        self._lanes = [np.flatnonzero(self.part == number) for number in range(len(parts))]
+        self._column = cache(self._view)
+
+    def _view(self, number: int, name: str) -> NDArray[Any]:
+        """The values of a column of fixed width; where it is null, anything."""
+        column = self._batches[number].column(name)
+        dtype = np.dtype(column.type.to_pandas_dtype())
+        values = np.frombuffer(column.buffers()[1], dtype)
+        return values[column.offset : column.offset + len(column)]
+
+    def _validity(self, number: int, name: str) -> NDArray[np.uint8] | None:
+        bits = self._batches[number].column(name).buffers()[0]
+        return None if bits is None else np.frombuffer(bits, np.uint8)
+
+    def bisect(self, column: str, targets: Ints) -> Ints:
+        """Per run the number of its first rows whose value in the sorted ``column`` is < target.
+
+        targets: [runs]. One binary search that advances over all runs of a part at once.
+        """
+        return self.bisect_in(column, np.arange(len(self.length)), targets)
+
+    def bisect_in(self, column: str, codes: Ints, targets: Ints) -> Ints:
+        """As ``bisect`` for the runs ``codes`` [N], which may repeat; targets: [N]."""
+        found = np.zeros(len(codes), np.int64)
+        for number, lanes in self._by_part(codes):
+            chosen = codes[lanes]
+            begin, end = self.begin[chosen], self.end[chosen]
+            values = self._column(number, column)
+            found[lanes] = _first_not_below(values, begin, end, targets[lanes]) - begin
+        return found
+
+    def values(self, column: str, codes: Ints, offsets: Ints) -> NDArray[Any]:
+        """The values at ``offsets`` [N] of the runs ``codes`` [N]; the column has no nulls."""
+        self._check(codes, offsets)
+        gathered: NDArray[Any] | None = None
+        for number, lanes in self._by_part(codes):
+            values = self._column(number, column)
+            if gathered is None:
+                gathered = np.zeros(len(codes), values.dtype)
+            gathered[lanes] = values[self.begin[codes[lanes]] + offsets[lanes]]
+        return np.zeros(0, np.int64) if gathered is None else gathered
+
+    def nullable(self, column: str, codes: Ints, offsets: Ints) -> Ints:
+        """As ``values`` for a column of int64 that may be null: there NONE."""
+        gathered = self.values(column, codes, offsets)
+        for number, lanes in self._by_part(codes):
+            bits = self._validity(number, column)
+            if bits is not None:
+                rows = self.begin[codes[lanes]] + offsets[lanes]
+                valid = (bits[rows >> 3] >> (rows & 7)) & 1
+                gathered[lanes] = np.where(valid, gathered[lanes], NONE)
+        return gathered
+
+    def texts(self, column: str, codes: Ints, offsets: Ints) -> list[str | None]:
+        """As ``values`` for a column of text; None where it is null."""
+        self._check(codes, offsets)
+        gathered = np.full(len(codes), None, object)
+        for number, lanes in self._by_part(codes):
+            rows = pa.array(self.begin[codes[lanes]] + offsets[lanes])
+            gathered[lanes] = self._batches[number].column(column).take(rows).to_pylist()
+        return gathered.tolist()
+
+    def slice(self, column: str, code: int, first: int, end: int) -> NDArray[Any]:
+        """A view of the values of one run from offset ``first`` to ``end``; nulls are anything."""
+        begin = self.begin[code]
+        return self._column(int(self.part[code]), column)[begin + first : begin + end]
+
+    def batches(self) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
+        """Every part with the codes of its runs, for a search through the table."""
+        yield from zip(self._batches, self._lanes, strict=True)
+
+    def _by_part(self, codes: Ints) -> Iterator[tuple[int, Any]]:
+        """(part, places in ``codes`` that lie in it); codes without rows lie in none."""
+        if len(self._batches) == 1 and len(codes) and self.part[codes].min() == 0:
+            yield 0, slice(None)
+            return
+        parts = self.part[codes]
+        for number in range(len(self._batches)):
+            lanes = np.flatnonzero(parts == number)
+            if len(lanes):
+                yield number, lanes
+
+    def _check(self, codes: Ints, offsets: Ints) -> None:
+        if len(offsets) and ((offsets < 0) | (offsets >= self.length[codes])).any():
+            raise StoreDamaged(
+                self._name,
+                "A row points at another one that does not exist.",
+                "Was a file exchanged or changed? Ingest the log again.",
+            )
+
+
+def ragged(codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """All (code, offset) with first <= offset < end of each code: codes repeated, offsets in order."""
+    counts = np.maximum(end - first, 0)
+    starts = np.cumsum(counts) - counts
+    offsets = np.arange(counts.sum()) - np.repeat(starts - first, counts)
+    return np.repeat(codes, counts), offsets
+
+
+def _first_not_below(values: Ints, begin: Ints, end: Ints, targets: Ints) -> Ints:
+    """Per lane the first row in begin .. end with values[row] >= target, or end."""
+    below = begin - 1  # the last row known to be below the target
+    step = 1 << max(int((end - begin).max()).bit_length() - 1, 0)
+    while step:
+        tried = below + step
+        inside = tried < end
+        below += step * (inside & (values.take(tried, mode="clip") < targets))
+        step >>= 1
+    return below + 1
+
+
+def _mapped(folder: Path, part: Part) -> pa.RecordBatch:
+    schema, _ = PARTED[part.table]
+    batch = read_batch(folder / part.file, schema)
+    if batch.num_rows != part.rows:
+        raise StoreDamaged(
+            part.file,
+            f"It has {batch.num_rows} rows, the manifest says {part.rows}.",
+            "Was it exchanged? Ingest the log again.",
+        )
+    return batch
+
+
+def read_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
+    """The mapped batch of a file of the layout. Raises: StoreDamaged."""
+    where = f"{path.parent.name}/{path.name}"
+    try:
+        batch = map_batch(path)
+    except FileNotFoundError:
+        raise StoreDamaged(where, "It is missing.", "Was it deleted?") from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise StoreDamaged(
+            where, f"It cannot be read ({error}).", "Was it cut short, or is the disk full?"
+        ) from error
+    if batch.schema != schema:
+        raise StoreDamaged(
+            where,
+            "Its columns are not the layout's.",
+            "Was it written by another release? Ingest the log again.",
+        )
+    return batch
+
+
+def _runs(table: str, index: pa.Table, runs: int, parts: tuple[Part, ...]) -> tuple[Ints, ...]:
+    """part, begin and end of each code; NONE and an empty range where it has no rows."""
+    code, part, begin, end = (index[name].to_numpy() for name in ("code", "part", "begin", "end"))
+    rows = np.array([item.rows for item in parts], np.int64)
+    known = (code >= 0) & (code < runs) & (part >= 0) & (part < len(parts))
+    fits = known.all() and ((0 <= begin) & (begin < end) & (end <= rows[part])).all()
+    if not fits or (end - begin).sum() != rows.sum() or len(np.unique(code)) != len(code):
+        raise StoreDamaged(
+            INDEX,
+            f"It does not fit the parts of {table}.",
+            "Was it exchanged? Ingest the log again.",
+        )
+    columns = np.full(runs, NONE, np.int64), np.zeros(runs, np.int64), np.zeros(runs, np.int64)
+    for column, items in zip(columns, (part, begin, end), strict=True):
+        column[code] = items
+    return columns

@@ -1,0 +1,101 @@
+"""All tables of a stored recording, mapped, and how its two axes are read."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain.topology import Channel, Process, Topology
+from snapshots.store.errors import StoreDamaged
+from snapshots.store.in_flight import Flights
+from snapshots.store.layout import (
+    CHANNEL_COLUMNS,
+    CHANNELS,
+    EVENTS,
+    INDEX,
+    INDEX_COLUMNS,
+    MARKER_DISORDER,
+    MARKERS,
+    MESSAGE_DISORDER,
+    MESSAGES,
+    PROCESS_COLUMNS,
+    PROCESSES,
+)
+from snapshots.store.manifest import Manifest
+from snapshots.store.mapped import Ints, MappedTable, ragged, read_batch
+
+TIME = "time"
+ORDER = "order"
+AXES = (TIME, ORDER)
+_COLUMNS = {TIME: ("at", 0), ORDER: ("step", 1)}
+
+
+class Tables:
+    """What the questions to a stored recording are answered from; see layout.py.
+
+    topology: of the header. source, target: int64[C], the processes at the ends of each channel.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        """Raises: StoreDamaged."""
+        processes = read_batch(folder / PROCESSES, PROCESS_COLUMNS)
+        channels = read_batch(folder / CHANNELS, CHANNEL_COLUMNS)
+        index = pa.Table.from_batches([read_batch(folder / INDEX, INDEX_COLUMNS)])
+        self.source = channels.column("source").to_numpy().astype(np.int64)
+        self.target = channels.column("target").to_numpy().astype(np.int64)
+        self.topology = _topology(processes, channels)
+        mapped = {
+            table: MappedTable(
+                folder,
+                manifest,
+                table,
+                index.filter(pc.equal(index["table"], table)),
+                processes.num_rows if table == EVENTS else channels.num_rows,
+            )
+            for table in (EVENTS, MESSAGES, MESSAGE_DISORDER, MARKERS, MARKER_DISORDER)
+        }
+        self.events = mapped[EVENTS]
+        self.messages = Flights(mapped[MESSAGES], mapped[MESSAGE_DISORDER])
+        self.markers = Flights(mapped[MARKERS], mapped[MARKER_DISORDER])
+        self.all_processes: Ints = np.arange(processes.num_rows)
+        self.all_channels: Ints = np.arange(channels.num_rows)
+
+    def positions_before(self, axis: str, coordinate: int) -> Ints:
+        """int64[P]: how many events of each process stand left of ``coordinate`` on the axis.
+
+        On the time axis an event stands at its instant, on the order axis at its step + 1.
+        """
+        column, shift = _COLUMNS[axis]
+        limit = min(max(coordinate - shift, -(2**63)), 2**63 - 1)
+        return self.events.bisect(column, np.full(len(self.all_processes), limit))
+
+    def coordinates(self, axis: str, processes: Ints, indices: Ints) -> Ints:
+        """Where the given events [N] stand on the axis."""
+        column, shift = _COLUMNS[axis]
+        return self.events.values(column, processes, indices) + shift
+
+    def coordinates_between(
+        self, axis: str, processes: Ints, first: Ints, end: Ints
+    ) -> tuple[Ints, Ints]:
+        """(lane, coordinate) of the events number ``first`` to ``end`` of each given process."""
+        lane, indices = ragged(np.arange(len(processes)), first, end)
+        return lane, self.coordinates(axis, processes[lane], indices)
+
+
+def _topology(processes: pa.RecordBatch, channels: pa.RecordBatch) -> Topology:
+    names = processes.column("id").to_pylist()
+    ends = [channels.column(end).to_pylist() for end in ("source", "target")]
+    if not all(0 <= code < len(names) for codes in ends for code in codes):
+        raise StoreDamaged(
+            CHANNELS, "A channel's end is no process.", "Was processes.arrow exchanged?"
+        )
+    states = processes.column("state").to_pylist()
+    columns = (channels.column("id").to_pylist(), *ends, channels.column("fifo").to_pylist())
+    return Topology(
+        tuple(Process(name, state) for name, state in zip(names, states, strict=True)),
+        tuple(
+            Channel(name, names[source], names[target], fifo)
+            for name, source, target, fifo in zip(*columns, strict=True)
+        ),
+    )

@@ -1,0 +1,217 @@
+"""Finishing a stored recording, and the reference writer in plain Python.
+
+The reference writer and the Spark ingest write the same tables; a test compares them.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from snapshots.domain.defects import Defect
+from snapshots.domain.recording import (
+    KINDS,
+    RECORD_CHANNEL,
+    RECORD_STATE,
+    Event,
+    Recording,
+)
+from snapshots.store import levels
+from snapshots.store.layout import (
+    CHANNEL_COLUMNS,
+    CHANNELS,
+    DEFECTS,
+    EVENT_COLUMNS,
+    MANIFEST,
+    MARKER_COLUMNS,
+    MESSAGE_COLUMNS,
+    NONE,
+    PROCESS_COLUMNS,
+    PROCESSES,
+    RECORD_COLUMNS,
+    RECORDS,
+    SNAPSHOT_CHANNEL_COLUMNS,
+    SNAPSHOT_CHANNELS,
+    SNAPSHOT_STATE_COLUMNS,
+    SNAPSHOT_STATES,
+    SNAPSHOTS,
+    STRAY_COLUMNS,
+    STRAYS,
+)
+from snapshots.store.manifest import Extent, Manifest, Part
+from snapshots.store.parts import (
+    write_bytes,
+    write_events,
+    write_index,
+    write_markers,
+    write_messages,
+    write_table,
+)
+
+_RECORDS = (RECORD_STATE, RECORD_CHANNEL)
+
+
+def finish(folder: Path, manifest: Manifest) -> Manifest:
+    """Write index, levels and, last, the manifest of a folder whose tables are all there.
+
+    manifest: with its parts; ``levels`` is filled in. Returns the manifest as written.
+    Raises: StoreDamaged if a part is not what the manifest says, OSError.
+    """
+    write_index(folder, manifest.parts)
+    complete = replace(manifest, levels=levels.write_levels(folder, manifest))
+    write_bytes(folder / MANIFEST, complete.to_json().encode())
+    return complete
+
+
+def write_defects(folder: Path, defects: Iterable[Defect], total: int | None = None) -> None:
+    """Write ``defects.json``. total: how many there are, where not all are listed."""
+    listed = [asdict(defect) for defect in defects]
+    content = {"total": len(listed) if total is None else total, "defects": listed}
+    write_bytes(folder / DEFECTS, json.dumps(content, ensure_ascii=False).encode())
+
+
+def write_snapshots(
+    folder: Path, summaries: list[Mapping[str, Any]], states: pa.Table, channels: pa.Table
+) -> None:
+    """Write what the snapshots job found; ``snapshots.json`` last, so that it stands for all.
+
+    summaries: one JSON object per snapshot, with its id under ``snapshot``. states, channels: rows
+    of SNAPSHOT_STATE_COLUMNS and SNAPSHOT_CHANNEL_COLUMNS in any order.
+    """
+    for name, rows, schema, by in (
+        (SNAPSHOT_STATES, states, SNAPSHOT_STATE_COLUMNS, "process"),
+        (SNAPSHOT_CHANNELS, channels, SNAPSHOT_CHANNEL_COLUMNS, "channel"),
+    ):
+        ordered = rows.sort_by([("snapshot", "ascending"), (by, "ascending")])
+        temporary = folder / f".{name}"
+        write_table(temporary, ordered, schema)
+        temporary.rename(folder / name)
+    write_bytes(folder / SNAPSHOTS, json.dumps(summaries, ensure_ascii=False).encode())
+
+
+def write_recording(
+    recording: Recording,
+    folder: Path,
+    defects: Iterable[Defect] = (),
+    source_format: str = "cutline",
+) -> Manifest:
+    """Write a whole recording into an empty folder: the reference that Spark's store must equal."""
+    return _Writer(recording, folder, source_format).write(defects)
+
+
+class _Writer:
+    """Codes of one recording, and its tables as rows."""
+
+    def __init__(self, recording: Recording, folder: Path, source_format: str) -> None:
+        topology = recording.topology
+        self.recording = recording
+        self.folder = folder
+        self.source_format = source_format
+        self.processes = {process.id: code for code, process in enumerate(topology.processes)}
+        self.channels = {channel.id: code for code, channel in enumerate(topology.channels)}
+        self.events = list(chain.from_iterable(recording.events[p] for p in self.processes))
+        by_step = sorted(self.events, key=lambda event: event.step)
+        named = dict.fromkeys(event.snapshot for event in by_step if event.snapshot is not None)
+        self.snapshots = {snapshot: code for code, snapshot in enumerate(named)}
+        unknown = sorted({event.kind for event in self.events} - set(KINDS))
+        self.kinds = {kind: code for code, kind in enumerate((*KINDS, *unknown))}
+
+    def write(self, defects: Iterable[Defect]) -> Manifest:
+        listed = list(defects)
+        self._write_small()
+        write_defects(self.folder, listed)
+        parts = (
+            *write_events(self.folder, _table(EVENT_COLUMNS, map(self._event, self.events))),
+            *write_messages(self.folder, self._messages()),
+            *write_markers(self.folder, self._markers()),
+        )
+        return finish(self.folder, self._manifest(parts, len(listed)))
+
+    def _manifest(self, parts: tuple[Part, ...], defects: int) -> Manifest:
+        recording = self.recording
+        instants = [event.at for event in self.events]
+        return Manifest(
+            name=recording.name,
+            time_unit=recording.time_unit,
+            source_format=self.source_format,
+            kinds=tuple(self.kinds),
+            snapshots=tuple(self.snapshots),
+            counts={
+                "events": len(self.events),
+                "messages": sum(map(len, recording.messages.values())),
+                "markers": sum(map(len, recording.markers.values())),
+                "processes": len(self.processes),
+                "channels": len(self.channels),
+                "snapshots": len(self.snapshots),
+                "defects": defects,
+            },
+            extent=Extent(min(instants, default=0), max(instants, default=0), len(instants)),
+            parts=parts,
+            header_extra=recording.header_extra,
+        )
+
+    def _write_small(self) -> None:
+        topology = self.recording.topology
+        processes = [{"id": process.id, "state": process.state} for process in topology.processes]
+        channels = [
+            {
+                "id": channel.id,
+                "source": self.processes[channel.source],
+                "target": self.processes[channel.target],
+                "fifo": channel.fifo,
+            }
+            for channel in topology.channels
+        ]
+        records = [self._event(event) for event in self.events if event.kind in _RECORDS]
+        records.sort(key=lambda row: (row["snapshot"], row["process"], row["index"]))
+        strays = map(self._stray, self.recording.strays)
+        for name, rows, schema in (
+            (PROCESSES, processes, PROCESS_COLUMNS),
+            (CHANNELS, channels, CHANNEL_COLUMNS),
+            (RECORDS, records, RECORD_COLUMNS),
+            (STRAYS, strays, STRAY_COLUMNS),
+        ):
+            write_table(self.folder / name, _table(schema, rows), schema)
+
+    def _codes(self, event: Event) -> dict[str, int]:
+        return {
+            "process": self.processes[event.process],
+            "channel": NONE if event.channel is None else self.channels[event.channel],
+            "snapshot": NONE if event.snapshot is None else self.snapshots[event.snapshot],
+        }
+
+    def _event(self, event: Event) -> dict[str, Any]:
+        return asdict(event) | self._codes(event) | {"kind": self.kinds[event.kind]}
+
+    def _stray(self, event: Event) -> dict[str, Any]:
+        return asdict(event) | self._codes(event)
+
+    def _messages(self) -> pa.Table:
+        rows = [
+            asdict(message) | {"channel": self.channels[channel], "message": message.id}
+            for channel in self.channels
+            for message in self.recording.messages.get(channel, ())
+        ]
+        return _table(_without_reach(MESSAGE_COLUMNS), rows)
+
+    def _markers(self) -> pa.Table:
+        rows = [
+            asdict(marker)
+            | {"channel": self.channels[channel], "snapshot": self.snapshots[marker.snapshot]}
+            for channel in self.channels
+            for marker in self.recording.markers.get(channel, ())
+        ]
+        return _table(_without_reach(MARKER_COLUMNS), rows)
+
+
+def _without_reach(schema: pa.Schema) -> pa.Schema:
+    return schema.remove(schema.get_field_index("received_reach"))
+
+
+def _table(schema: pa.Schema, rows: Iterable[dict[str, Any]]) -> pa.Table:
+    """Rows as a table; keys that are not columns are left out."""
+    return pa.Table.from_pylist(list(rows), schema)
