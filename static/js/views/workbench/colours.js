@@ -1,33 +1,40 @@
-/** The colours of the style sheet as values that canvas and Plotly understand. */
+/** The colours of tokens.css as values that canvas and Plotly understand. */
 
-const NAMES = [
-  "paper", "panel", "ink", "quiet", "rule", "accent", "message", "flight", "marker", "orphan",
-  "recorded", "event", "crash", "pale", "heat-low", "heat-high", "veil",
-];
+const TOKENS = {
+  paper: "bg",
+  panel: "surface",
+  ink: "text",
+  quiet: "text-soft",
+  rule: "lane",
+  line: "line",
+  accent: "cut",
+  onAccent: "on-accent",
+  message: "message",
+  flight: "message",
+  marker: "marker",
+  orphan: "orphan",
+  recorded: "recorded",
+  event: "message",
+  crash: "orphan",
+  consistent: "consistent",
+  incomplete: "incomplete",
+};
 
-/** Reads --wb-NAME for every name; they change with the theme. */
-export function readColours(root) {
-  const probe = document.createElement("span");
-  probe.hidden = true;
-  root.append(probe);
+/** Reads the colours as they are now; "themechange" on the document says when they change. */
+export function readColours() {
+  const style = getComputedStyle(document.documentElement);
   const colours = {};
-  for (const name of NAMES) {
-    probe.style.color = `var(--wb-${name})`;
-    colours[name] = getComputedStyle(probe).color;
-  }
-  probe.remove();
+  for (const [name, token] of Object.entries(TOKENS)) colours[name] = style.getPropertyValue(`--color-${token}`).trim();
   return colours;
-}
-
-/** Calls back when the light or dark theme changes, by the system or by the switch. */
-export function onThemeChange(callback) {
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", callback);
-  const attributes = ["data-theme", "class", "style"];
-  new MutationObserver(callback).observe(document.documentElement, { attributes: true, attributeFilter: attributes });
 }
 
 /** The same colour with less opacity. */
 export function faded(colour, alpha) {
   const parts = colour.match(/[\d.]+/g) ?? ["0", "0", "0"];
   return `rgba(${parts.slice(0, 3).join(", ")}, ${alpha})`;
+}
+
+/** From the panel's colour to the accent: how much there is. */
+export function heatScale(colours) {
+  return [0, 0.15, 0.5, 1].map((share) => [share, faded(colours.accent, share === 0 ? 0 : 0.2 + 0.8 * share)]);
 }

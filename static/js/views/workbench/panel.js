@@ -52,7 +52,7 @@ function limitedTable(title, { head, rows, notice }) {
 }
 
 function button(text, label, onclick) {
-  return h("button.wb-quiet", { type: "button", title: label, onclick }, text);
+  return h("button.btn.btn-quiet", { type: "button", title: label, onclick }, text);
 }
 
 function downloads(app, name, title, chart) {
@@ -69,7 +69,7 @@ function downloads(app, name, title, chart) {
     const { head, rows: cells } = chart.rows();
     saveText(`${file}.csv`, csv(head, cells.map((row) => row.map(textOf))), "text/csv");
   };
-  const menu = h("details.wb-menu", {}, h("summary.wb-quiet", { title: "Download this chart" }, "Download"));
+  const menu = h("details.menu", {}, h("summary.btn.btn-quiet", { title: "Download this chart" }, "Download"));
   const entries = [["PNG", image("png")], ["SVG", image("svg")], ["CSV", rows]];
   const close = (run) => () => {
     menu.open = false;

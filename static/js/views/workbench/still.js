@@ -3,7 +3,7 @@
 import { channelsAt, handleX, isInside } from "../../lib/cuts.js";
 import { instant, thousands, ticks, unitFor } from "../../lib/format.js";
 import { IN_FLIGHT } from "../../lib/window.js";
-import { faded } from "./colours.js";
+import { faded, heatScale } from "./colours.js";
 import { baseLayout, plainAxis } from "./panel.js";
 
 const NEVER = 0.6; // how far toward its target a message that never arrives is drawn
@@ -160,7 +160,7 @@ function heat({ window, colours, g }) {
     y: rows.map(([p]) => p),
     z,
     ygap: g.pitch > 12 ? Math.min(g.pitch * 0.4, 10) : 1,
-    colorscale: [[0, colours["heat-low"]], [1, colours["heat-high"]]],
+    colorscale: heatScale(colours),
     zmin: 0,
     showscale: false,
     hoverinfo: "skip",

@@ -1,0 +1,271 @@
+/** The drawing of the topology editor: an SVG to change with pointer and keyboard. */
+
+import { channelBetween, channelId, processIds } from "./topology-model.js";
+import { channelPath, HEIGHT, point, processAt, RADIUS, toPlace, WIDTH } from "./topology-geometry.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const STEP = 0.02;
+const CLICK = 4;
+export const MOST_DRAWN = 300;
+
+/**
+ * editor: {now, selected, tool, ...commands}, see topology.js. Returns {show()} which draws what
+ * the editor holds now.
+ */
+export function mountDrawing(root, editor) {
+  const svg = create("svg", {
+    class: "drawing",
+    viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+    role: "group",
+    "aria-label": "Topology",
+    tabindex: "0",
+  });
+  svg.append(arrowHead("arrow"), arrowHead("arrow-selected"));
+  const lines = svg.appendChild(create("g", { class: "drawing-channels" }));
+  const draft = svg.appendChild(create("path", { class: "drawing-draft", "marker-end": "url(#arrow)" }));
+  const nodes = svg.appendChild(create("g", { class: "drawing-processes" }));
+  const hint = document.createElement("p");
+  hint.className = "drawing-hint soft small";
+  root.replaceChildren(svg, hint);
+
+  let gesture = null;
+
+  function show() {
+    const topology = editor.now();
+    const tooMany = topology.processes.length > MOST_DRAWN;
+    svg.toggleAttribute("hidden", tooMany);
+    hint.textContent = tooMany
+      ? `${topology.processes.length} processes are too many to draw (the most is ${MOST_DRAWN}): edit them in the tables or as text.`
+      : hintFor(editor, topology);
+    if (tooMany) return;
+    const focused = document.activeElement?.dataset?.key;
+    svg.dataset.tool = editor.tool();
+    drawChannels(topology);
+    drawProcesses(topology);
+    if (focused) nodes.querySelector(`[data-key="${focused}"]`)?.focus({ preventScroll: true });
+  }
+
+  function drawChannels(topology) {
+    const processOf = new Map(topology.processes.map((process) => [process.key, process]));
+    const idOf = processIds(topology);
+    lines.replaceChildren(
+      ...topology.channels.flatMap((channel) => {
+        const from = processOf.get(channel.source);
+        const to = processOf.get(channel.target);
+        if (!from || !to || from === to) return [];
+        const bowed = channelBetween(topology, to.key, from.key) !== undefined;
+        const selected = editor.selected() === channel.key;
+        const group = create("g", {
+          class: "drawing-channel",
+          "data-key": channel.key,
+          "aria-selected": selected,
+        });
+        const path = channelPath(from, to, bowed);
+        group.append(
+          create("path", { d: path, class: "drawing-reach" }),
+          create("path", {
+            d: path,
+            class: channel.fifo ? "drawing-line" : "drawing-line is-unordered",
+            "marker-end": `url(#arrow${selected ? "-selected" : ""})`,
+          }),
+          title(channelId(topology, channel, idOf) + (channel.fifo ? "" : " (not FIFO)")),
+        );
+        return [group];
+      }),
+    );
+  }
+
+  function drawProcesses(topology) {
+    nodes.replaceChildren(
+      ...topology.processes.map((process) => {
+        const { x, y } = point(process);
+        const state = process.state.trim();
+        const group = create("g", {
+          class: "drawing-process",
+          transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
+          tabindex: "0",
+          role: "button",
+          "data-key": process.key,
+          "aria-selected": editor.selected() === process.key,
+          "aria-label": `Process ${process.id || "without id"}${state ? `, starts with ${state}` : ""}`,
+        });
+        if (editor.channelFrom() === process.key) group.classList.add("is-source");
+        group.append(
+          create("circle", { r: RADIUS }),
+          text(shortened(process.id, 7), { y: state ? -1 : 4, class: "drawing-id" }),
+          text(shortened(state, 9), { y: 12, class: "drawing-state" }),
+          title(state ? `${process.id}: ${state}` : process.id),
+        );
+        return group;
+      }),
+    );
+  }
+
+  svg.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    const at = position(svg, event);
+    const topology = editor.now();
+    const process = processAt(topology, at.x, at.y);
+    const line = event.target.closest(".drawing-channel");
+    gesture = { from: at, process, line: process ? null : line, moved: false, offset: offset(process, at) };
+    svg.setPointerCapture(event.pointerId);
+    if (process) nodes.querySelector(`[data-key="${process.key}"]`)?.focus({ preventScroll: true });
+  });
+
+  svg.addEventListener("pointermove", (event) => {
+    if (!gesture) return;
+    const at = position(svg, event);
+    if (Math.hypot(at.x - gesture.from.x, at.y - gesture.from.y) > CLICK) gesture.moved = true;
+    if (!gesture.moved || !gesture.process) return;
+    if (editor.tool() === "move") dragProcess(at);
+    else if (editor.tool() !== "process") dragChannel(at);
+  });
+
+  function dragProcess(at) {
+    const { x, y } = toPlace(at.x - gesture.offset.x, at.y - gesture.offset.y);
+    editor.moveTo(gesture.process.key, x, y, gesture.started === true);
+    gesture.started = true;
+  }
+
+  function dragChannel(at) {
+    const from = point(gesture.process);
+    draft.setAttribute("d", `M${from.x} ${from.y}L${at.x} ${at.y}`);
+    draft.classList.toggle("is-ready", Boolean(otherEnd(at)));
+  }
+
+  function otherEnd(at) {
+    const found = processAt(editor.now(), at.x, at.y);
+    return found && found.key !== gesture.process.key ? found : null;
+  }
+
+  svg.addEventListener("pointerup", (event) => {
+    if (!gesture) return;
+    const at = position(svg, event);
+    draft.removeAttribute("d");
+    if (gesture.moved) finishDrag(at);
+    else click(at);
+    gesture = null;
+  });
+
+  svg.addEventListener("pointercancel", () => {
+    draft.removeAttribute("d");
+    gesture = null;
+  });
+
+  function finishDrag(at) {
+    if (!gesture.process || editor.tool() === "move" || editor.tool() === "process") return;
+    const target = otherEnd(at);
+    if (target) editor.connect(gesture.process.key, target.key);
+  }
+
+  function click(at) {
+    const { x, y } = toPlace(at.x, at.y);
+    if (gesture.process) editor.pick(gesture.process.key);
+    else if (gesture.line) editor.select(gesture.line.dataset.key);
+    else if (editor.tool() === "process") editor.addAt(x, y);
+    else editor.select(null);
+  }
+
+  svg.addEventListener("dblclick", (event) => {
+    const at = position(svg, event);
+    const process = processAt(editor.now(), at.x, at.y);
+    if (process) editor.rename(process.key);
+    else if (editor.tool() !== "process") editor.addAt(...Object.values(toPlace(at.x, at.y)));
+  });
+
+  svg.addEventListener("keydown", (event) => {
+    const key = event.target.closest?.(".drawing-process")?.dataset.key;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (handled(event.key, key)) event.preventDefault();
+  });
+
+  function handled(pressed, key) {
+    const selected = key ?? editor.selected();
+    if (pressed === "Escape") editor.cancel();
+    else if (pressed === "Delete" || pressed === "Backspace") selected && editor.remove(selected);
+    else if (pressed === "p") editor.addAt(null, null);
+    else if (!key) return false;
+    else if (pressed === "Enter" || pressed === " ") editor.pick(key);
+    else if (pressed === "c") editor.startChannel(key);
+    else if (pressed === "F2" || pressed === "r") editor.rename(key);
+    else if (pressed.startsWith("Arrow")) nudge(key, pressed);
+    else return false;
+    return true;
+  }
+
+  function nudge(key, arrow) {
+    const { x, y } = editor.now().processes.find((process) => process.key === key);
+    const sideways = { ArrowLeft: -STEP, ArrowRight: STEP }[arrow] ?? 0;
+    const upright = { ArrowUp: -STEP, ArrowDown: STEP }[arrow] ?? 0;
+    editor.moveTo(key, x + sideways, y + upright, false);
+  }
+
+  return {
+    show,
+    focus: (key) => nodes.querySelector(`[data-key="${key}"]`)?.focus({ preventScroll: true }),
+  };
+}
+
+function hintFor(editor, topology) {
+  if (topology.processes.length === 0) return "Empty. Press “Add process”, or double-click in the drawing.";
+  if (editor.channelFrom()) return "Choose the process where the channel ends. Esc lets it be.";
+  return {
+    move: "Drag a process to move it; double-click it to rename; double-click beside it to add one.",
+    process: "Click where the new process is to be.",
+    channel: "Drag from one process to another, or click the one and then the other.",
+    both: "Drag from one process to another: a channel each way.",
+  }[editor.tool()];
+}
+
+function offset(process, at) {
+  if (!process) return { x: 0, y: 0 };
+  const centre = point(process);
+  return { x: at.x - centre.x, y: at.y - centre.y };
+}
+
+/** Where the pointer is, in the drawing's own pixels. */
+function position(svg, event) {
+  const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(
+    svg.getScreenCTM().inverse(),
+  );
+  return { x, y };
+}
+
+function create(name, attributes) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+function arrowHead(id) {
+  const marker = create("marker", {
+    id,
+    viewBox: "0 0 8 8",
+    refX: 1,
+    refY: 4,
+    markerWidth: 8,
+    markerHeight: 8,
+    markerUnits: "userSpaceOnUse",
+    orient: "auto",
+    class: `drawing-${id}`,
+  });
+  marker.append(create("path", { d: "M0 0L8 4L0 8z" }));
+  return marker;
+}
+
+function text(content, attributes) {
+  const element = create("text", { "text-anchor": "middle", ...attributes });
+  element.textContent = content;
+  return element;
+}
+
+function title(content) {
+  const element = create("title", {});
+  element.textContent = content;
+  return element;
+}
+
+function shortened(content, most) {
+  const letters = [...content];
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : content;
+}

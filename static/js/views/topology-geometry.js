@@ -1,0 +1,51 @@
+/** Where the lines of a drawn topology run. Pure; lengths in pixels of the drawing. */
+
+export const WIDTH = 800;
+export const HEIGHT = 560;
+export const RADIUS = 22;
+const BOW = 18;
+const ARROW = 7;
+
+export function point(process) {
+  return { x: process.x * WIDTH, y: process.y * HEIGHT };
+}
+
+export function toPlace(x, y) {
+  return { x: x / WIDTH, y: y / HEIGHT };
+}
+
+/** The path of a channel from rim to rim; bowed aside where there is one the other way too. */
+export function channelPath(from, to, bowed) {
+  const a = point(from);
+  const b = point(to);
+  const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
+  const across = { x: -(b.y - a.y) / length, y: (b.x - a.x) / length };
+  const bow = bowed ? BOW : 0;
+  const middle = {
+    x: (a.x + b.x) / 2 + across.x * bow * 2,
+    y: (a.y + b.y) / 2 + across.y * bow * 2,
+  };
+  const start = towards(a, middle, RADIUS + 2);
+  const end = towards(b, middle, RADIUS + ARROW);
+  return `M${fixed(start.x)} ${fixed(start.y)}Q${fixed(middle.x)} ${fixed(middle.y)} ${fixed(end.x)} ${fixed(end.y)}`;
+}
+
+function towards(from, to, distance) {
+  const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+  return {
+    x: from.x + ((to.x - from.x) * distance) / length,
+    y: from.y + ((to.y - from.y) * distance) / length,
+  };
+}
+
+function fixed(number) {
+  return number.toFixed(1);
+}
+
+/** The process under a point, or undefined; the last drawn lies on top. */
+export function processAt(topology, x, y, reach = RADIUS + 4) {
+  return topology.processes.findLast((process) => {
+    const centre = point(process);
+    return Math.hypot(centre.x - x, centre.y - y) <= reach;
+  });
+}

@@ -1,0 +1,188 @@
+/** The tables of the topology editor: the same topology to type, without drawing. */
+
+import { h } from "../lib/dom.js";
+import { channelId, problems, processIds } from "./topology-model.js";
+
+const ROWS = 200;
+
+/** editor: see topology.js. Returns {show(), focus(key, field)}. */
+export function mountTables(root, editor) {
+  let shown = { processes: ROWS, channels: ROWS };
+  let drawn = "";
+
+  /** Rows are built anew when rows come or go; while somebody types, only the marks change. */
+  function show() {
+    const topology = editor.now();
+    const shape = JSON.stringify([
+      topology.processes.map(({ key }) => key),
+      topology.channels.map(({ key }) => key),
+      shown,
+    ]);
+    if (shape !== drawn) build(topology);
+    drawn = shape;
+    fill(topology);
+    mark(topology);
+  }
+
+  function build(topology) {
+    const focus = focusedField();
+    root.replaceChildren(
+      section("Processes", "processes", ["id", "state at the start"], topology.processes, processRow, {
+        label: "Add process",
+        run: () => editor.addAt(null, null),
+      }),
+      section("Channels", "channels", ["from", "to", "id", "FIFO"], topology.channels, channelRow, {
+        label: "Add channel",
+        run: () => editor.addChannelRow(),
+        disabled: topology.processes.length < 2,
+      }),
+    );
+    if (focus) field(focus.key, focus.name)?.focus();
+  }
+
+  function section(name, of, head, items, row, add) {
+    const rows = items.slice(0, shown[of]).map(row);
+    const hidden = items.length - rows.length;
+    const cells = [...head.map((word) => h("th", { scope: "col" }, word)), h("th", {}, h("span.visually-hidden", {}, "remove"))];
+    return h(
+      "section.panel",
+      { "aria-label": name },
+      h("div.panel-head", {}, h("h2", {}, `${name} `, h("span.soft", {}, String(items.length))),
+        h("button.btn", { type: "button", onclick: add.run, disabled: add.disabled }, add.label)),
+      items.length === 0
+        ? h("p.panel-body.soft", {}, of === "channels" ? "No channel yet: messages need at least one." : "No process yet.")
+        : h("div.table-wrap.editor-rows", {}, h("table.table.editor-table", {}, h("thead", {}, h("tr", {}, cells)), h("tbody", {}, rows))),
+      hidden > 0
+        ? h("p.panel-body", {}, h("button.btn", { type: "button", onclick: () => more(of) }, `Show ${Math.min(hidden, ROWS)} more of ${hidden} hidden`))
+        : null,
+    );
+  }
+
+  function more(of) {
+    shown = { ...shown, [of]: shown[of] + ROWS };
+    show();
+  }
+
+  function processRow({ key }) {
+    return h("tr", { "data-key": key, onfocusin: () => editor.select(key) },
+      h("td", {}, input(key, "id", "Id of the process", (value) => editor.changeProcess(key, { id: value }))),
+      h("td", {}, input(key, "state", "State at the start", (value) => editor.changeProcess(key, { state: value }), "not known")),
+      removeCell(key, "process"),
+    );
+  }
+
+  function channelRow({ key }) {
+    return h("tr", { "data-key": key, onfocusin: () => editor.select(key) },
+      h("td", {}, ends(key, "source", "Process the channel leaves")),
+      h("td", {}, ends(key, "target", "Process the channel enters")),
+      h("td", {}, input(key, "id", "Id of the channel", (value) => editor.changeChannel(key, { id: value, named: value !== "" }))),
+      h("td", {}, h("input", {
+        type: "checkbox",
+        "aria-label": "FIFO: messages arrive in the order of sending",
+        "data-field": "fifo",
+        onchange: (event) => editor.changeChannel(key, { fifo: event.target.checked }),
+      })),
+      removeCell(key, "channel"),
+    );
+  }
+
+  function input(key, name, label, change, placeholder = "") {
+    return h("input.input", {
+      type: "text",
+      "aria-label": label,
+      "data-field": name,
+      placeholder,
+      autocomplete: "off",
+      spellcheck: "false",
+      maxlength: name === "id" ? "200" : null,
+      oninput: (event) => change(event.target.value),
+    });
+  }
+
+  function ends(key, name, label) {
+    return h("select.input", {
+      "aria-label": label,
+      "data-field": name,
+      onchange: (event) => editor.changeChannel(key, { [name]: event.target.value || null }),
+    });
+  }
+
+  function removeCell(key, what) {
+    return h("td.num", {}, h("button.btn.btn-quiet.btn-icon", {
+      type: "button",
+      "aria-label": `Remove this ${what}`,
+      title: `Remove this ${what}`,
+      onclick: () => editor.remove(key),
+    }, "×"));
+  }
+
+  function fill(topology) {
+    const choices = topology.processes.map(({ key, id }) => [key, id]);
+    const names = JSON.stringify(choices);
+    const idOf = processIds(topology);
+    for (const process of topology.processes) {
+      set(field(process.key, "id"), process.id);
+      set(field(process.key, "state"), process.state);
+    }
+    for (const channel of topology.channels) {
+      for (const end of ["source", "target"]) choose(field(channel.key, end), names, choices, channel[end]);
+      set(field(channel.key, "id"), channelId(topology, channel, idOf));
+      const fifo = field(channel.key, "fifo");
+      if (fifo) fifo.checked = channel.fifo;
+    }
+  }
+
+  /** What somebody is typing in stays as it is. */
+  function set(element, value) {
+    if (element && element !== document.activeElement) element.value = value;
+  }
+
+  /** The list of choices is long where there are many processes, so it waits for the focus. */
+  function choose(select, names, choices, value) {
+    if (!select) return;
+    const known = choices.filter(([key]) => key === value);
+    const options = () => choices.map(([key, id]) => h("option", { value: key }, id || "(no id)"));
+    select.onfocus = () => {
+      if (select.dataset.names === names) return;
+      select.dataset.names = names;
+      select.replaceChildren(h("option", { value: "" }, "choose"), ...options());
+      select.value = value ?? "";
+    };
+    if (select === document.activeElement) return;
+    select.dataset.names = "";
+    select.replaceChildren(h("option", { value: value ?? "" }, known.length ? known[0][1] || "(no id)" : "choose"));
+  }
+
+  function mark(topology) {
+    for (const row of root.querySelectorAll("tr[data-key]")) {
+      row.setAttribute("aria-selected", String(row.dataset.key === editor.selected()));
+    }
+    for (const old of root.querySelectorAll("[aria-invalid]")) old.removeAttribute("aria-invalid");
+    for (const old of root.querySelectorAll(".field-error")) old.remove();
+    for (const { key, field: name, sentence } of [...problems(topology), ...editor.refusals()]) {
+      const element = field(key, name);
+      if (!element || element.hasAttribute("aria-invalid")) continue;
+      element.setAttribute("aria-invalid", "true");
+      element.after(h("p.field-error.small", { role: "alert" }, sentence));
+    }
+  }
+
+  function focusedField() {
+    const element = document.activeElement;
+    const row = element?.closest?.("tr[data-key]");
+    return row && root.contains(row) ? { key: row.dataset.key, name: element.dataset.field } : null;
+  }
+
+  function field(key, name) {
+    return root.querySelector(`tr[data-key="${key}"] [data-field="${name}"]`);
+  }
+
+  return {
+    show,
+    focus(key, name) {
+      const element = field(key, name);
+      element?.focus();
+      element?.select?.();
+    },
+  };
+}
