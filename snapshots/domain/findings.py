@@ -1,0 +1,155 @@
+"""What a verdict rests on: one finding per witness, with the sentence that says it.
+
+The sentences are in `witnesses.py`.
+"""
+
+import json
+from dataclasses import dataclass, field
+
+from snapshots.domain.recording import Instant, MessageId, SnapshotId
+from snapshots.domain.topology import ChannelId, JsonText, ProcessId
+
+ORPHAN = "orphan"
+LOST = "lost"
+DUPLICATED = "duplicated"
+STATE_MISMATCH = "state-mismatch"
+MARKER_RULE = "marker-rule"
+FIFO_VIOLATION = "fifo-violation"
+INCOMPLETE = "incomplete"
+UNKNOWN = "unknown"
+CONSISTENT = "consistent"
+
+VERDICTS = (
+    ORPHAN,
+    LOST,
+    DUPLICATED,
+    STATE_MISMATCH,
+    MARKER_RULE,
+    FIFO_VIOLATION,
+    INCOMPLETE,
+    UNKNOWN,
+    CONSISTENT,
+)
+"""Worst first."""
+
+MOST_WITNESSES = 100  # kept of one verdict of one snapshot; the count is always the true one
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An event that a finding names."""
+
+    process: ProcessId
+    index: int
+    at: Instant
+
+    def to_json(self) -> dict[str, object]:
+        return {"process": self.process, "index": self.index, "at": self.at}
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """The second message or marker of a finding: ``message`` is None for a marker."""
+
+    message: MessageId | None
+    snapshot: SnapshotId | None
+    value: JsonText | None
+    sent: Place
+    received: Place | None
+
+    def to_json(self) -> dict[str, object]:
+        return _present(
+            message=self.message,
+            snapshot=self.snapshot,
+            sent=self.sent.to_json(),
+            received=self.received and self.received.to_json(),
+        ) | _parsed(value=self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One witness of a verdict. A field that is None does not apply.
+
+    sent, received: the two events of ``message`` (of the marker, where ``message`` is None).
+    event: where the log shows it, when it is neither. recorded, recomputed: states. path: the
+    channels from an initiator; None where there is no path or it does not matter.
+    """
+
+    verdict: str
+    sentence: str
+    channel: ChannelId | None = None
+    message: MessageId | None = None
+    process: ProcessId | None = None
+    value: JsonText | None = None
+    sent: Place | None = None
+    received: Place | None = None
+    event: Place | None = None
+    other: Companion | None = None
+    rule: str | None = None
+    recorded: JsonText | None = None
+    recomputed: JsonText | None = None
+    path: tuple[ChannelId, ...] | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """The finding of architecture.md; keys that do not apply are absent."""
+        return _present(
+            verdict=self.verdict,
+            sentence=self.sentence,
+            channel=self.channel,
+            message=self.message,
+            process=self.process,
+            sent=self.sent and self.sent.to_json(),
+            received=self.received and self.received.to_json(),
+            event=self.event and self.event.to_json(),
+            other=self.other and self.other.to_json(),
+            rule=self.rule,
+            path=None if self.path is None else list(self.path),
+        ) | _parsed(value=self.value, recorded=self.recorded, recomputed=self.recomputed)
+
+
+@dataclass
+class Findings:
+    """The findings of one snapshot as they are found: the first MOST_WITNESSES of each verdict."""
+
+    kept: dict[str, list[Finding]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, finding: Finding) -> None:
+        kept = self.kept.setdefault(finding.verdict, [])
+        self.counts[finding.verdict] = self.counts.get(finding.verdict, 0) + 1
+        if len(kept) < MOST_WITNESSES:
+            kept.append(finding)
+
+    def wants(self, verdict: str) -> bool:
+        """Whether a further witness of this verdict would be kept, and not only counted."""
+        return len(self.kept.get(verdict, ())) < MOST_WITNESSES
+
+    def count(self, verdict: str, more: int = 1) -> None:
+        """Counts witnesses that are not kept."""
+        self.counts[verdict] = self.counts.get(verdict, 0) + more
+
+    def worst_first(self) -> tuple[Finding, ...]:
+        """All that are kept; the one ``consistent`` finding where there are none."""
+        found = tuple(finding for verdict in VERDICTS for finding in self.kept.get(verdict, ()))
+        return found or (consistent(),)
+
+    def worst_first_counts(self) -> dict[str, int]:
+        counts = {verdict: self.counts[verdict] for verdict in VERDICTS if self.counts.get(verdict)}
+        return counts or {CONSISTENT: 1}
+
+
+def consistent() -> Finding:
+    return Finding(
+        CONSISTENT,
+        "Consistent: no message was received inside the cut and sent outside it, and nothing that "
+        "was recorded differs from what the log recomputes.",
+    )
+
+
+def _present(**fields: object) -> dict[str, object]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _parsed(**texts: JsonText | None) -> dict[str, object]:
+    """A text that is None is absent; the JSON value null is a value like any other."""
+    return {name: json.loads(text) for name, text in texts.items() if text is not None}

@@ -1,0 +1,54 @@
+"""What a snapshot adds up to: money in processes and money in channels."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from snapshots.domain.topology import JsonText
+from snapshots.domain.values import total
+
+_NEAR = 1e-9  # relative: sums of fractions depend on their order
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums of numbers; None where one of them is not a number or not known.
+
+    start: the start states. processes, channels: what the snapshot recorded.
+    """
+
+    start: int | float | None
+    processes: int | float | None
+    channels: int | float | None
+
+    @property
+    def total(self) -> int | float | None:
+        if self.processes is None or self.channels is None:
+            return None
+        return self.processes + self.channels
+
+    @property
+    def conserved(self) -> bool | None:
+        """Whether the snapshot holds what was there at the start; None where that is not known."""
+        if self.start is None or self.total is None:
+            return None
+        if isinstance(self.total, int) and isinstance(self.start, int):
+            return self.total == self.start
+        return math.isclose(self.total, self.start, rel_tol=_NEAR)
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "start": self.start,
+            "processes": self.processes,
+            "channels": self.channels,
+            "total": self.total,
+            "conserved": self.conserved,
+        }
+
+
+def totals(
+    start: Iterable[JsonText | None],
+    processes: Iterable[JsonText | None],
+    channels: Iterable[JsonText | None],
+) -> Totals:
+    return Totals(total(start), total(processes), total(channels))
