@@ -6,6 +6,7 @@ Rows: all events numbered process by process, in the order of the header, each p
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -50,6 +51,24 @@ class Header:
     time_unit: str
     topology: Topology
     extra: Mapping[str, object] = field(default_factory=dict)
+
+    @cached_property
+    def process_codes(self) -> dict[ProcessId, int]:
+        """The place of each process in the topology."""
+        return {process.id: code for code, process in enumerate(self.topology.processes)}
+
+    @cached_property
+    def channel_codes(self) -> dict[ChannelId, int]:
+        """The place of each channel in the topology."""
+        return {channel.id: code for code, channel in enumerate(self.topology.channels)}
+
+    @cached_property
+    def channel_ends(self) -> np.ndarray:
+        """int32[2, C]: the codes of each channel's source and target."""
+        codes = self.process_codes
+        channels = self.topology.channels
+        ends = [[codes[c.source] for c in channels], [codes[c.target] for c in channels]]
+        return np.array(ends, np.int32).reshape(2, len(channels))
 
 
 @dataclass(frozen=True)

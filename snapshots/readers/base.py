@@ -10,21 +10,22 @@ import pyarrow as pa
 from snapshots.domain.assembly import Header
 from snapshots.domain.defects import Defects
 
+CHUNK_BYTES = 4 * 2**20
+
 
 @dataclass(frozen=True)
 class Limits:
     """How much one input may hold, in bytes after decompression, or in things."""
 
-    total_bytes: int = 64 * 2**30
-    line_bytes: int = 4 * 2**20
-    header_bytes: int = 32 * 2**20
+    total_bytes: int = 8 * 2**30
+    line_bytes: int = 16 * 2**20
     processes: int = 100_000
     channels: int = 1_000_000
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole lines of a text. offset: of the first byte, after decompression; first_line: 1-based."""
+    """Whole lines of a text. offset: of the first byte, unpacked; first_line: its number, from 1."""
 
     offset: int
     first_line: int
@@ -48,6 +49,6 @@ class Reader(Protocol):
     ) -> Iterator[pa.RecordBatch]:
         """The events as batches of columns.RAW; what is wrong with them goes to ``defects``.
 
-        Rows with a refused defect are left out: look at ``defects`` before using the rest.
+        Rows with a refused defect may be left out: look at ``defects`` before using the rest.
         Raises: InputRefused where reading cannot go on.
         """

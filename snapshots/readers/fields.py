@@ -1,0 +1,117 @@
+"""What a JSON field may hold: checks that give the reason, and the canonical text of a value."""
+
+from collections.abc import Callable
+
+import orjson
+
+from snapshots.domain.defects import quoted
+from snapshots.domain.values import canonical
+
+LARGEST = 2**63 - 1
+DEEPEST = 100  # levels of nesting in a state or value
+LONGEST_NAME = 1000  # characters of an id that names a process, channel or snapshot
+
+Problem = tuple[str, str]  # code, what is wrong: "must be …"
+
+
+class Unfit(ValueError):
+    """A value that a field cannot hold; code and reason as in a Problem."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        self.problem: Problem = (code, reason)
+        super().__init__(reason)
+
+
+def json_text(value: object) -> str:
+    """``values.canonical`` of a JSON value, by a shorter way where it has no fractions.
+
+    Raises: Unfit for a number of 2^63 or beyond, and for deep nesting.
+    """
+    kind = type(value)
+    if kind is int and -LARGEST <= value <= LARGEST:
+        return str(value)
+    if _without_fractions(value, DEEPEST):
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    return canonical(value)
+
+
+def _without_fractions(value: object, levels: int) -> bool:
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if kind is int or kind is float:
+        if not -LARGEST - 1 <= value <= LARGEST:
+            raise Unfit("number-range", "holds a number of 2^63 or beyond, which would lose digits")
+        return kind is int
+    if not levels:
+        raise Unfit("wrong-type", f"is nested more than {DEEPEST} levels deep")
+    items = value.values() if kind is dict else value
+    return all([_without_fractions(item, levels - 1) for item in items])
+
+
+def json_problem(value: object) -> Problem | None:
+    """Why a value cannot be kept as a state, a value or a further field."""
+    try:
+        json_text(value)
+    except Unfit as unfit:
+        return unfit.problem
+    return None
+
+
+def count_problem(value: object) -> Problem | None:
+    """Why a value is not a whole number of 0 or more."""
+    if type(value) is float and abs(value) >= 2.0**63:
+        return "number-range", "must be below 2^63"
+    if type(value) is not int:
+        return "wrong-type", f"must be a whole number, not {quoted(value)}"
+    if not 0 <= value <= LARGEST:
+        return "number-range", f"must be 0 or more and below 2^63, not {value}"
+    return None
+
+
+def text_problem(value: object) -> Problem | None:
+    if type(value) is not str:
+        return "wrong-type", f"must be a string, not {quoted(value)}"
+    return None
+
+
+def id_problem(value: object) -> Problem | None:
+    """Why a value is not a message id: a string that is not empty, or an integer."""
+    if type(value) is float and abs(value) >= 2.0**63:
+        return "number-range", "must be below 2^63"
+    if type(value) is int:
+        return None if abs(value) <= LARGEST else ("number-range", "must be below 2^63")
+    if type(value) is not str:
+        return "wrong-type", f"must be a string or an integer, not {quoted(value)}"
+    return None if value else ("wrong-type", "must not be empty")
+
+
+def name_problem(value: object) -> Problem | None:
+    """Why a value cannot name a snapshot: as id_problem, and short, and free of NUL."""
+    return id_problem(value) or (_unnameable(value) if type(value) is str else None)
+
+
+def given_name_problem(value: object) -> Problem | None:
+    """Why a value cannot be the id of a process or a channel in a header."""
+    return text_problem(value) or name_problem(value)
+
+
+def _unnameable(name: str) -> Problem | None:
+    if len(name) > LONGEST_NAME:
+        return "wrong-type", f"must not be longer than {LONGEST_NAME} characters"
+    if "\x00" in name:
+        return "wrong-type", "must not hold a NUL character"
+    return None
+
+
+def ids_problem(value: object) -> Problem | None:
+    if type(value) is not list:
+        return "wrong-type", f"must be a list of message ids, not {quoted(value)}"
+    problems = ((place, id_problem(item)) for place, item in enumerate(value))
+    for place, problem in problems:
+        if problem:
+            return problem[0], f"has at place {place} an id that {problem[1]}"
+    return None
+
+
+Check = Callable[[object], Problem | None]

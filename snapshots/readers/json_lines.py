@@ -1,0 +1,77 @@
+"""One JSON object a line: what is wrong with a line that is not."""
+
+import json
+
+import orjson
+
+from snapshots.domain.defects import Defect, defect, quoted
+
+
+def fault(text: bytes, line: int) -> Defect | None:
+    """Why a line is not a JSON object; None if it is one."""
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        return defect(
+            "not-utf8",
+            f"The line is not UTF-8 at byte {error.start + 1} (0x{text[error.start]:02x}). "
+            "Save the file as UTF-8.",
+            line=line,
+        )
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        return _not_json(text, line, error)
+    if type(value) is not dict:
+        return defect(
+            "wrong-type", f"A line must be a JSON object, not {quoted(value)}.", line=line
+        )
+    return None
+
+
+def _not_json(text: bytes, line: int, error: orjson.JSONDecodeError) -> Defect:
+    if error.msg.startswith("number is infinity"):
+        return defect("number-range", "A number in the line is 2^63 or beyond.", line=line)
+    if error.msg.startswith("depth limit"):
+        return defect("wrong-type", "The line is nested more than 1,000 levels deep.", line=line)
+    if (found := _not_finite(text)) is not None:
+        word, field = found
+        return defect(
+            "not-finite",
+            f"{word} is no JSON number. Leave the field out where the value is not known.",
+            line=line,
+            field=field,
+        )
+    hint = ""
+    if error.pos >= len(text.decode()) - 1:
+        hint = " The line ends in the middle: was the file cut short while it was written?"
+    return defect(
+        "not-json", f"The line is not JSON: {error.msg} at character {error.pos + 1}.{hint}",
+        line=line,
+    )
+
+
+def _not_finite(text: bytes) -> tuple[str, str | None] | None:
+    """NaN or an infinity, if the line holds one, and the top-level field in which it stands."""
+    words: list[str] = []
+
+    def mark(word: str) -> object:
+        words.append(word)
+        return words
+
+    try:
+        value = json.loads(text, parse_constant=mark)
+    except (ValueError, RecursionError):
+        value = None
+    if not words:
+        return None
+    fields = value.items() if isinstance(value, dict) else ()
+    return words[0], next((name for name, item in fields if _holds(item, words)), None)
+
+
+def _holds(value: object, mark: object) -> bool:
+    if isinstance(value, dict):
+        return any(_holds(item, mark) for item in value.values())
+    if isinstance(value, list) and value is not mark:
+        return any(_holds(item, mark) for item in value)
+    return value is mark

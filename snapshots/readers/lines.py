@@ -1,0 +1,74 @@
+"""Text as chunks of whole lines, never more than a chunk and a line in memory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from snapshots.domain.defects import refuse
+from snapshots.readers.base import CHUNK_BYTES, Chunk, Limits
+from snapshots.readers.compression import BoundedStream, open_stream
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def chunks(path: Path, limits: Limits, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
+    """The lines of a plain or compressed text, about ``size`` bytes at a time.
+
+    A byte order mark is left out. Raises: InputRefused (``truncated``, ``too-large``,
+    ``line-too-long``).
+    """
+    with open_stream(path, limits) as stream:
+        offset, first_line, rest = 0, 1, b""
+        while data := _fill(stream, rest, size):
+            if offset == 0 and data.startswith(BYTE_ORDER_MARK):
+                offset, data = len(BYTE_ORDER_MARK), data[len(BYTE_ORDER_MARK) :]
+            end = data.rfind(b"\n") + 1
+            if end == 0:
+                if len(data) > limits.line_bytes:
+                    raise _too_long(first_line, limits)
+                grown = _fill(stream, data, len(data) + size)
+                if len(grown) > len(data):
+                    rest = grown
+                    continue
+                end = len(data)  # the last line, without a newline
+            whole, rest = data[:end], data[end:]
+            _check_lines(whole, first_line, limits)
+            yield Chunk(offset, first_line, whole)
+            offset += end
+            first_line += whole.count(b"\n")
+
+
+def _fill(stream: BoundedStream, data: bytes, size: int) -> bytes:
+    """``data`` and what follows it, ``size`` bytes or more if there is as much."""
+    parts, held = [data], len(data)
+    while held < size and (block := stream.read(size - held)):
+        parts.append(block)
+        held += len(block)
+    return b"".join(parts)
+
+
+def _check_lines(data: bytes, first_line: int, limits: Limits) -> None:
+    if len(data) <= limits.line_bytes:
+        return
+    for line, text in enumerate(data.split(b"\n"), first_line):
+        if len(text) > limits.line_bytes:
+            raise _too_long(line, limits)
+
+
+def _too_long(line: int, limits: Limits) -> Exception:
+    return refuse(
+        "line-too-long",
+        f"The line is longer than {limits.line_bytes:,} bytes. Is a newline missing?",
+        line=line,
+    )
+
+
+def first_line(path: Path, limits: Limits) -> tuple[int, bytes]:
+    """The first line that is not blank, and its number.
+
+    Raises: InputRefused (``empty``, and those of ``chunks``).
+    """
+    for chunk in chunks(path, limits, size=2**16):
+        for line, text in enumerate(chunk.data.split(b"\n"), chunk.first_line):
+            if text and not text.isspace():
+                return line, text
+    raise refuse("empty", "The file is empty: it holds no header and no event.")
