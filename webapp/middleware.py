@@ -2,8 +2,10 @@
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
+from django.http import HttpResponse
 from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 # The API is listed because it answers 401 itself, in its own format.
 PUBLIC = ("/sign-in", "/static/", "/healthz", "/api/")
@@ -16,6 +18,19 @@ def content_security_policy(get_response):
         return response
 
     return middleware
+
+
+class StaticFiles(WhiteNoiseMiddleware):
+    """WhiteNoise streams files in a way that ASGI reads whole, with a warning each time."""
+
+    @staticmethod
+    def serve(static_file, request):
+        streamed = WhiteNoiseMiddleware.serve(static_file, request)
+        return HttpResponse(
+            b"".join(streamed.streaming_content),
+            status=streamed.status_code,
+            headers=streamed.headers,
+        )
 
 
 def is_public(path: str) -> bool:

@@ -133,6 +133,7 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_WORKER_CONCURRENCY = WORKER_CONCURRENCY
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_PROC_ALIVE_TIMEOUT = 120  # seconds a child may take to start, with its Spark
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # A task is acknowledged when it has ended, so a killed worker's task is delivered again: at once
@@ -159,7 +160,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "webapp.middleware.content_security_policy",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "webapp.middleware.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -215,6 +216,7 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
+        "django.request": {"level": "ERROR"},  # what a client did wrong is told to the client
         "snapshots": {"level": "INFO"},
         "tasks": {"level": "INFO"},
     },

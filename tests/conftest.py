@@ -1,0 +1,151 @@
+"""Fixtures for everyone. The heavy ones start once a session, when a test first asks."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.stack import ROOT, Stack
+from webapp import machine
+
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+MARKED_BY_FIXTURE = {"spark": "spark", "celery_worker_process": "spark", "browser": "browser"}
+
+if java := machine.find_java():
+    os.environ.setdefault("JAVA_HOME", str(java))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark what uses a heavy fixture. Browser tests come last: Playwright keeps an event loop
+    in this thread from then on, and neither asynchronous tests nor Django could use theirs.
+    """
+    for item in items:
+        for fixture, marker in MARKED_BY_FIXTURE.items():
+            if fixture in item.fixturenames:
+                item.add_marker(marker)
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+def skip_or_fail(reason: str) -> None:
+    """What is missing may be missing at home; in CI it is a fault."""
+    if os.environ.get("CI"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real inputs with their expected answers, beside the repository."""
+    folder = Path(os.environ.get("SHARED_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        skip_or_fail(f"The shared data are not at {folder}: set SHARED_DATA to where they are.")
+    return folder
+
+
+@pytest.fixture
+def data_dir(tmp_path, settings) -> Path:
+    """A DATA_DIR for one test, with its store and uploads."""
+    settings.DATA_DIR = tmp_path
+    settings.UPLOADS_DIR = settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "uploads"
+    settings.UPLOADS_DIR.mkdir()
+    settings.STORE_URL = (tmp_path / "store").as_uri()
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def spark():
+    from tasks.spark import session
+
+    return session.get()
+
+
+@pytest.fixture(scope="session")
+def live_redis():
+    """A stack of which only Redis runs yet; its database is migrated."""
+    with tempfile.TemporaryDirectory(prefix="cutline-stack-", ignore_cleanup_errors=True) as folder:
+        stack = Stack(Path(folder))
+        stack.start_redis()
+        yield stack
+        stack.stop()
+
+
+@pytest.fixture(scope="session")
+def server(live_redis) -> Stack:
+    """With the server; no worker, so jobs stay queued."""
+    live_redis.start_server()
+    return live_redis
+
+
+@pytest.fixture(scope="session")
+def celery_worker_process(live_redis) -> Stack:
+    """With a worker whose Spark is warm."""
+    live_redis.start_worker()
+    return live_redis
+
+
+@pytest.fixture(scope="session")
+def stack(server, celery_worker_process) -> Stack:
+    """Everything."""
+    return server
+
+
+@pytest.fixture(scope="session")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = machine.find_chromium() or Path(playwright.chromium.executable_path)
+        if not chromium.exists():
+            skip_or_fail("Chromium is missing: make test gets it or says how.")
+        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def signed_in_state(server, browser):
+    """The cookies of a person who followed a sign-in link."""
+    context = browser.new_context()
+    context.new_page().goto(server.manage("sign_in_link"))
+    yield context.storage_state()
+    context.close()
+
+
+@pytest.fixture
+def page(browser, server, signed_in_state):
+    """A signed-in page at 1280 x 800; any error in its console fails the test."""
+    context = browser.new_context(
+        base_url=server.url,
+        storage_state=signed_in_state,
+        viewport={"width": 1280, "height": 800},
+    )
+    page = context.new_page()
+    errors = watch_for_errors(page)
+    yield page
+    context.close()
+    assert not errors, f"the page complained: {errors}"
+
+
+def watch_for_errors(page) -> list[str]:
+    """Uncaught errors and what the content policy stopped. Refused requests are not among them."""
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on(
+        "console",
+        lambda line: (
+            errors.append(line.text)
+            if line.type == "error" and "Failed to load resource" not in line.text
+            else None
+        ),
+    )
+    return errors

@@ -1,0 +1,17 @@
+"""Runs the JavaScript's own tests, tests/js/*.test.js, under Node."""
+
+import subprocess
+
+from tests.conftest import skip_or_fail
+from tests.stack import ROOT
+from webapp import machine
+
+
+def test_the_javascript_tests_pass():
+    node = machine.find_node()
+    if node is None:
+        skip_or_fail("Node is missing: make test gets it or says how.")
+    files = sorted(str(path) for path in (ROOT / "tests" / "js").glob("*.test.js"))
+    assert files, "there are no files tests/js/*.test.js"
+    ran = subprocess.run([node, "--test", *files], cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr

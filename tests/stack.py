@@ -1,0 +1,131 @@
+"""The whole of Cutline in processes of its own: Redis, a worker with a warm Spark, the server.
+
+It has its own DATA_DIR. Tests reach it as people do: over HTTP and with manage.py.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from webapp import embedded_redis
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE_SECONDS = 90
+
+
+@dataclass
+class Stack:
+    folder: Path
+    port: int = field(default_factory=embedded_redis.free_port)
+    processes: dict[str, subprocess.Popen] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def redis_url(self) -> str:
+        return self.environment["REDIS_URL"]
+
+    def start_redis(self) -> None:
+        self.redis = embedded_redis.prepare(self.folder / "redis")
+        self.environment = clean_environment() | {
+            "DJANGO_SETTINGS_MODULE": "webapp.settings",
+            "DATA_DIR": str(self.folder),
+            "REDIS_URL": self.redis.url,
+            "PORT": str(self.port),
+        }
+        self.run_redis()
+        self.manage("migrate", "--verbosity", "0")
+
+    def run_redis(self) -> None:
+        self.start("redis", self.redis.server, self.redis.config)
+
+    def start_server(self) -> None:
+        self.start(
+            *["server", sys.executable, "-m", "uvicorn", "webapp.asgi:application"],
+            *["--port", self.port, "--lifespan", "off", "--no-access-log"],
+            *["--timeout-graceful-shutdown", 2],
+        )
+        self.wait_for("the server", self.answers)
+
+    def start_worker(self) -> None:
+        ready = self.log("worker").stat().st_size if self.log("worker").exists() else 0
+        self.start(
+            *["worker", sys.executable, "-m", "celery", "--app", "webapp", "worker"],
+            *["--loglevel", "info", "--without-gossip", "--without-mingle"],
+        )
+        self.wait_for("the worker", lambda: " ready." in self.said("worker")[ready:])
+
+    def start(self, name: str, *command: object) -> None:
+        with self.log(name).open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                [str(word) for word in command],
+                cwd=ROOT,
+                env=self.environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def kill(self, name: str, number: int = signal.SIGKILL) -> None:
+        """End a process and what it started; after SIGKILL, ``start_…`` starts it again."""
+        process = self.processes.pop(name)
+        for each in (number, signal.SIGKILL):
+            try:
+                os.killpg(process.pid, each)
+                process.wait(timeout=10)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                continue
+
+    def stop(self) -> None:
+        for name in list(self.processes):
+            self.kill(name, signal.SIGTERM)
+
+    def manage(self, *arguments: str) -> str:
+        """What ``manage.py`` printed; raises with its complaint where it failed."""
+        command = [sys.executable, "manage.py", *arguments]
+        ran = subprocess.run(
+            command, cwd=ROOT, env=self.environment, capture_output=True, text=True
+        )
+        assert ran.returncode == 0, f"manage.py {' '.join(arguments)}: {ran.stderr or ran.stdout}"
+        return ran.stdout.strip()
+
+    def token(self, email: str = "owner@localhost") -> str:
+        return self.manage("create_token", email)
+
+    def log(self, name: str) -> Path:
+        return self.folder / f"{name}.log"
+
+    def said(self, name: str) -> str:
+        return self.log(name).read_text(errors="replace")
+
+    def answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/healthz", timeout=2) as answer:
+                return answer.status == 200
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return False
+
+    def wait_for(self, what: str, is_there) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not is_there():
+            ended = [name for name, process in self.processes.items() if process.poll() is not None]
+            logs = "\n".join(self.said(name)[-3000:] for name in self.processes)
+            assert not ended, f"{', '.join(ended)} ended while {what} was starting.\n{logs}"
+            assert time.monotonic() < deadline, f"{what} did not start in time.\n{logs}"
+            time.sleep(0.1)
+
+
+def clean_environment() -> dict[str, str]:
+    """Ours, without the settings that would lead to someone's real data."""
+    from webapp.env import SETTINGS
+
+    return {name: value for name, value in os.environ.items() if name not in SETTINGS}

@@ -1,0 +1,190 @@
+import re
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+
+from webapp.accounts import services
+from webapp.accounts.auth import bearer_user
+from webapp.accounts.models import ApiToken, SignInLink
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def user():
+    return services.get_or_create_user("ada@example.org")
+
+
+@pytest.fixture
+def ada(user, client):
+    client.force_login(user)
+    return client
+
+
+def path_of(link: str) -> str:
+    return "/sign-in/" + link.rpartition("/")[2]
+
+
+def signed_in(client) -> bool:
+    return client.get("/account").status_code == 200
+
+
+def command(capsys, *arguments) -> str:
+    call_command(*arguments)
+    return capsys.readouterr().out.strip()
+
+
+def test_a_link_signs_in(client, user):
+    answer = client.get(path_of(services.make_sign_in_link(user)))
+    assert answer.status_code == 302
+    assert signed_in(client)
+
+
+def test_a_link_works_once(client, user):
+    link = path_of(services.make_sign_in_link(user))
+    Client().get(link)
+    answer = client.get(link)
+    assert answer.status_code == 422
+    assert "a link works once" in answer.text
+    assert not signed_in(client)
+
+
+def test_a_link_expires_after_an_hour(client, user):
+    link = path_of(services.make_sign_in_link(user))
+    SignInLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    answer = client.get(link)
+    assert "links work for an hour" in answer.text
+    assert not signed_in(client)
+
+
+def test_a_made_up_link_is_refused_and_kept_in_the_field(client):
+    answer = client.post("/sign-in", {"link": "http://127.0.0.1/sign-in/made-up"})
+    assert answer.status_code == 422
+    assert "is not known" in answer.text
+    assert "sign-in/made-up" in answer.text
+
+
+def test_a_link_can_be_pasted(client, user):
+    link = services.make_sign_in_link(user)
+    answer = client.post("/sign-in", {"link": f"  {link}\n", "next": "/account"})
+    assert answer.headers["Location"] == "/account"
+    assert signed_in(client)
+
+
+def test_signing_in_leads_to_no_other_site(client, user):
+    link = services.make_sign_in_link(user)
+    answer = client.post("/sign-in", {"link": link, "next": "https://evil.example/"})
+    assert answer.headers["Location"] == "/"
+
+
+def test_a_closed_account_cannot_sign_in(client, user):
+    link = path_of(services.make_sign_in_link(user))
+    user.is_active = False
+    user.save()
+    assert "account is closed" in client.get(link).text
+
+
+def test_the_database_holds_no_link_and_no_token(user):
+    link = services.make_sign_in_link(user)
+    _, token = services.make_token(user, "checks")
+    assert link.rpartition("/")[2] != SignInLink.objects.get().token_hash
+    assert token not in ApiToken.objects.values().get().values()
+
+
+def test_signing_out_needs_a_post(ada):
+    assert ada.get("/sign-out").status_code == 405
+    assert signed_in(ada)
+    ada.post("/sign-out")
+    assert not signed_in(ada)
+
+
+def test_a_stranger_is_sent_to_sign_in_and_back(client):
+    answer = client.get("/account?x=1")
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == "/sign-in?next=/account%3Fx%3D1"
+
+
+def test_a_stranger_gets_no_page_inside_a_page(client):
+    answer = client.get("/account", headers={"HX-Request": "true"})
+    assert answer.headers["HX-Redirect"] == "/sign-in"
+
+
+@pytest.mark.parametrize("path", ["/sign-inx", "/healthzx", "/apix", "/statics"])
+def test_only_the_listed_addresses_are_public(client, path):
+    assert client.get(path).status_code == 302
+
+
+def test_a_token_is_shown_once(ada):
+    token = re.search(
+        r"cut_[\w-]{20,}", ada.post("/account/tokens", {"name": "checks"}).text
+    ).group()
+    page = ada.get("/account").text
+    assert "checks" in page
+    assert token[:12] in page
+    assert token not in page
+
+
+def test_a_token_needs_a_name(ada):
+    answer = ada.post("/account/tokens", {"name": " "})
+    assert answer.status_code == 422
+    assert "Name the token" in answer.text
+    assert not ApiToken.objects.exists()
+
+
+def test_a_revoked_token_opens_nothing(ada, user, rf):
+    row, token = services.make_token(user, "checks")
+    request = rf.get("/", headers={"Authorization": f"Bearer {token}"})
+    assert bearer_user(request) == user
+    ada.post(f"/account/tokens/{row.pk}/revoke")
+    assert bearer_user(request) is None
+
+
+def test_someone_elses_token_cannot_be_revoked(ada):
+    row, _ = services.make_token(services.get_or_create_user("bob@example.org"), "bob's")
+    assert ada.post(f"/account/tokens/{row.pk}/revoke").status_code == 404
+    assert ApiToken.objects.filter(pk=row.pk).exists()
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer cut_wrong", "Basic abc", "Bearer \x00"])
+def test_other_headers_are_nobody(rf, header):
+    assert bearer_user(rf.get("/", headers={"Authorization": header})) is None
+
+
+def test_a_tokens_last_use_is_noted_to_the_minute(user):
+    row, token = services.make_token(user, "checks")
+    services.user_of_token(token)
+    first = ApiToken.objects.get().last_used_at
+    services.user_of_token(token)
+    assert ApiToken.objects.get().last_used_at == first
+    ApiToken.objects.update(last_used_at=first - timedelta(minutes=2))
+    services.user_of_token(token)
+    assert ApiToken.objects.get().last_used_at > first - timedelta(minutes=1)
+
+
+def test_create_token_makes_the_user_and_prints_the_token_alone(capsys):
+    token = command(capsys, "create_token", "Eve@Example.org")
+    assert services.user_of_token(token).username == "eve@example.org"
+
+
+def test_the_same_address_is_the_same_user(capsys):
+    first = services.user_of_token(command(capsys, "create_token", "eve@example.org"))
+    assert services.user_of_token(command(capsys, "create_token", "EVE@example.org")) == first
+
+
+def test_create_token_refuses_what_is_no_address():
+    with pytest.raises(CommandError, match="'eve' is not an e-mail address"):
+        call_command("create_token", "eve")
+
+
+def test_sign_in_link_prints_a_link_that_works(capsys, client):
+    link = command(capsys, "sign_in_link")
+    assert link.startswith("http://127.0.0.1:8000/sign-in/")
+    client.get(path_of(link))
+    assert "owner@localhost" in client.get("/account").text
+
+
+def test_names_are_text_not_markup(ada):
+    assert "<script>alert" not in ada.post("/account/tokens", {"name": "<script>alert(1)"}).text
