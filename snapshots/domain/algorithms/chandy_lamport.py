@@ -1,0 +1,93 @@
+"""Chandy-Lamport snapshots: the two marker rules, as pure step functions.
+
+Source: Chandy and Lamport, "Distributed Snapshots: Determining Global States of Distributed
+Systems", ACM TOCS 3(1), 1985, section 3.2.
+
+Assumes: channels are reliable and FIFO for messages and markers together; a process carries out a
+step without any other event of its own in between. The snapshot ends at every process that a path
+of channels from an initiator reaches. Several processes may begin the same snapshot, and several
+snapshots may be under way at once: there is one recorder per process and snapshot.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from snapshots.domain.recording import MessageId, SnapshotId
+from snapshots.domain.topology import ChannelId
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """How far one process is with one snapshot.
+
+    arrived: of every channel that is still being recorded, the messages received on it since the
+    process recorded its state, in order of receipt. Empty before that.
+    """
+
+    snapshot: SnapshotId
+    incoming: tuple[ChannelId, ...]
+    outgoing: tuple[ChannelId, ...]
+    has_recorded: bool = False
+    arrived: Mapping[ChannelId, tuple[MessageId, ...]] = field(default_factory=dict)
+
+    @property
+    def is_done(self) -> bool:
+        return self.has_recorded and not self.arrived
+
+
+@dataclass(frozen=True, slots=True)
+class RecordState:
+    """Record the process's state as it is now."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendMarker:
+    """Send a marker on the channel, before any further message."""
+
+    channel: ChannelId
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChannel:
+    """The channel's state is known: these messages, in order of receipt."""
+
+    channel: ChannelId
+    messages: tuple[MessageId, ...]
+
+
+Effect = RecordState | SendMarker | RecordChannel
+Step = tuple[Recorder, tuple[Effect, ...]]
+"""The recorder after a step, and what the process has to do now, in this order."""
+
+
+def begin(recorder: Recorder) -> Step:
+    """Marker-sending rule, of its own accord: record, then a marker on every outgoing channel.
+
+    Nothing to do for a process that has recorded already: another initiator was faster.
+    """
+    if recorder.has_recorded:
+        return recorder, ()
+    markers = tuple(SendMarker(channel) for channel in recorder.outgoing)
+    arrived = dict.fromkeys(recorder.incoming, ())
+    return replace(recorder, has_recorded=True, arrived=arrived), (RecordState(), *markers)
+
+
+def on_marker(recorder: Recorder, channel: ChannelId) -> Step:
+    """Marker-receiving rule: the first marker makes the process record and finds its channel empty;
+    each later one closes its channel with what arrived on it since."""
+    effects: tuple[Effect, ...] = ()
+    if not recorder.has_recorded:
+        recorder, effects = begin(recorder)
+    if channel not in recorder.arrived:
+        return recorder, effects
+    still_open = dict(recorder.arrived)
+    closed = RecordChannel(channel, still_open.pop(channel))
+    return replace(recorder, arrived=still_open), (*effects, closed)
+
+
+def on_message(recorder: Recorder, channel: ChannelId, message: MessageId) -> Step:
+    """A message that comes while its channel is recorded belongs to the channel's state."""
+    if channel not in recorder.arrived:
+        return recorder, ()
+    longer = (*recorder.arrived[channel], message)
+    return replace(recorder, arrived={**recorder.arrived, channel: longer}), ()

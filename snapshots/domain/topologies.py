@@ -1,0 +1,65 @@
+"""Topologies of the usual shapes. Processes are p1 .. pN, the channel from a to b is ``a->b``."""
+
+import random
+from collections.abc import Iterable
+from dataclasses import replace
+
+from snapshots.domain.topology import Channel, ChannelId, Process, ProcessId, Topology
+
+
+def ring(size: int) -> Topology:
+    """p1 -> p2 -> … -> p1; a single process has no channel. size: 1 or more."""
+    names = _names(size)
+    links = zip(names, names[1:] + names[:1], strict=True) if size > 1 else ()
+    return of_links(names, links)
+
+
+def complete(size: int) -> Topology:
+    """A channel from every process to every other. size: 1 or more."""
+    names = _names(size)
+    return of_links(names, ((a, b) for a in names for b in names if a != b))
+
+
+def random_connected(size: int, degree: float, seed: int) -> Topology:
+    """Strongly connected: a ring through all in random order, and random further channels.
+
+    size: 1 or more. degree: channels that leave a process, on average; from 1 (the ring alone) to
+    size - 1 (every channel there can be). Raises: ValueError for a degree outside.
+    """
+    if size > 1 and not 1 <= degree <= size - 1:
+        raise ValueError(f"a degree of {degree} is not between 1 and {size - 1}")
+    rng = random.Random(seed)
+    names = _names(size)
+    order = rng.sample(names, size)
+    links = dict.fromkeys(zip(order, order[1:] + order[:1], strict=True)) if size > 1 else {}
+    wanted = round(size * degree) if size > 1 else 0
+    while len(links) < wanted:
+        source, target = rng.sample(names, 2)
+        links[source, target] = None
+    return of_links(names, sorted(links, key=lambda link: tuple(map(names.index, link))))
+
+
+def of_links(
+    processes: Iterable[ProcessId], links: Iterable[tuple[ProcessId, ProcessId]]
+) -> Topology:
+    """FIFO channels along the links; start states are not known."""
+    return Topology(
+        tuple(Process(name) for name in processes),
+        tuple(Channel(ChannelId(f"{a}->{b}"), a, b) for a, b in links),
+    )
+
+
+def without_order(topology: Topology, channels: Iterable[ChannelId] | None = None) -> Topology:
+    """The same with these channels (all, if not named) no longer FIFO."""
+    chosen = {channel.id for channel in topology.channels} if channels is None else set(channels)
+    return replace(
+        topology,
+        channels=tuple(
+            replace(channel, fifo=channel.fifo and channel.id not in chosen)
+            for channel in topology.channels
+        ),
+    )
+
+
+def _names(size: int) -> list[ProcessId]:
+    return [ProcessId(f"p{number}") for number in range(1, size + 1)]
