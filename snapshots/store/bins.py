@@ -91,7 +91,7 @@ def _counts(lane: Ints, number: Ints, lanes: int, bins: int) -> Ints:
 def _depth_after_each(
     lane: Ints, departed: Ints, arrival_lane: Ints, arrived: Ints, bins: Bins
 ) -> Ints:
-    """Per departure how many have left its lane so far, less those that arrived until its instant."""
+    """Per departure: how many have left its lane, less those arrived until its instant."""
     keys = [_keys(lane, departed, bins), _keys(arrival_lane, arrived, bins)]
     if keys[0] is None or keys[1] is None:
         _, ranks = np.unique(np.concatenate((departed, arrived)), return_inverse=True)

@@ -1,7 +1,7 @@
 """What is on its way: messages (or markers) found by binary search, never by a scan.
 
-A *lane* is one channel with the positions of its two ends: ``codes`` [N] are the channels, ``source``
-and ``target`` [N] the positions of the ends. All functions work on any number of lanes at once.
+A *lane* is one channel with the positions of its two ends: ``codes`` [N] are the channels,
+``source`` and ``target`` [N] the positions of the ends. All functions work on many lanes at once.
 """
 
 from dataclasses import dataclass
@@ -101,7 +101,7 @@ class Flights:
         return self.table.nullable("received_index", codes, ordinals)
 
     def arrivals(self, codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """(lane, index) of the receives number ``first`` to ``end`` of each lane, in their order."""
+        """(lane, index) of the receives number ``first`` to ``end`` of each lane, in order."""
         lane, ranks = ragged(np.arange(len(codes)), first, end)
         indices = np.zeros(len(lane), np.int64)
         ordered = self.is_ordered(codes)[lane]
@@ -113,7 +113,7 @@ class Flights:
         return lane, indices
 
     def departures(self, codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """(lane, index) of the sends number ``first`` to ``end`` of each lane, in their order."""
+        """(lane, index) of the sends number ``first`` to ``end`` of each lane, in order."""
         lane, ordinals = ragged(np.arange(len(codes)), first, end)
         return lane, self.table.values("sent_index", codes[lane], ordinals)
 

@@ -1,9 +1,9 @@
 """What a recording is on disk: file names, columns, and what each column means.
 
-A recording is a folder, written once and then read-only. The tables in folders are lists of Arrow IPC
-files (parts) of one uncompressed record batch each: one contiguous, memory-mappable buffer a column.
-The manifest lists the parts; their names are unique and mean nothing. Processes, channels, snapshots
-and kinds are codes: places in the manifest's lists (kinds, snapshots) or in their table.
+A recording is a folder, written once and then read-only. The tables in folders are lists of Arrow
+IPC files (parts) of one uncompressed record batch each: one contiguous, memory-mappable buffer a
+column. The manifest lists the parts; their names are unique and mean nothing. Processes, channels,
+snapshots and kinds are codes: places in the manifest's lists (kinds, snapshots) or in their table.
 
     manifest.json            Manifest; written last, so a folder with one is complete
     processes.arrow          one row per process, in the order of the header
@@ -14,7 +14,7 @@ and kinds are codes: places in the manifest's lists (kinds, snapshots) or in the
     markers/…                as messages
     marker_disorder/…        as message_disorder
     index.arrow              where each process and channel begins and ends
-    records.arrow            record_state and record_channel events, sorted by (snapshot, process, index)
+    records.arrow            record_state, record_channel, sorted by (snapshot, process, index)
     strays.arrow             receives that no send explains, sorted by line
     levels/                  the overview, see levels.py
     snapshot_states.arrow    what the snapshots job found, sorted by (snapshot, process)

@@ -1,11 +1,12 @@
 """The overview: events and depths in bins of several widths, written once with the recording.
 
-Per axis and level two matrices, ``levels/<axis>-<exponent>-events.npy`` [P, bins] and ``…-depth.npy``
-[C, bins] (the most messages in the channel at once). Bins are 2**exponent wide and aligned to its
-multiples; each level's bins are twice as wide as the finer one's, so all follow from the finest. What
-is small enough to be drawn event by event has no levels.
+Per axis and level two matrices, ``levels/<axis>-<exponent>-events.npy`` [P, bins] and
+``…-depth.npy`` [C, bins] (the most messages in the channel at once). Bins are 2**exponent wide and
+aligned to its multiples; each level's bins are twice as wide as the finer one's, so all follow from
+the finest. A recording that a window can count at once has no levels.
 """
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -88,19 +89,27 @@ def _paired(matrix: np.ndarray, odd: int, joined) -> np.ndarray:
 
 
 def _save(folder: Path, axis: str, exponent: int, what: str, matrix: np.ndarray) -> None:
-    np.save(_path(folder, axis, exponent, what), np.ascontiguousarray(matrix))
+    with _path(folder, axis, exponent, what).open("wb") as sink:
+        np.save(sink, np.ascontiguousarray(matrix))
+        sink.flush()
+        os.fsync(sink.fileno())
 
 
 def _path(folder: Path, axis: str, exponent: int, what: str) -> Path:
     return folder / LEVELS / f"{axis}-{exponent}-{what}.npy"
 
 
-def read_level(folder: Path, axis: str, exponent: int, what: str) -> np.ndarray:
+def read_level(
+    folder: Path, axis: str, exponent: int, what: str, shape: tuple[int, int]
+) -> np.ndarray:
     """A mapped matrix. what: ``events`` or ``depth``. Raises: StoreDamaged."""
     path = _path(folder, axis, exponent, what)
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+        if matrix.shape != shape:
+            raise ValueError(f"its shape is {matrix.shape}, not {shape}")
     except (OSError, ValueError, EOFError) as error:
         raise StoreDamaged(
             f"{LEVELS}/{path.name}", f"It cannot be read ({error}).", "Was it cut short?"
         ) from error
+    return matrix

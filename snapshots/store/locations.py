@@ -1,7 +1,7 @@
 """Where stored recordings lie: the store URL and the folders under it.
 
-The only scheme is ``file:``. Another one belongs in ``Store.at`` and nowhere else: it would bring the
-folder to a local one first, since readers map files into memory.
+The only scheme is ``file:``. Another one belongs in ``Store.at`` and nowhere else: it would bring
+the folder to a local one first, since readers map files into memory.
 """
 
 import re
@@ -37,7 +37,7 @@ class Store:
         return cls(Path(unquote(parts.path)).absolute())
 
     def folder(self, name: str) -> Path:
-        """The folder of one recording. name: letters, digits, ``_`` and ``-``. Raises: ValueError."""
+        """The folder of one recording. name: letters, digits, ``_``, ``-``. Raises: ValueError."""
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} is no name of a stored recording")
         return self.root / name

@@ -26,7 +26,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """from_, to: the first and the last instant (both 0 if there is no event); steps: of them all."""
+    """from_, to: the first and the last instant (0 if there is no event); steps: how many."""
 
     from_: int
     to: int
@@ -104,7 +104,7 @@ def _checked(content: dict[str, Any]) -> Manifest:
     if content["format"] != FORMAT or content["version"] != VERSION:
         raise StoreDamaged(
             MANIFEST,
-            f"It says {content['format']!r} version {content['version']!r}, not {FORMAT!r} {VERSION}.",
+            f"It says {content['format']!r} {content['version']!r}, not {FORMAT!r} {VERSION}.",
             "Was it written by another release? Ingest the log again.",
         )
     extent = Extent(*(int(content["extent"][key]) for key in ("from", "to", "steps")))

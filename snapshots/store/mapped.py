@@ -1,7 +1,7 @@
-"""A table of a stored recording, mapped into memory: gathers and binary searches over many runs at once.
+"""A mapped table of a stored recording: gathers and binary searches over many runs at once.
 
-A *run* is the rows of one process or channel (its *code*), in order; an *offset* is a place in a run:
-the index of an event, the ordinal of a message. Runs lie in parts, one array a column and part.
+A *run* is the rows of one process or channel (its *code*), in order; an *offset* is a place in a
+run: the index of an event, the ordinal of a message. Runs lie in parts, one array a column and part.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from snapshots.store.errors import StoreDamaged
@@ -22,7 +23,11 @@ Ints = NDArray[np.int64]
 
 
 class MappedTable:
-    """One of the PARTED tables. Safe for threads: nothing changes but a cache of array views."""
+    """One of the PARTED tables. Safe for threads: nothing changes but a cache of array views.
+
+    batches: its parts. part, begin, end: int64[runs], the rows of each run within its part (NONE
+    and none where it has no rows); length: int64[runs].
+    """
 
     def __init__(self, folder: Path, manifest: Manifest, table: str, index: pa.Table, runs: int):
         """index: the rows of INDEX_COLUMNS of this table. runs: how many codes there are.
@@ -31,21 +36,20 @@ class MappedTable:
         """
         parts = manifest.parts_of(table)
         self._name = table
-        self._batches = [_mapped(folder, part) for part in parts]
+        self.batches = [_mapped(folder, part) for part in parts]
         self.part, self.begin, self.end = _runs(table, index, runs, parts)
         self.length: Ints = self.end - self.begin
-        self._lanes = [np.flatnonzero(self.part == number) for number in range(len(parts))]
         self._column = cache(self._view)
 
     def _view(self, number: int, name: str) -> NDArray[Any]:
         """The values of a column of fixed width; where it is null, anything."""
-        column = self._batches[number].column(name)
+        column = self.batches[number].column(name)
         dtype = np.dtype(column.type.to_pandas_dtype())
         values = np.frombuffer(column.buffers()[1], dtype)
         return values[column.offset : column.offset + len(column)]
 
     def _validity(self, number: int, name: str) -> NDArray[np.uint8] | None:
-        bits = self._batches[number].column(name).buffers()[0]
+        bits = self.batches[number].column(name).buffers()[0]
         return None if bits is None else np.frombuffer(bits, np.uint8)
 
     def bisect(self, column: str, targets: Ints) -> Ints:
@@ -93,7 +97,7 @@ class MappedTable:
         gathered = np.full(len(codes), None, object)
         for number, lanes in self._by_part(codes):
             rows = pa.array(self.begin[codes[lanes]] + offsets[lanes])
-            gathered[lanes] = self._batches[number].column(column).take(rows).to_pylist()
+            gathered[lanes] = self.batches[number].column(column).take(rows).to_pylist()
         return gathered.tolist()
 
     def slice(self, column: str, code: int, first: int, end: int) -> NDArray[Any]:
@@ -101,17 +105,26 @@ class MappedTable:
         begin = self.begin[code]
         return self._column(int(self.part[code]), column)[begin + first : begin + end]
 
-    def batches(self) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
-        """Every part with the codes of its runs, for a search through the table."""
-        yield from zip(self._batches, self._lanes, strict=True)
+    def find_texts(self, column: str, code: int, texts: list[str]) -> Ints:
+        """The offsets in one run where a column of text holds one of ``texts``. Reads the run."""
+        if not self.length[code]:
+            return np.zeros(0, np.int64)
+        rows = self.batches[int(self.part[code])].column(column)
+        run = rows.slice(self.begin[code], self.length[code])
+        return np.flatnonzero(pc.is_in(run, pa.array(texts, rows.type)).to_numpy(False))
+
+    def number_or_none(self, column: str, code: int, offset: int) -> int | None:
+        """One value of a column that may be null."""
+        row = int(self.begin[code]) + offset
+        return self.batches[int(self.part[code])].column(column)[row].as_py()
 
     def _by_part(self, codes: Ints) -> Iterator[tuple[int, Any]]:
         """(part, places in ``codes`` that lie in it); codes without rows lie in none."""
-        if len(self._batches) == 1 and len(codes) and self.part[codes].min() == 0:
+        if len(self.batches) == 1 and len(codes) and self.part[codes].min() == 0:
             yield 0, slice(None)
             return
         parts = self.part[codes]
-        for number in range(len(self._batches)):
+        for number in range(len(self.batches)):
             lanes = np.flatnonzero(parts == number)
             if len(lanes):
                 yield number, lanes
@@ -126,7 +139,7 @@ class MappedTable:
 
 
 def ragged(codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """All (code, offset) with first <= offset < end of each code: codes repeated, offsets in order."""
+    """All (code, offset) with first <= offset < end of each code, in order."""
     counts = np.maximum(end - first, 0)
     starts = np.cumsum(counts) - counts
     offsets = np.arange(counts.sum()) - np.repeat(starts - first, counts)
@@ -182,7 +195,7 @@ def _runs(table: str, index: pa.Table, runs: int, parts: tuple[Part, ...]) -> tu
     code, part, begin, end = (index[name].to_numpy() for name in ("code", "part", "begin", "end"))
     rows = np.array([item.rows for item in parts], np.int64)
     known = (code >= 0) & (code < runs) & (part >= 0) & (part < len(parts))
-    fits = known.all() and ((0 <= begin) & (begin < end) & (end <= rows[part])).all()
+    fits = known.all() and ((begin >= 0) & (begin < end) & (end <= rows[part])).all()
     if not fits or (end - begin).sum() != rows.sum() or len(np.unique(code)) != len(code):
         raise StoreDamaged(
             INDEX,

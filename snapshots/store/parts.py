@@ -1,8 +1,8 @@
 """Writing files of a stored recording: parts (by anyone, in any order) and the small tables.
 
-Parts may be written by many processes at once and more than once (a task that is tried again): names
-are unique, and only the parts that the manifest lists count. What a function here returns is
-what belongs into ``Manifest.parts``.
+Parts may be written by many processes at once and more than once (a task that is tried again): names are
+unique, and only the parts that the manifest lists count. What a function here returns belongs
+into ``Manifest.parts``.
 """
 
 import os
@@ -39,7 +39,7 @@ def write_events(folder: Path, events: pa.Table) -> list[Part]:
 def write_messages(folder: Path, messages: pa.Table) -> list[Part]:
     """Write one part of the messages, and of their disorder where there is any.
 
-    messages: MESSAGE_COLUMNS but for ``received_reach``, whole channels, sorted by (channel, ordinal).
+    messages: MESSAGE_COLUMNS without ``received_reach``, whole channels, by (channel, ordinal).
     """
     return _write_flights(folder, MESSAGES, messages)
 
@@ -99,7 +99,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_index(folder: Path, parts: tuple[Part, ...]) -> None:
-    """Write ``index.arrow``, from the sorted code columns of the parts. Reads only their ends of runs."""
+    """Write ``index.arrow``, by binary search in the sorted code columns of the parts."""
     rows: dict[str, list] = {name: [] for name in INDEX_COLUMNS.names}
     for table, (_, key) in PARTED.items():
         for number, part in enumerate(part for part in parts if part.table == table):

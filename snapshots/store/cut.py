@@ -1,0 +1,204 @@
+"""A cut through a stored recording: computed by binary searches, everything else on demand."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from snapshots.domain.recording import APPLICATION_KINDS, Message
+from snapshots.domain.topology import ChannelId, JsonText
+from snapshots.domain.values import number
+from snapshots.store.layout import IN_FLIGHT
+from snapshots.store.mapped import Ints, ragged
+
+if TYPE_CHECKING:
+    from snapshots.store.reader import StoredRecording, Stray
+
+_LOOK_BACK = 64  # events, at first, in search of the last one that has a say on the state
+
+
+@dataclass(frozen=True)
+class StoredCut:
+    """positions: int64[P], how many events of each process lie inside. Codes are header places."""
+
+    recording: "StoredRecording"
+    positions: Ints
+
+    @cached_property
+    def sent(self) -> Ints:
+        """int64[C]: messages sent inside."""
+        tables = self.recording.tables
+        return tables.messages.sent(tables.all_channels, self._source)
+
+    @cached_property
+    def received(self) -> Ints:
+        """int64[C]: messages received inside, orphans too."""
+        tables = self.recording.tables
+        return tables.messages.received(tables.all_channels, self._target)
+
+    @cached_property
+    def orphan_counts(self) -> Ints:
+        """int64[C]: messages received inside and sent outside."""
+        tables = self.recording.tables
+        counts = np.maximum(self.received - self.sent, 0)
+        unordered = np.flatnonzero(~tables.messages.is_ordered(tables.all_channels))
+        if len(unordered):
+            codes, _ = tables.messages.orphans(
+                unordered, self._target[unordered], self.sent[unordered]
+            )
+            counts[unordered] = np.bincount(codes, minlength=len(counts))[unordered]
+        return counts
+
+    @cached_property
+    def depths(self) -> Ints:
+        """int64[C]: messages sent inside and not received inside."""
+        return self.sent - self.received + self.orphan_counts
+
+    @property
+    def consistent(self) -> bool:
+        """Whether no message is received inside and sent outside."""
+        return not self.orphan_counts.any()
+
+    @cached_property
+    def at(self) -> int | None:
+        """The latest instant inside, in the recording's time unit; None if nothing is inside."""
+        begun = np.flatnonzero(self.positions)
+        instants = self.recording.tables.events.values("at", begun, self.positions[begun] - 1)
+        return int(instants.max()) if len(begun) else None
+
+    def orphans(self, most: int | None = None) -> tuple[Message, ...]:
+        """The first ``most`` orphans (or all), by channel, then as sent; see ``orphan_counts``."""
+        messages = self.recording.tables.messages
+        channels = np.flatnonzero(self.orphan_counts)
+        codes, ordinals = messages.orphans(channels, self._target[channels], self.sent[channels])
+        return self.recording.messages(codes[:most], ordinals[:most])
+
+    def contents(self, channel: ChannelId, most: int | None = None) -> tuple[Message, ...]:
+        """The first ``most`` messages (or all) in one channel, as sent. Raises: KeyError."""
+        return self._waiting(np.array([self.recording.channel_code(channel)]), most)[channel]
+
+    def all_contents(self, most: int | None = None) -> dict[ChannelId, tuple[Message, ...]]:
+        """What lies in every channel of the topology, at most ``most`` of each; see ``depths``."""
+        filled = self._waiting(np.flatnonzero(self.depths), most)
+        return {channel.id: filled.get(channel.id, ()) for channel in self._channels}
+
+    def _waiting(self, codes: Ints, most: int | None) -> dict[ChannelId, tuple[Message, ...]]:
+        flights = self.recording.tables.messages
+        code_of, ordinals = flights.waiting(codes, self._target[codes], self.sent[codes])
+        begins = np.searchsorted(code_of, codes)
+        ends = np.searchsorted(code_of, codes, side="right")
+        ends = ends if most is None else np.minimum(ends, begins + most)
+        _, rows = ragged(codes, begins, ends)
+        messages = self.recording.messages(code_of[rows], ordinals[rows])
+        limits = np.cumsum(ends - begins)
+        firsts = limits - (ends - begins)
+        return {
+            self._channels[code].id: messages[first:limit]
+            for code, first, limit in zip(codes, firsts, limits, strict=True)
+        }
+
+    @cached_property
+    def states(self) -> tuple[JsonText | None, ...]:
+        """The state of every process after its last event inside; None where it is not known."""
+        last = self._last_application_event()
+        begun = np.flatnonzero(last >= 0)
+        states = [process.state for process in self.recording.topology.processes]
+        texts = self.recording.tables.events.texts("state", begun, last[begun])
+        for code, text in zip(begun.tolist(), texts, strict=True):
+            states[code] = text
+        return tuple(states)
+
+    def _last_application_event(self) -> Ints:
+        """int64[P]: index of the last internal, send or receive inside, or -1.
+
+        Looks back in blocks that double, since only protocol events can lie behind the last one.
+        """
+        events = self.recording.tables.events
+        application = self.recording.kind_codes(APPLICATION_KINDS)
+        last = np.full(len(self.positions), -1)
+        end = self.positions.copy()
+        block = 1
+        while len(open_ := np.flatnonzero(end > 0)):
+            first = np.maximum(end[open_] - block, 0)
+            codes, indices = ragged(open_, first, end[open_])
+            says = np.isin(events.values("kind", codes, indices), application)
+            np.maximum.at(last, codes[says], indices[says])
+            end[open_] = np.where(last[open_] >= 0, 0, first)
+            block = max(_LOOK_BACK, block * 2)
+        return last
+
+    @cached_property
+    def stray_count(self) -> int:
+        """How many receives inside no send explains."""
+        return len(self._stray_rows)
+
+    def strays(self, most: int | None = None) -> tuple["Stray", ...]:
+        """The first ``most`` receives inside (or all) that no send explains, by line."""
+        return self.recording.strays(self._stray_rows[:most])
+
+    @cached_property
+    def _stray_rows(self) -> Ints:
+        process, index = self.recording.stray_places
+        return np.flatnonzero(index < self.positions[process])
+
+    @cached_property
+    def nearest(self) -> Ints:
+        """int64[P]: the largest consistent cut inside this one or the smallest around it.
+
+        Whichever moves fewer events; the one inside when both move as many. Each needs at most as
+        many rounds of binary searches as there are processes.
+        """
+        inside, around = self._shrunk(), self._grown()
+        moved_back = (self.positions - inside).sum()
+        return inside if moved_back <= (around - self.positions).sum() else around
+
+    def _shrunk(self) -> Ints:
+        tables = self.recording.tables
+        positions = self.positions.copy()
+        while True:
+            source, target = positions[tables.source], positions[tables.target]
+            sent = tables.messages.sent(tables.all_channels, source)
+            first = tables.messages.first_orphan(tables.all_channels, target, sent)
+            if (first == IN_FLIGHT).all():
+                return positions
+            np.minimum.at(positions, tables.target, first)
+
+    def _grown(self) -> Ints:
+        tables = self.recording.tables
+        positions = self.positions.copy()
+        while True:
+            target = positions[tables.target]
+            ends = tables.messages.end_of_received(tables.all_channels, target)
+            used = np.flatnonzero(ends)
+            needed = tables.messages.table.values("sent_index", used, ends[used] - 1) + 1
+            if (needed <= positions[tables.source[used]]).all():
+                return positions
+            np.maximum.at(positions, tables.source[used], needed)
+
+    def total(self, most: int = 100_000) -> int | float | None:
+        """The sum of all states and all messages on their way, where each carries one number.
+
+        None if one does not, or if more than ``most`` messages are on their way.
+        """
+        if self.depths.sum() > most:
+            return None
+        tables = self.recording.tables
+        codes, ordinals = tables.messages.waiting(tables.all_channels, self._target, self.sent)
+        texts = [*self.states, *tables.messages.table.texts("value", codes, ordinals)]
+        numbers = {text: number(text) for text in set(texts)}
+        if any(item is None for item in numbers.values()):
+            return None
+        return sum(numbers[text] for text in texts)
+
+    @cached_property
+    def _source(self) -> Ints:
+        return self.positions[self.recording.tables.source]
+
+    @cached_property
+    def _target(self) -> Ints:
+        return self.positions[self.recording.tables.target]
+
+    @property
+    def _channels(self):
+        return self.recording.topology.channels

@@ -1,0 +1,123 @@
+"""One snapshot of a stored recording: what was recorded beside what the log recomputes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from snapshots.domain.recording import Message, MessageId, SnapshotId
+from snapshots.domain.topology import ChannelId, JsonText, ProcessId
+from snapshots.store.layout import (
+    NONE,
+    SNAPSHOT_CHANNEL_COLUMNS,
+    SNAPSHOT_CHANNELS,
+    SNAPSHOT_STATE_COLUMNS,
+    SNAPSHOT_STATES,
+)
+from snapshots.store.mapped import read_batch
+
+if TYPE_CHECKING:
+    from snapshots.store.reader import StoredRecording
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotState:
+    """position, recorded_at: None if the process never recorded; states: None if not known."""
+
+    position: int | None
+    recorded_at: int | None
+    recorded: JsonText | None
+    recomputed: JsonText | None
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotChannel:
+    """recorded: ids, None if the log does not say. recomputed: None if an end never recorded.
+
+    sent: those of the recorded ids that were really sent, as messages.
+    """
+
+    recorded: tuple[MessageId, ...] | None
+    recomputed: tuple[Message, ...] | None
+    sent: Mapping[MessageId, Message]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSnapshot:
+    """summary: its entry of ``StoredRecording.snapshots``. states, channels: all there are."""
+
+    id: SnapshotId
+    summary: Mapping[str, Any]
+    states: Mapping[ProcessId, SnapshotState]
+    channels: Mapping[ChannelId, SnapshotChannel]
+
+
+def read_snapshot(recording: "StoredRecording", snapshot: SnapshotId) -> StoredSnapshot:
+    """Raises: KeyError if there is no such snapshot, or none has been checked yet."""
+    summary = next((item for item in recording.snapshots() if item["snapshot"] == snapshot), None)
+    if summary is None:
+        raise KeyError(snapshot)
+    code = recording.snapshot_code(snapshot)
+    states = _states(recording, _rows(recording, SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS, code))
+    rows = _rows(recording, SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS, code)
+    found = {row["channel"]: _channel(recording, **row) for row in rows}
+    silent = SnapshotChannel(None, (), {}), SnapshotChannel(None, None, {})
+    channels = {
+        channel.id: found.get(
+            number,
+            silent[any(states[end].position is None for end in (channel.source, channel.target))],
+        )
+        for number, channel in enumerate(recording.topology.channels)
+    }
+    return StoredSnapshot(snapshot, summary, states, channels)
+
+
+def _rows(
+    recording: "StoredRecording", name: str, schema: pa.Schema, snapshot: int
+) -> list[dict[str, Any]]:
+    batch = read_batch(recording.folder / name, schema)
+    codes = batch.column("snapshot").to_numpy()
+    first, end = np.searchsorted(codes, [snapshot, snapshot + 1])
+    return batch.slice(first, end - first).to_pylist()
+
+
+def _states(recording: "StoredRecording", rows: list[dict[str, Any]]) -> dict:
+    never = SnapshotState(None, None, None, None)
+    states = {process.id: never for process in recording.topology.processes}
+    for row in rows:
+        position = None if row["position"] == NONE else row["position"]
+        process = recording.topology.processes[row["process"]].id
+        states[process] = SnapshotState(
+            position,
+            None if position is None else row["recorded_at"],
+            row["recorded"],
+            row["recomputed"],
+        )
+    return states
+
+
+def _channel(
+    recording: "StoredRecording",
+    channel: int,
+    recorded: list[str] | None,
+    recomputed: list[int] | None,
+    snapshot: int,
+) -> SnapshotChannel:
+    waiting = None if recomputed is None else _messages(recording, channel, recomputed)
+    sent = {message.id: message for message in waiting or ()}
+    missing = set(recorded or ()) - sent.keys()
+    if missing:
+        ordinals = recording.tables.messages.table.find_texts("message", channel, sorted(missing))
+        sent |= {message.id: message for message in _messages(recording, channel, ordinals[::-1])}
+    return SnapshotChannel(
+        None if recorded is None else tuple(recorded),
+        waiting,
+        {name: sent[name] for name in recorded or () if name in sent},
+    )
+
+
+def _messages(recording: "StoredRecording", channel: int, ordinals) -> tuple[Message, ...]:
+    ordinals = np.asarray(ordinals, np.int64)
+    return recording.messages(np.full(len(ordinals), channel), ordinals)

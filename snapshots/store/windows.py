@@ -1,0 +1,305 @@
+"""A window of a stored recording: what there is to draw between two coordinates of an axis.
+
+On the time axis an event stands at its instant, on the order axis at its step + 1; it is in the
+window if from <= coordinate <= to. A window small enough holds every event and every message that
+overlaps it, those included that are on their way at its left edge; a larger one holds bins.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapshots.domain.topology import JsonText
+from snapshots.store.bins import Bins, event_counts, most_messages
+from snapshots.store.layout import NONE
+from snapshots.store.levels import COUNTED_ON_THE_FLY, span
+from snapshots.store.mapped import Ints, ragged
+from snapshots.store.tables import AXES, TIME
+
+if TYPE_CHECKING:
+    from snapshots.store.in_flight import Flights
+    from snapshots.store.reader import StoredRecording
+
+MOST_MESSAGES = 4_000  # and at most as many markers
+MOST_EVENTS = 20_000
+MOST_BESIDE_BINS = 2_000  # record events, and markers, that a binned window still holds
+MOST_PROCESSES = 200  # rows of a binned window
+MOST_CHANNELS = 400
+_WIDTHS = 256, 4096  # bins, least and most
+
+
+@dataclass(frozen=True, slots=True)
+class WindowEvents:
+    """One entry per event, by process and index. channel, snapshot: NONE where there is none.
+
+    state: JSON text as the event carries it (what was *recorded* where it is no application event).
+    """
+
+    process: Ints
+    index: Ints
+    at: Ints
+    step: Ints
+    kind: NDArray[np.uint16]
+    channel: Ints
+    snapshot: Ints
+    state: list[JsonText | None]
+    state_known: NDArray[np.bool_]
+    label: list[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowMessages:
+    """One entry per message, by channel and ordinal; ``received_*`` is NONE while in flight."""
+
+    channel: Ints
+    ordinal: Ints
+    sent_index: Ints
+    received_index: Ints
+    sent_at: Ints
+    received_at: Ints
+    sent_step: Ints
+    received_step: Ints
+    message: list[str]
+    value: list[JsonText | None]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowMarkers:
+    """As WindowMessages."""
+
+    channel: Ints
+    snapshot: Ints
+    sent_index: Ints
+    received_index: Ints
+    sent_at: Ints
+    received_at: Ints
+    sent_step: Ints
+    received_step: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class WindowBins:
+    """edges: [B + 1]; they may lie outside the window, and each bin is counted whole.
+
+    events: [len(processes), B], how many in each bin. depth: [len(channels), B], the most messages
+    in the channel at once. processes, channels: codes of the rows, the busiest ones; the others are
+    hidden_processes and hidden_channels many.
+    """
+
+    edges: NDArray[np.float64]
+    bin_width: int
+    events: Ints
+    depth: Ints
+    processes: Ints
+    channels: Ints
+    hidden_processes: int
+    hidden_channels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """positions, positions_to: [P], the events left of the window, and those up to its right edge.
+
+    states: [P] and depths: [C] (messages in each channel), both at ``positions``. events_total,
+    messages_total, markers_total: how many the window holds, drawn or not. bins: None if exact.
+    """
+
+    axis: str
+    from_: float
+    to: float
+    exact: bool
+    events_total: int
+    messages_total: int
+    markers_total: int
+    positions: Ints
+    positions_to: Ints
+    states: tuple[JsonText | None, ...]
+    depths: Ints
+    events: WindowEvents
+    messages: WindowMessages
+    markers: WindowMarkers
+    kinds: tuple[str, ...]
+    snapshots: tuple[str, ...]
+    bins: WindowBins | None
+
+
+def window(
+    recording: "StoredRecording", from_: float, to: float, width: int, axis: str = TIME
+) -> Window:
+    """The window ``from_`` .. ``to``; width: pixels, of which a bin takes at least one.
+
+    Raises: ValueError, with a sentence, for an unknown axis or edges that are no window.
+    """
+    if axis not in AXES:
+        raise ValueError(f"axis {axis!r} is none of {', '.join(AXES)}")
+    if not (math.isfinite(from_) and math.isfinite(to) and from_ <= to):
+        raise ValueError(f"{from_} to {to} is no window: from must be finite and not beyond to")
+    return _View(recording, from_, to, axis).window(width)
+
+
+class _View:
+    """The edges of one window, and what lies between them."""
+
+    def __init__(self, recording: "StoredRecording", from_: float, to: float, axis: str) -> None:
+        self.recording = recording
+        self.tables = recording.tables
+        self.from_, self.to, self.axis = from_, to, axis
+        self.left = self.tables.positions_before(axis, math.ceil(from_))
+        self.right = self.tables.positions_before(axis, math.floor(to) + 1)
+        self.right = np.maximum(self.right, self.left)
+
+    def window(self, width: int) -> Window:
+        recording = self.recording
+        cut = recording.cut(self.left)
+        per_process = self.right - self.left
+        per_channel = self._overlapping(self.tables.messages)
+        markers_total = int(self._overlapping(self.tables.markers).sum())
+        events_total, messages_total = int(per_process.sum()), int(per_channel.sum())
+        exact = events_total <= MOST_EVENTS and max(messages_total, markers_total) <= MOST_MESSAGES
+        with_markers = exact or markers_total <= MOST_BESIDE_BINS
+        return Window(
+            axis=self.axis,
+            from_=self.from_,
+            to=self.to,
+            exact=exact,
+            events_total=events_total,
+            messages_total=messages_total,
+            markers_total=markers_total,
+            positions=self.left,
+            positions_to=self.right,
+            states=cut.states,
+            depths=cut.depths,
+            events=self._events() if exact else self._record_events(),
+            messages=self._messages(exact),
+            markers=self._markers(with_markers),
+            kinds=recording.manifest.kinds,
+            snapshots=recording.manifest.snapshots,
+            bins=None if exact else self._bins(width, per_process, per_channel),
+        )
+
+    def _ends(self, flights: "Flights") -> Ints:
+        """Per channel, how many flights are sent up to the right edge."""
+        return flights.sent(self.tables.all_channels, self.right[self.tables.source])
+
+    def _overlapping(self, flights: "Flights") -> Ints:
+        """Per channel, how many flights overlap the window. Both edges are consistent cuts."""
+        target = self.left[self.tables.target]
+        return self._ends(flights) - flights.received(self.tables.all_channels, target)
+
+    def _drawn(self, flights: "Flights", drawn: bool) -> tuple[Ints, Ints]:
+        """(channel, ordinal) of the flights that overlap the window, or of none."""
+        if not drawn:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        codes = self.tables.all_channels
+        return flights.waiting(codes, self.left[self.tables.target], self._ends(flights))
+
+    def _events(self) -> WindowEvents:
+        return self._event_columns(*ragged(self.tables.all_processes, self.left, self.right))
+
+    def _record_events(self) -> WindowEvents:
+        steps, processes, indices = self.recording.record_order
+        first, end = np.searchsorted(steps, [self.left.sum(), self.right.sum()])
+        end = end if end - first <= MOST_BESIDE_BINS else first
+        codes, indices = processes[first:end], indices[first:end]
+        order = np.lexsort((indices, codes))
+        return self._event_columns(codes[order], indices[order])
+
+    def _event_columns(self, codes: Ints, indices: Ints) -> WindowEvents:
+        table = self.tables.events
+        names = ("at", "step", "kind", "channel", "snapshot")
+        states = table.texts("state", codes, indices)
+        return WindowEvents(
+            process=codes,
+            index=indices,
+            **{name: table.values(name, codes, indices) for name in names},
+            state=states,
+            state_known=np.array([state is not None for state in states], np.bool_),
+            label=table.texts("label", codes, indices),
+        )
+
+    def _messages(self, drawn: bool) -> WindowMessages:
+        flights = self.tables.messages
+        codes, ordinals = self._drawn(flights, drawn)
+        return WindowMessages(
+            channel=codes,
+            ordinal=ordinals,
+            **self._ways(flights, codes, ordinals),
+            message=flights.table.texts("message", codes, ordinals),
+            value=flights.table.texts("value", codes, ordinals),
+        )
+
+    def _markers(self, drawn: bool) -> WindowMarkers:
+        flights = self.tables.markers
+        codes, ordinals = self._drawn(flights, drawn)
+        return WindowMarkers(
+            channel=codes,
+            snapshot=flights.table.values("snapshot", codes, ordinals),
+            **self._ways(flights, codes, ordinals),
+        )
+
+    def _ways(self, flights: "Flights", codes: Ints, ordinals: Ints) -> dict[str, Ints]:
+        """Where each flight begins and ends: indices, instants and steps."""
+        events, table = self.tables.events, flights.table
+        sent = table.values("sent_index", codes, ordinals)
+        received = flights.received_index(codes, ordinals)
+        arrived = np.flatnonzero(received != NONE)
+        received_step = np.full(len(codes), NONE)
+        target = self.tables.target[codes[arrived]]
+        received_step[arrived] = events.values("step", target, received[arrived])
+        return {
+            "sent_index": sent,
+            "received_index": received,
+            "sent_at": table.values("sent_at", codes, ordinals),
+            "received_at": table.nullable("received_at", codes, ordinals),
+            "sent_step": events.values("step", self.tables.source[codes], sent),
+            "received_step": received_step,
+        }
+
+    def _bins(self, width: int, per_process: Ints, per_channel: Ints) -> WindowBins:
+        processes = _busiest(per_process, MOST_PROCESSES)
+        channels = _busiest(per_channel, MOST_CHANNELS)
+        bins, stored = self._choose_bins(width, int(per_process.sum()))
+        if stored:
+            events = self.recording.level(self.axis, bins, "events", processes)
+            depth = self.recording.level(self.axis, bins, "depth", channels)
+        else:
+            events = event_counts(self.tables, self.axis, processes, bins)
+            depth = most_messages(self.tables, self.axis, channels, bins)
+        return WindowBins(
+            edges=np.array(bins.edges(), np.float64),
+            bin_width=bins.width,
+            events=events,
+            depth=depth,
+            processes=processes,
+            channels=channels,
+            hidden_processes=len(per_process) - len(processes),
+            hidden_channels=len(per_channel) - len(channels),
+        )
+
+    def _choose_bins(self, width: int, events: int) -> tuple[Bins, bool]:
+        """The bins that match the pixels, and whether a level holds them.
+
+        What no level holds is counted now; if that is too much, the finest level must do.
+        """
+        manifest = self.recording.manifest
+        first, last = span(manifest.extent, self.axis)
+        from_ = min(max(math.ceil(self.from_), first), last)
+        to = max(min(math.floor(self.to), last), from_)
+        matching = Bins.at_most(from_, to, min(max(width, _WIDTHS[0]), _WIDTHS[1]))
+        stored = manifest.levels[self.axis]
+        if matching.exponent in stored:
+            return matching, True
+        if not stored or events <= COUNTED_ON_THE_FLY:
+            return matching, False
+        exponent = min(max(matching.exponent, stored[0]), stored[-1])
+        return Bins.covering(from_, to, exponent), True
+
+
+def _busiest(loads: Ints, most: int) -> Ints:
+    """The codes of the ``most`` largest loads, as sorted codes; all if there are not more."""
+    if len(loads) <= most:
+        return np.arange(len(loads))
+    return np.sort(np.argsort(-loads, kind="stable")[:most])
