@@ -1,0 +1,477 @@
+"""The ingest: a source becomes a stored recording.
+
+Stages, each one Spark action over files in a working folder that driver and workers can reach:
+
+1. parse: chunks of the source, each sorted by process (kernels_parse);
+2. order: ranges of processes are cut out of the chunks, put in order and written (kernels_order);
+3. match: ranges of channels, sends meet receives and are written (kernels_match);
+4. times: only where the order of the source is not causal, times and steps are computed here and
+   the parts are written anew (kernels_times).
+
+Working files carry unique names and a stage tells which of its files count, so a task that is tried
+again leaves nothing half done. A small source goes through all stages in one Spark task. The
+reference is ``snapshots.domain.assembly.assemble`` with ``snapshots.store.writer``.
+"""
+
+import pickle
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from snapshots.domain import defects as say
+from snapshots.domain.assembly import Header
+from snapshots.domain.defects import Defect, Defects
+from snapshots.domain.recording import KINDS, RECORD_CHANNEL
+from snapshots.readers.base import Limits
+from snapshots.readers.compression import compression_of, spool
+from snapshots.readers.lines import chunks, first_line
+from snapshots.readers.native import NativeReader
+from snapshots.store.layout import (
+    CHANNEL_COLUMNS,
+    CHANNELS,
+    MARKERS,
+    MESSAGES,
+    NONE,
+    PROCESS_COLUMNS,
+    PROCESSES,
+    RECORD_COLUMNS,
+    RECORDS,
+    STRAY_COLUMNS,
+    STRAYS,
+)
+from snapshots.store.manifest import Extent, Manifest, Part
+from snapshots.store.parts import map_batch, write_table
+from snapshots.store.writer import finish, write_defects
+from tasks.spark.kernels_match import EndsFile, MatchTask, match_channels
+from tasks.spark.kernels_order import OrderTask, order_processes
+from tasks.spark.kernels_parse import SourceTask, TextTask, parse_source, parse_text
+from tasks.spark.kernels_times import (
+    Clock,
+    TimeTask,
+    causes,
+    logged_times,
+    retime,
+    snapshots_by_step,
+    timed,
+)
+from tasks.spark.schemas import ROWS_PER_PART, Matched, Ordered, Piece, Placed, Staged, Told, ranges
+from tasks.spark.stages import SparkStages, Stages, StagesHere
+
+Progress = Callable[[str, int, int], None]
+"""Called with the phase, how much of it is done, and of how much (bytes while ``reading``, events
+after that); may raise to cancel."""
+
+READING, ORDERING, MATCHING, TIMING, FINISHING = (
+    "reading",
+    "ordering",
+    "matching",
+    "timing",
+    "finishing",
+)
+SMALL_BYTES = 4 * 2**20  # a source up to here goes through all stages in one task
+_COMPRESSION = 8  # how much larger a packed source is taken to be
+_CHUNK_BYTES = 8 * 2**20
+
+
+@dataclass(frozen=True)
+class IngestResult:
+    """manifest: as written. defects: the listed ones, all kept; defects_total: how many in all."""
+
+    manifest: Manifest
+    defects: tuple[Defect, ...]
+    defects_total: int
+
+
+def ingest(
+    spark: SparkSession,
+    source: Path,
+    format: str,
+    header: Header,
+    folder: Path,
+    limits: Limits,
+    progress: Progress,
+) -> IngestResult:
+    """Write the recording in ``source`` into the empty folder ``folder``.
+
+    format: the reader's name. folder must be reachable by driver and workers; what it holds after
+    an error is of no use. Raises: InputRefused, what ``progress`` raises, SparkUnavailable,
+    SparkTaskFailed, OSError.
+    """
+    task = IngestTask(Path(source), format, header, Path(folder), limits)
+    size = task.source.stat().st_size
+    if size * (_COMPRESSION if _is_packed(task.source) else 1) > SMALL_BYTES:
+        return Ingest(task, SparkStages(spark, task.folder), progress).run()
+    progress(READING, 0, size)
+    [result] = SparkStages(spark).run(ingest_here, [task])
+    events = result.manifest.counts["events"]
+    progress(FINISHING, events, events)
+    return result
+
+
+@dataclass(frozen=True)
+class IngestTask:
+    """What is to be ingested, and where to; as in ``ingest``."""
+
+    source: Path
+    format: str
+    header: Header
+    folder: Path
+    limits: Limits
+
+
+def ingest_here(task: IngestTask) -> IngestResult:
+    """The whole ingest in this process."""
+    return Ingest(task, StagesHere(), lambda phase, done, total: None).run()
+
+
+def _is_packed(source: Path) -> bool:
+    return source.suffix == ".parquet" or compression_of(source) is not None
+
+
+class Ingest:
+    """One run through the stages. kinds, snapshots: names by code; counts: events per process."""
+
+    def __init__(self, task: IngestTask, stages: Stages, progress: Progress) -> None:
+        self.task = task
+        self.stages = stages
+        self.progress = progress
+        self.topology = task.header.topology
+        self.store = task.folder
+        self.work = task.folder / ".work"
+        self.defects = Defects()
+        self.unlisted = 0
+        self.kinds: tuple[str, ...] = KINDS
+        self.snapshots: tuple[str, ...] = ()
+        self.counts = np.zeros(len(self.topology.processes), np.int64)
+        codes = {process.id: code for code, process in enumerate(self.topology.processes)}
+        channels = self.topology.channels
+        self.source = np.array([codes[channel.source] for channel in channels], np.int32)
+        self.target = np.array([codes[channel.target] for channel in channels], np.int32)
+
+    def run(self) -> IngestResult:
+        self.work.mkdir(parents=True, exist_ok=True)
+        try:
+            return self._run()
+        finally:
+            shutil.rmtree(self.work, ignore_errors=True)
+
+    def _run(self) -> IngestResult:
+        staged = self._parse()
+        ordered = self._order(staged)
+        matched = self._match(staged, ordered)
+        clock, events, flights = self._time(staged, ordered, matched)
+        self._tell_clocks(ordered, matched)
+        records = self._records(ordered, clock)
+        self._tell_records(records, matched)
+        return self._finish(events, flights, records, self._strays(matched, clock))
+
+    # --- the stages --------------------------------------------------------------------------
+
+    def _parse(self) -> list[Staged]:
+        path = self.work / "header"
+        path.write_bytes(pickle.dumps(self.task.header))
+        size = self.task.source.stat().st_size
+        self.progress(READING, 0, size)
+        if self.task.format == NativeReader.name:
+            tasks = list(self._texts(str(path)))
+            results = self._stage(READING, parse_text, tasks, [task.length for task in tasks])
+        else:
+            task = SourceTask(
+                str(self.task.source),
+                self.task.format,
+                self.task.limits,
+                str(path),
+                str(self.work),
+            )
+            results = self._stage(READING, parse_source, [task], [size])
+        for _, told in results:
+            self._tell(told)
+        self.defects.raise_refused()
+        staged = [chunk for chunks_, _ in results for chunk in chunks_]
+        for chunk in staged:
+            self.counts[list(chunk.counts)] += list(chunk.counts.values())
+        named = dict.fromkeys(name for chunk in staged for name in chunk.snapshots)
+        unknown = sorted({name for chunk in staged for name in chunk.kinds} - set(KINDS))
+        self.snapshots, self.kinds = tuple(named), (*KINDS, *unknown)
+        return staged
+
+    def _texts(self, header: str) -> Iterable[TextTask]:
+        source, limits = self.task.source, self.task.limits
+        if compression_of(source) is not None:
+            source = self.work / "text"
+            spool(self.task.source, source, limits)
+        header_line, _ = first_line(source, limits)
+        for chunk in chunks(source, limits, _CHUNK_BYTES):
+            skipped = 0
+            for _ in range(max(0, header_line + 1 - chunk.first_line)):
+                skipped = chunk.data.find(b"\n", skipped) + 1 or len(chunk.data)
+            if skipped < len(chunk.data):
+                yield TextTask(
+                    text=str(source),
+                    offset=chunk.offset + skipped,
+                    length=len(chunk.data) - skipped,
+                    first_line=max(chunk.first_line, header_line + 1),
+                    header=header,
+                    work=str(self.work),
+                )
+
+    def _order(self, staged: list[Staged]) -> list[Ordered]:
+        pieces = tuple(self._pieces(staged))
+        found = ranges(self.counts.tolist(), ROWS_PER_PART)
+        names = [process.id for process in self.topology.processes]
+        tasks = [
+            OrderTask(str(self.store), str(self.work), pieces, first, end, tuple(names[first:end]))
+            for first, end in found
+        ]
+        weights = [int(self.counts[first:end].sum()) for first, end in found]
+        ordered = self._stage(ORDERING, order_processes, tasks, weights)
+        for part in ordered:
+            self._tell(part.order)
+        self.defects.raise_refused()
+        return ordered
+
+    def _pieces(self, staged: list[Staged]) -> Iterable[Piece]:
+        kinds = {name: code for code, name in enumerate(self.kinds)}
+        snapshots = {name: code for code, name in enumerate(self.snapshots)}
+        base = 0
+        for chunk in staged:
+            yield Piece(
+                file=chunk.file,
+                base=base,
+                kinds=tuple(kinds[name] for name in chunk.kinds),
+                snapshots=tuple(snapshots[name] for name in chunk.snapshots),
+            )
+            base += chunk.rows
+
+    def _match(self, staged: list[Staged], ordered: list[Ordered]) -> list[Matched]:
+        channels = self.topology.channels
+        counts = np.zeros(len(channels), np.int64)
+        for chunk in staged:
+            counts[list(chunk.ends)] += list(chunk.ends.values())
+        tasks = [
+            self._match_task(first, end, ordered)
+            for first, end in _covering(ranges(counts.tolist(), 2 * ROWS_PER_PART), len(channels))
+        ]
+        weights = [int(counts[task.first : task.end].sum()) for task in tasks]
+        matched = self._stage(MATCHING, match_channels, tasks, weights)
+        for part in matched:
+            self._tell(part.matching)
+        return matched
+
+    def _match_task(self, first: int, end: int, ordered: list[Ordered]) -> MatchTask:
+        channels = self.topology.channels[first:end]
+        return MatchTask(
+            store=str(self.store),
+            ends=tuple(
+                EndsFile(part.ends, str(self.store / part.part.file))
+                for part in ordered
+                if part.ends
+            ),
+            records=tuple(part.records for part in ordered if part.records),
+            first=first,
+            end=end,
+            channels=tuple(channel.id for channel in channels),
+            fifo=tuple(channel.fifo for channel in channels),
+            processes=tuple(process.id for process in self.topology.processes),
+            snapshots=self.snapshots,
+        )
+
+    def _time(
+        self, staged: list[Staged], ordered: list[Ordered], matched: list[Matched]
+    ) -> tuple[Clock | None, list[Part], list[Part]]:
+        """The clock that puts all in causal order (None: it is already), events and flights."""
+        events = [part.part for part in ordered]
+        flights = [part for found in matched for part in found.parts]
+        in_order = all(part.in_step for part in ordered) and all(part.causal for part in matched)
+        if in_order and _orderly(staged):
+            return None, events, flights
+        clock, first_rows = self._clock(events, [part for part in flights if _is_flight(part)])
+        tasks = [
+            TimeTask(
+                str(self.store), part, clock, first_rows.get(part.file, 0), self.source, self.target
+            )
+            for part in (*events, *filter(_is_flight, flights))
+        ]
+        written = self._stage(TIMING, retime, tasks, [task.part.rows for task in tasks])
+        self.snapshots = tuple(
+            name for _, name in sorted(zip(clock.snapshots, self.snapshots, strict=True))
+        )
+        return (
+            clock,
+            [part for parts in written[: len(events)] for part in parts],
+            [part for parts in written[len(events) :] for part in parts],
+        )
+
+    def _clock(self, events: list[Part], flights: list[Part]) -> tuple[Clock, dict[str, int]]:
+        starts = np.concatenate(([0], np.cumsum(self.counts)))
+        logged = logged_times(self.store, events)
+        cause = causes(self.store, flights, starts, self.source, self.target)
+        times = timed(self.topology, starts, logged, cause)
+        files = {name: str(self.work / f"{name}.npy") for name in ("at", "step", "starts")}
+        for name, column in (("at", times.at), ("step", times.step), ("starts", starts)):
+            np.save(files[name], column)
+        places = snapshots_by_step(self.store, events, times.step, len(self.snapshots))
+        rows = np.cumsum([0, *(part.rows for part in events)])
+        first_rows = {part.file: int(row) for part, row in zip(events, rows, strict=False)}
+        return Clock(files["at"], files["step"], files["starts"], tuple(places)), first_rows
+
+    def _stage(self, phase: str, kernel, tasks: list, weights: list[int]) -> list:
+        total = sum(weights)
+        self.progress(phase, 0, total)
+        return self.stages.run(
+            kernel, tasks, weights=weights, advance=lambda done: self.progress(phase, done, total)
+        )
+
+    # --- what is wrong -----------------------------------------------------------------------
+
+    def _tell(self, told: Told) -> None:
+        self.defects.extend(told.listed)
+        self.unlisted += told.unlisted
+
+    def _tell_placed(self, placed: Iterable[Placed]) -> None:
+        self.defects.extend(item.defect for item in sorted(placed, key=lambda item: item.place))
+
+    def _tell_clocks(self, ordered: list[Ordered], matched: list[Matched]) -> None:
+        for part in ordered:
+            self._tell(part.clocks)
+        self._tell_placed(item for part in matched for item in part.early)
+        for part in matched:
+            self._tell(part.overtaken)
+
+    def _tell_records(self, records: pa.Table, matched: list[Matched]) -> None:
+        unknown = [item for part in matched for item in part.unknown]
+        self.unlisted += sum(part.unlisted for part in matched)
+        self._tell_placed([*self._recorded_twice(records), *unknown])
+
+    def _recorded_twice(self, records: pa.Table) -> list[Placed]:
+        """records: RECORD_COLUMNS, sorted as the store wants them."""
+        kind = records["kind"].to_numpy()
+        channel = np.where(kind == KINDS.index(RECORD_CHANNEL), records["channel"].to_numpy(), NONE)
+        columns = [records[name].to_numpy() for name in ("process", "snapshot")]
+        by_key = np.lexsort((records["index"].to_numpy(), channel, *columns))
+        keys = np.stack([channel, *columns], axis=1)[by_key]
+        again = by_key[1:][(keys[1:] == keys[:-1]).all(axis=1)]
+        return [self._record_again(row) for row in records.take(pa.array(again)).to_pylist()]
+
+    def _record_again(self, row: dict) -> Placed:
+        what = "its state"
+        if row["kind"] == KINDS.index(RECORD_CHANNEL):
+            what = f"channel {say.quoted(self.topology.channels[row['channel']].id)}"
+        process = self.topology.processes[row["process"]].id
+        snapshot = self.snapshots[row["snapshot"]]
+        defect = say.recorded_twice(process, snapshot, what, row["line"])
+        return Placed((row["process"], row["index"], 0), defect)
+
+    # --- the small tables --------------------------------------------------------------------
+
+    def _records(self, ordered: list[Ordered], clock: Clock | None) -> pa.Table:
+        found = [map_batch(Path(part.records)) for part in ordered if part.records]
+        records = _timed_rows(pa.Table.from_batches(found, RECORD_COLUMNS), clock)
+        return records.sort_by([(name, "ascending") for name in ("snapshot", "process", "index")])
+
+    def _strays(self, matched: list[Matched], clock: Clock | None) -> pa.Table:
+        tables = [STRAY_COLUMNS.empty_table(), *(part.strays for part in matched)]
+        return _timed_rows(pa.concat_tables(tables), clock).sort_by("line")
+
+    def _finish(
+        self, events: list[Part], flights: list[Part], records: pa.Table, strays: pa.Table
+    ) -> IngestResult:
+        total = int(self.counts.sum())
+        self.progress(FINISHING, 0, total)
+        for name, rows, schema in (
+            (PROCESSES, self._process_rows(), PROCESS_COLUMNS),
+            (CHANNELS, self._channel_rows(), CHANNEL_COLUMNS),
+            (RECORDS, records, RECORD_COLUMNS),
+            (STRAYS, strays, STRAY_COLUMNS),
+        ):
+            write_table(self.store / name, rows, schema)
+        defects_total = self.defects.total + self.unlisted
+        write_defects(self.store, self.defects.listed, defects_total)
+        manifest = finish(self.store, self._manifest(events, flights, defects_total))
+        self.progress(FINISHING, total, total)
+        return IngestResult(manifest, self.defects.listed, defects_total)
+
+    def _process_rows(self) -> pa.Table:
+        processes = self.topology.processes
+        columns = [[process.id for process in processes], [process.state for process in processes]]
+        return pa.table(columns, schema=PROCESS_COLUMNS)
+
+    def _channel_rows(self) -> pa.Table:
+        channels = self.topology.channels
+        columns = [
+            [channel.id for channel in channels],
+            self.source,
+            self.target,
+            [channel.fifo for channel in channels],
+        ]
+        return pa.table(columns, schema=CHANNEL_COLUMNS)
+
+    def _manifest(self, events: list[Part], flights: list[Part], defects: int) -> Manifest:
+        header = self.task.header
+        rows = {
+            table: sum(part.rows for part in flights if part.table == table)
+            for table in (MESSAGES, MARKERS)
+        }
+        return Manifest(
+            name=header.name,
+            time_unit=header.time_unit,
+            source_format=self.task.format,
+            kinds=self.kinds,
+            snapshots=self.snapshots,
+            counts={
+                "events": int(self.counts.sum()),
+                **rows,
+                "processes": len(self.topology.processes),
+                "channels": len(self.topology.channels),
+                "snapshots": len(self.snapshots),
+                "defects": defects,
+            },
+            extent=self._extent(events),
+            parts=(*events, *flights),
+            header_extra=header.extra,
+        )
+
+    def _extent(self, events: list[Part]) -> Extent:
+        spans = [pc.min_max(map_batch(self.store / part.file).column("at")) for part in events]
+        return Extent(
+            min((span["min"].as_py() for span in spans), default=0),
+            max((span["max"].as_py() for span in spans), default=0),
+            int(self.counts.sum()),
+        )
+
+
+def _covering(found: list[tuple[int, int]], codes: int) -> list[tuple[int, int]]:
+    """The ranges widened so that every code lies in one: a channel without ends may be recorded."""
+    if not codes:
+        return []
+    bounds = [0, *(first for first, _ in found[1:]), codes]
+    return list(zip(bounds[:-1], bounds[1:], strict=True))
+
+
+def _orderly(staged: list[Staged]) -> bool:
+    """Whether every event has a time, and none lies before the one above it in the source."""
+    if not all(chunk.orderly for chunk in staged):
+        return False
+    pairs = zip(staged, staged[1:], strict=False)
+    return all(earlier.last_at <= later.first_at for earlier, later in pairs)
+
+
+def _is_flight(part: Part) -> bool:
+    return part.table in (MESSAGES, MARKERS)
+
+
+def _timed_rows(rows: pa.Table, clock: Clock | None) -> pa.Table:
+    """Records or strays with causal times, and snapshots in the order of the steps."""
+    if clock is None or not rows.num_rows:
+        return rows
+    places = clock.rows(rows["process"].to_numpy(), rows["index"].to_numpy())
+    at = pa.array(clock.instants()[places])
+    rows = rows.set_column(rows.schema.get_field_index("at"), "at", at)
+    snapshot = clock.codes(rows["snapshot"].to_numpy())
+    return rows.set_column(rows.schema.get_field_index("snapshot"), "snapshot", snapshot)

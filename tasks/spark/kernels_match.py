@@ -1,0 +1,399 @@
+"""Third stage of the ingest: sends meet receives, for all messages and markers of some channels."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain import defects as say
+from snapshots.domain.defects import MOST_LISTED, Defect, Defects
+from snapshots.domain.recording import KINDS, RECORD_CHANNEL
+from snapshots.store.layout import NONE, STRAY_COLUMNS
+from snapshots.store.parts import map_batch, write_markers, write_messages
+from tasks.spark.schemas import (
+    ENDS,
+    MARKER_RECEIVE_CODE,
+    MARKER_SEND_CODE,
+    RECEIVE_CODE,
+    SEND_CODE,
+    Matched,
+    Placed,
+    Told,
+)
+
+NEVER = 2**62  # later than every index, with room above
+
+
+@dataclass(frozen=True)
+class EndsFile:
+    """Ends of messages and the part of the events in whose rows they are."""
+
+    ends: str
+    events: str
+
+
+@dataclass(frozen=True)
+class MatchTask:
+    """store: folder. first, end: half-open range of channel codes.
+
+    channels, fifo: names and whether FIFO, of the range. processes, snapshots: all names, by code.
+    records: files of RECORD_COLUMNS.
+    """
+
+    store: str
+    ends: tuple[EndsFile, ...]
+    records: tuple[str, ...]
+    first: int
+    end: int
+    channels: tuple[str, ...]
+    fifo: tuple[bool, ...]
+    processes: tuple[str, ...]
+    snapshots: tuple[str, ...]
+
+
+def match_channels(task: MatchTask) -> Matched:
+    """Write the messages and markers of the task's channels and tell what is wrong with them.
+
+    ``sent_at`` and ``received_at`` are as logged; kernels_times writes the part anew where they
+    are not causal.
+    """
+    ends = _gathered(task)
+    messages = Way.of(ends, SEND_CODE, RECEIVE_CODE, ends.ids)
+    markers = Way.of(ends, MARKER_SEND_CODE, MARKER_RECEIVE_CODE, ends.columns["snapshot"])
+    store = Path(task.store)
+    parts = (
+        *write_messages(store, messages.table(ends, ("message", "value"))),
+        *write_markers(store, markers.table(ends, ("snapshot",))),
+    )
+    teller = Teller(task, ends, messages, markers)
+    matching, early, overtaken = teller.matching(), teller.early(), teller.overtaken()
+    unknown, unlisted = teller.unknown_messages()
+    return Matched(
+        parts=parts,
+        causal=messages.causal(ends) and markers.causal(ends),
+        strays=teller.strays(),
+        matching=Told.of(matching),
+        early=early,
+        overtaken=Told.of(overtaken),
+        unknown=unknown,
+        unlisted=unlisted,
+    )
+
+
+class Ends:
+    """The ends of the task's channels, sorted by channel, then part and row.
+
+    columns: ENDS as numpy (``at`` 0 where not known). message, value: text of each row. ids:
+    int64[N], equal numbers for equal message ids, NONE for markers. known: rows with a time.
+    """
+
+    def __init__(self, table: pa.Table, message: pa.Array, value: pa.Array) -> None:
+        self.known = pc.is_valid(table["at"]).to_numpy()
+        self.columns = {
+            name: pc.fill_null(table[name], 0).to_numpy() for name in table.column_names
+        }
+        self.message = message
+        self.value = value
+        encoded = message.dictionary_encode()
+        self.ids = pc.fill_null(encoded.indices, NONE).to_numpy().astype(np.int64)
+        self.names = encoded.dictionary
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
+
+
+def _gathered(task: MatchTask) -> Ends:
+    tables, texts = [], []
+    for file in task.ends:
+        batch = map_batch(Path(file.ends))
+        begin, end = np.searchsorted(batch.column("channel").to_numpy(), [task.first, task.end])
+        if end > begin:
+            table = pa.Table.from_batches([batch.slice(begin, end - begin)])
+            events = map_batch(Path(file.events))
+            tables.append(table)
+            row = table["row"].combine_chunks()
+            texts.append([events.column(name).take(row) for name in ("message", "value")])
+    if not tables:
+        return Ends(ENDS.empty_table(), *[pa.array([], pa.large_string())] * 2)
+    table = pa.concat_tables(tables).combine_chunks()
+    message, value = (pa.concat_arrays(column) for column in zip(*texts, strict=True))
+    if len(tables) > 1:
+        place = np.argsort(table["channel"].to_numpy(), kind="stable")
+        table, message, value = table.take(place), message.take(place), value.take(place)
+    return Ends(table, message, value)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How sends meet receives; sends and receives are rows of Ends, sorted by channel and order.
+
+    received: int64[S], the place in ``receives`` of each send's receive, or NONE. taken: bool[R].
+    """
+
+    sends: np.ndarray
+    receives: np.ndarray
+    received: np.ndarray
+    taken: np.ndarray
+    send_key: np.ndarray
+    receive_key: np.ndarray
+
+    @classmethod
+    def of(cls, ends: Ends, send_kind: int, receive_kind: int, ids: np.ndarray) -> "Way":
+        sends = np.flatnonzero(ends["kind"] == send_kind)
+        receives = np.flatnonzero(ends["kind"] == receive_kind)
+        span = int(ids.max(initial=0)) + 1
+        key = ends["channel"].astype(np.int64) * span + ids
+        send_key, receive_key = key[sends], key[receives]
+        received = meet(ends["channel"][sends], send_key, ends["channel"][receives], receive_key)
+        taken = np.zeros(len(receives), bool)
+        taken[received[received != NONE]] = True
+        return cls(sends, receives, received, taken, send_key, receive_key)
+
+    def ends_at(self, column: np.ndarray, missing: int) -> np.ndarray:
+        """The column at the receive of each send, ``missing`` while in flight."""
+        padded = np.append(column[self.receives], missing)
+        return padded[self.received]  # NONE is the last
+
+    def causal(self, ends: Ends) -> bool:
+        sent = ends["step"][self.sends]
+        return bool((sent < self.ends_at(ends["step"], 2**63 - 1)).all())
+
+    def table(self, ends: Ends, carried: tuple[str, ...]) -> pa.Table:
+        """The flights, without ``received_reach``; carried: further columns of the sends."""
+        in_flight = self.received == NONE
+        rows = pa.array(self.sends)
+        columns = {
+            "channel": pa.array(ends["channel"][self.sends]),
+            "sent_index": pa.array(ends["index"][self.sends]),
+            "received_index": pa.array(self.ends_at(ends["index"], 0), mask=in_flight),
+            "sent_at": pa.array(ends["at"][self.sends]),
+            "received_at": pa.array(self.ends_at(ends["at"], 0), mask=in_flight),
+        }
+        for name in carried:
+            texts = getattr(ends, name, None)
+            columns[name] = pa.array(ends[name][self.sends]) if texts is None else texts.take(rows)
+        return pa.table(columns)
+
+
+def meet(
+    send_channel: np.ndarray,
+    send_key: np.ndarray,
+    receive_channel: np.ndarray,
+    receive_key: np.ndarray,
+) -> np.ndarray:
+    """int64[S]: which receive (its place) takes each send, NONE where none does.
+
+    The k-th send of a key meets the k-th receive of it. Keys tell channels apart; rows are sorted
+    by channel. Where all receives of a channel line up with its first sends that is at once clear.
+    """
+    received = np.full(len(send_key), NONE, np.int64)
+    if not len(send_key) or not len(receive_key):
+        return received
+    first = np.searchsorted(send_channel, receive_channel)
+    ordinal = np.arange(len(receive_key)) - np.searchsorted(receive_channel, receive_channel)
+    send = first + ordinal
+    inside = np.minimum(send, len(send_key) - 1)
+    lined_up = (send < len(send_key)) & (send_key[inside] == receive_key)
+    crooked = np.unique(receive_channel[~lined_up])
+    straight = ~np.isin(receive_channel, crooked)
+    received[send[straight]] = np.flatnonzero(straight)
+    if len(crooked):
+        sends = np.flatnonzero(np.isin(send_channel, crooked))
+        receives = np.flatnonzero(~straight)
+        found = _meet_by_key(send_key[sends], receive_key[receives])
+        received[sends] = np.where(found == NONE, NONE, receives[found])
+    return received
+
+
+def _meet_by_key(send_key: np.ndarray, receive_key: np.ndarray) -> np.ndarray:
+    received = np.full(len(send_key), NONE, np.int64)
+    if not len(send_key):
+        return received
+    by_send = np.argsort(send_key, kind="stable")
+    by_receive = np.argsort(receive_key, kind="stable")
+    sent, arrived = send_key[by_send], receive_key[by_receive]
+    occurrence = np.arange(len(sent)) - np.searchsorted(sent, sent)
+    place = np.searchsorted(arrived, sent) + occurrence
+    inside = np.minimum(place, len(arrived) - 1)
+    met = (place < len(arrived)) & (arrived[inside] == sent)
+    received[by_send[met]] = by_receive[place[met]]
+    return received
+
+
+def overtaken(channel: np.ndarray, received: np.ndarray) -> np.ndarray:
+    """bool[N]: which messages and markers a later one on the channel overtook.
+
+    channel: sorted; received: int64[N] in order of sending, NEVER where not received.
+    """
+    if not len(channel):
+        return np.zeros(0, bool)
+    rank = np.minimum(received, int(received[received < NEVER].max(initial=0)) + 1)
+    span = int(rank.max()) + 1
+    run = np.cumsum(np.diff(channel, prepend=channel[0]) != 0)
+    lifted = rank + run * span  # later channels above earlier ones
+    earliest = np.minimum.accumulate(lifted[::-1])[::-1]
+    late = np.zeros(len(channel), bool)
+    late[:-1] = (lifted[:-1] > earliest[1:]) & (run[:-1] == run[1:])
+    return late
+
+
+class Teller:
+    """Tells the defects of matched channels, in the reference's order and words."""
+
+    def __init__(self, task: MatchTask, ends: Ends, messages: Way, markers: Way) -> None:
+        self.task = task
+        self.ends = ends
+        self.messages = messages
+        self.markers = markers
+
+    def _channel(self, code: int) -> str:
+        return self.task.channels[code - self.task.first]
+
+    def strays(self) -> pa.Table:
+        """STRAY_COLUMNS, in no order; ``at`` as logged."""
+        rows = np.concatenate([way.receives[~way.taken] for way in (self.messages, self.markers)])
+        columns = {name: pa.array(self.ends[name][rows]) for name in ENDS.names if name != "row"}
+        columns["message"] = self.ends.message.take(pa.array(rows))
+        table = pa.table([columns[name] for name in STRAY_COLUMNS.names], STRAY_COLUMNS.names)
+        return table.cast(STRAY_COLUMNS)
+
+    def matching(self) -> Defects:
+        """Strays and ids sent twice, channel by channel."""
+        told: list[tuple[int, int, Defect]] = []
+        unlisted = 0
+        for rank, way, by_id in ((0, self.messages, True), (2, self.markers, False)):
+            strays = np.flatnonzero(~way.taken)
+            surplus = np.isin(way.receive_key[strays], way.send_key)
+            unlisted += max(0, len(strays) - MOST_LISTED)
+            for place, twice in zip(strays[:MOST_LISTED].tolist(), surplus.tolist(), strict=False):
+                row = int(way.receives[place])
+                told.append(
+                    (int(self.ends["channel"][row]), rank + twice, self._stray(row, by_id, twice))
+                )
+        told += [(code, 4, defect) for code, defect in self._resent()]
+        told.sort(key=lambda item: item[:2])
+        defects = Defects(defect for *_, defect in told)
+        defects.total += unlisted
+        return defects
+
+    def _stray(self, row: int, by_id: bool, twice: bool) -> Defect:
+        process = self.task.processes[self.ends["process"][row]]
+        line = int(self.ends["line"][row])
+        channel = self._channel(int(self.ends["channel"][row]))
+        if by_id:
+            tell = say.received_twice if twice else say.stray_receive
+            return tell(channel, self.ends.message[row].as_py(), process, line)
+        tell = say.marker_received_twice if twice else say.stray_marker
+        return tell(channel, self.task.snapshots[self.ends["snapshot"][row]], process, line)
+
+    def _resent(self) -> list[tuple[int, Defect]]:
+        key, sends = self.messages.send_key, self.messages.sends
+        channel = self.ends["channel"][sends]
+        if ((key[1:] > key[:-1]) | (channel[1:] != channel[:-1])).all():
+            return []  # ids that rise along every channel: none of them twice
+        by_key = np.argsort(key, kind="stable")
+        again = np.sort(by_key[1:][key[by_key][1:] == key[by_key][:-1]])
+        told = []
+        for code, begin, end in runs(channel[again]):
+            row = int(sends[again[begin]])
+            message, line = self.ends.message[row].as_py(), int(self.ends["line"][row])
+            told.append((code, say.sent_twice(self._channel(code), message, end - begin, line)))
+        return told
+
+    def early(self) -> tuple[Placed, ...]:
+        """Receives that lie in time before the send, one defect per channel."""
+        rows = np.sort(
+            np.concatenate([self._early_rows(self.messages), self._early_rows(self.markers)])
+        )
+        told = []
+        for code, begin, end in runs(self.ends["channel"][rows]):
+            row = int(rows[begin])
+            place = (int(self.ends["process"][row]), int(self.ends["index"][row]))
+            line = int(self.ends["line"][row])
+            defect = say.received_before_sent(self._channel(code), end - begin, line)
+            told.append(Placed(place, defect))
+        return tuple(told)
+
+    def _early_rows(self, way: Way) -> np.ndarray:
+        met = np.flatnonzero(way.received != NONE)
+        send, receive = way.sends[met], way.receives[way.received[met]]
+        known = self.ends.known[send] & self.ends.known[receive]
+        return receive[known & (self.ends["at"][receive] < self.ends["at"][send])]
+
+    def overtaken(self) -> Defects:
+        """One defect per FIFO channel on which something was overtaken."""
+        sends = np.concatenate([self.messages.sends, self.markers.sends])
+        received = np.concatenate(
+            [way.ends_at(self.ends["index"], NEVER) for way in (self.messages, self.markers)]
+        )
+        place = np.argsort(sends, kind="stable")
+        sends, received = sends[place], received[place]
+        channel = self.ends["channel"][sends]
+        late = overtaken(channel, received)
+        late &= np.array((*self.task.fifo, False))[channel - self.task.first]
+        defects = Defects()
+        rows = np.flatnonzero(late)
+        for code, begin, end in runs(channel[rows]):
+            first = int(rows[begin])
+            stop = int(np.searchsorted(channel, code, side="right"))
+            later = first + 1 + int(np.argmin(received[first + 1 : stop]))
+            names = (self._called(int(sends[first])), self._called(int(sends[later])))
+            line = int(self.ends["line"][sends[first]])
+            defects.add(say.overtaken(self._channel(code), *names, end - begin, line))
+        return defects
+
+    def _called(self, row: int) -> str:
+        if self.ends["kind"][row] == MARKER_SEND_CODE:
+            snapshot = self.task.snapshots[self.ends["snapshot"][row]]
+            return f"the marker of snapshot {say.quoted(snapshot)}"
+        return say.quoted(self.ends.message[row].as_py())
+
+    def unknown_messages(self) -> tuple[tuple[Placed, ...], int]:
+        """Recorded channel states that name a message never sent, and how many are not listed."""
+        told: list[Placed] = []
+        unlisted = 0
+        for file in self.task.records:
+            records = pa.Table.from_batches([map_batch(Path(file))])
+            for row in self._naming_unknown(records):
+                if len(told) < MOST_LISTED:
+                    told.append(self._unknown(records.slice(row, 1).to_pylist()[0]))
+                else:
+                    unlisted += 1
+        return tuple(told), unlisted
+
+    def _naming_unknown(self, records: pa.Table) -> list[int]:
+        """The rows of records whose lists hold an id that their channel never sent."""
+        channel = records["channel"].to_numpy()
+        mine = (channel >= self.task.first) & (channel < self.task.end)
+        mine &= records["kind"].to_numpy() == KINDS.index(RECORD_CHANNEL)
+        rows = np.flatnonzero(mine)
+        lists = records["messages"].combine_chunks().take(pa.array(rows))
+        owner = rows[pc.list_parent_indices(lists).to_numpy()]
+        ids = pc.index_in(pc.list_flatten(lists), self.ends.names)
+        ids = pc.fill_null(ids, NONE).to_numpy().astype(np.int64)
+        span = int(self.ends.ids.max(initial=0)) + 1
+        key = np.where(ids == NONE, NONE, channel[owner].astype(np.int64) * span + ids)
+        return np.unique(owner[~np.isin(key, self.messages.send_key)]).tolist()
+
+    def _unknown(self, record: dict) -> Placed:
+        channel = record["channel"]
+        sends = self.messages.sends[self.ends["channel"][self.messages.sends] == channel]
+        sent = set(self.ends.message.take(pa.array(sends)).to_pylist())
+        message = next(item for item in record["messages"] if item not in sent)
+        process = self.task.processes[record["process"]]
+        snapshot = self.task.snapshots[record["snapshot"]]
+        defect = say.unknown_message(
+            self._channel(channel), message, snapshot, process, record["line"]
+        )
+        return Placed((record["process"], record["index"], 1), defect)
+
+
+def runs(codes: np.ndarray) -> list[tuple[int, int, int]]:
+    """(code, begin, end) of each run of equal codes in a sorted column."""
+    if not len(codes):
+        return []
+    begins = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))
+    ends = np.append(begins[1:], len(codes))
+    return list(zip(codes[begins].tolist(), begins.tolist(), ends.tolist(), strict=True))

@@ -1,0 +1,232 @@
+"""Second stage of the ingest: all events of some processes, in order, as one part of the events."""
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain import defects as say
+from snapshots.domain.clocks import fallen
+from snapshots.domain.defects import MOST_LISTED, Defects
+from snapshots.domain.recording import KINDS, RECORD_CHANNEL, RECORD_STATE
+from snapshots.store.layout import EVENT_COLUMNS, RECORD_COLUMNS
+from snapshots.store.parts import map_batch, write_events
+from tasks.spark.kernels_parse import stable_order, write_work
+from tasks.spark.schemas import (
+    ENDS,
+    MARKER_RECEIVE_CODE,
+    SEND_CODE,
+    STAGED,
+    Ordered,
+    Piece,
+    Told,
+)
+
+RECORD_CODES = (KINDS.index(RECORD_STATE), KINDS.index(RECORD_CHANNEL))
+
+
+@dataclass(frozen=True)
+class OrderTask:
+    """store, work: folders. first, end: half-open range of process codes; names: theirs."""
+
+    store: str
+    work: str
+    pieces: tuple[Piece, ...]
+    first: int
+    end: int
+    names: tuple[str, ...]
+
+
+def order_processes(task: OrderTask) -> Ordered:
+    """Write the events of the task's processes, their ends of messages, and their records.
+
+    ``at`` is what the log says (null where it says nothing), ``step`` the order of the source: both
+    stand if that order is causal, else kernels_times writes the part anew.
+    """
+    rows = _gathered(task)
+    order = Order.of(rows, task)
+    rows = order.sorted(rows)
+    [part] = write_events(Path(task.store), _events(rows))
+    return Ordered(
+        part=part,
+        records=_kept(_records(rows, order), task.work, "records"),
+        ends=_kept(_ends(rows, order), task.work, "ends"),
+        in_step=order.in_step,
+        order=Told.of(order.defects),
+        clocks=Told.of(order.clocks(rows)),
+    )
+
+
+def _gathered(task: OrderTask) -> pa.Table:
+    """The staged rows of the processes with the recording's codes and ranks, source order kept
+    within each process, processes in order."""
+    found = [_slice(piece, task.first, task.end) for piece in task.pieces]
+    rows = pa.concat_tables([table for table in found if table.num_rows]).combine_chunks()
+    if len(task.pieces) == 1:
+        return rows
+    return rows.take(stable_order(rows["process"].to_numpy() - task.first))
+
+
+def _slice(piece: Piece, first: int, end: int) -> pa.Table:
+    batch = map_batch(Path(piece.file))
+    begin, stop = np.searchsorted(batch.column("process").to_numpy(), [first, end])
+    rows = pa.Table.from_batches([batch.slice(begin, stop - begin)])
+    rows = _set(rows, "kind", np.array(piece.kinds, np.int32)[rows["kind"].to_numpy()])
+    snapshots = np.array((*piece.snapshots, -1), np.int32)  # code -1 is the last
+    rows = _set(rows, "snapshot", snapshots[rows["snapshot"].to_numpy()])
+    return _set(rows, "rank", rows["rank"].to_numpy() + piece.base)
+
+
+def _set(rows: pa.Table, name: str, values: np.ndarray) -> pa.Table:
+    place = STAGED.get_field_index(name)
+    return rows.set_column(place, STAGED.field(name), pa.array(values, STAGED.field(name).type))
+
+
+class Order:
+    """How the gathered rows are sorted, and what is wrong with their indexes.
+
+    starts: int64[p + 1], the first row of each process of the task.
+    """
+
+    def __init__(self, starts: np.ndarray, index: np.ndarray, line: np.ndarray, task: OrderTask):
+        self.starts = starts
+        self.counts = np.diff(starts)
+        self.names = task.names
+        self.defects = Defects()
+        self.place: np.ndarray | None = None  # None: the rows stand as they should
+        self._sort(index, line)
+
+    @classmethod
+    def of(cls, rows: pa.Table, task: OrderTask) -> "Order":
+        process = rows["process"].to_numpy()
+        starts = np.searchsorted(process, np.arange(task.first, task.end + 1))
+        index = pc.fill_null(rows["index"], -1).to_numpy()
+        return cls(starts, index, rows["line"].to_numpy(), task)
+
+    @property
+    def in_step(self) -> bool:
+        return self.place is None
+
+    @property
+    def index(self) -> np.ndarray:
+        """The index of each sorted row within its process."""
+        return np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], self.counts)
+
+    def sorted(self, rows: pa.Table) -> pa.Table:
+        return rows if self.place is None else rows.take(self.place)
+
+    def clocks(self, rows: pa.Table) -> Defects:
+        """The clocks that go back; rows: sorted."""
+        defects = Defects()
+        known = pc.is_valid(rows["at"]).to_numpy()
+        at = pc.fill_null(rows["at"], 0).to_numpy()
+        falls = np.flatnonzero(fallen(self.starts, at, known))
+        process = np.searchsorted(self.starts, falls, side="right") - 1
+        for code, begin, end in _runs(process):
+            line = rows["line"][int(falls[begin])].as_py()
+            defects.add(say.falling_clock(self.names[code], end - begin, line))
+        return defects
+
+    def _sort(self, index: np.ndarray, line: np.ndarray) -> None:
+        """By index where every row of a process has one, else in the order of the source."""
+        if not len(index) or np.array_equal(index, self.index):
+            return
+        process = np.repeat(np.arange(len(self.counts)), self.counts)
+        lacks = np.bincount(process[index < 0], minlength=len(self.counts))
+        key = np.where((lacks == 0)[process], index, 0)
+        if ((key[1:] < key[:-1]) & (process[1:] == process[:-1])).any():
+            self.place = np.lexsort((line, key, process))
+        if (lacks < self.counts).any():
+            self._report(index, line, process, lacks)
+
+    def _report(
+        self, index: np.ndarray, line: np.ndarray, process: np.ndarray, lacks: np.ndarray
+    ) -> None:
+        by_index = np.lexsort((line, index, process))
+        index, line = index[by_index], line[by_index]
+        for code in np.flatnonzero(lacks < self.counts).tolist():
+            begin, end = self.starts[code], self.starts[code + 1]
+            given = begin + lacks[code]  # the rows without an index, sorted by line, come first
+            self._report_process(code, index[given:end], line[given:end], line[begin:given])
+
+    def _report_process(
+        self, code: int, index: np.ndarray, line: np.ndarray, without: np.ndarray
+    ) -> None:
+        """index, line: of the rows with an index, sorted by it; without: lines of the others."""
+        name = self.names[code]
+        twice = np.flatnonzero(index[1:] == index[:-1])
+        for row in twice[:MOST_LISTED].tolist():
+            self.defects.add(
+                say.index_twice(name, int(index[row]), int(line[row + 1]), int(line[row]))
+            )
+        self.defects.total += max(0, len(twice) - MOST_LISTED)
+        if len(without):
+            self.defects.add(say.index_partly(name, len(without), int(without[0])))
+            return
+        gaps = np.flatnonzero(index > np.arange(len(index)))
+        if len(gaps):
+            gap = int(gaps[0])
+            missing = int(index[-1]) + 1 - len(index)
+            self.defects.add(say.index_gap(name, missing, gap, int(line[gap])))
+
+
+def _runs(codes: np.ndarray) -> list[tuple[int, int, int]]:
+    """(code, begin, end) of each run of equal codes in a sorted column."""
+    if not len(codes):
+        return []
+    begins = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))
+    ends = np.append(begins[1:], len(codes))
+    return list(zip(codes[begins].tolist(), begins.tolist(), ends.tolist(), strict=True))
+
+
+def _events(rows: pa.Table) -> pa.Table:
+    none = pa.nulls(rows.num_rows, pa.int64())
+    columns = {
+        "process": rows["process"],
+        "kind": rows["kind"],
+        "at": rows["at"],
+        "step": rows["rank"],
+        "line": rows["line"],
+        "channel": rows["channel"],
+        "snapshot": rows["snapshot"],
+        **{name: rows[name] for name in ("message", "value", "state", "label", "extra")},
+        "logged_at": none,
+    }
+    return pa.table([columns[name] for name in EVENT_COLUMNS.names], EVENT_COLUMNS.names)
+
+
+def _records(rows: pa.Table, order: Order) -> pa.Table:
+    kind = rows["kind"].to_numpy()
+    chosen = np.flatnonzero(np.isin(kind, RECORD_CODES))
+    columns = {name: rows[name].take(chosen) for name in rows.column_names}
+    columns["index"] = pa.array(order.index[chosen])
+    return pa.table([columns[name] for name in RECORD_COLUMNS.names], RECORD_COLUMNS.names).cast(
+        RECORD_COLUMNS
+    )
+
+
+def _ends(rows: pa.Table, order: Order) -> pa.Table:
+    kind, channel = rows["kind"].to_numpy(), rows["channel"].to_numpy()
+    chosen = np.flatnonzero((kind >= SEND_CODE) & (kind <= MARKER_RECEIVE_CODE))
+    chosen = chosen[stable_order(channel[chosen])]
+    columns = {
+        name: rows[name].take(chosen)
+        for name in ("channel", "kind", "process", "at", "line", "snapshot")
+    }
+    columns |= {
+        "row": pa.array(chosen),
+        "index": pa.array(order.index[chosen]),
+        "step": rows["rank"].take(chosen),
+    }
+    return pa.table([columns[name] for name in ENDS.names], ENDS.names).cast(ENDS)
+
+
+def _kept(table: pa.Table, folder: str, name: str) -> str | None:
+    if not table.num_rows:
+        return None
+    path = Path(folder) / f"{name}-{secrets.token_hex(8)}.arrow"
+    write_work(path, table)
+    return str(path)

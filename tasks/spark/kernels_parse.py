@@ -1,0 +1,155 @@
+"""First stage of the ingest: rows of a reader, staged so that processes can be cut out of them."""
+
+import pickle
+import secrets
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain.assembly import Header
+from snapshots.domain.defects import Defects
+from snapshots.domain.recording import MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
+from snapshots.readers.base import Limits
+from snapshots.readers.native import parse_lines
+from tasks.spark.schemas import STAGED, Staged, Told
+
+ROWS_PER_CHUNK = 262_144
+BYTES_PER_CHUNK = 256 * 2**20  # far below the 2 GiB of text that 32-bit offsets reach
+_END_KINDS = pa.array([SEND, RECEIVE, MARKER_SEND, MARKER_RECEIVE])
+
+
+@dataclass(frozen=True)
+class TextTask:
+    """Whole lines of a native text: ``length`` bytes from ``offset``; header: a pickled file."""
+
+    text: str
+    offset: int
+    length: int
+    first_line: int
+    header: str
+    work: str
+
+
+@dataclass(frozen=True)
+class SourceTask:
+    """A source that is read from its beginning to its end. header: a pickled file."""
+
+    source: str
+    format: str
+    limits: Limits
+    header: str
+    work: str
+
+
+def parse_text(task: TextTask) -> tuple[list[Staged], Told]:
+    """Stage the events of some lines."""
+    with Path(task.text).open("rb") as file:
+        file.seek(task.offset)
+        data = file.read(task.length)
+    batch, found = parse_lines(data, task.first_line, _header(task.header))
+    return stage([batch], Path(task.work)), Told.of(Defects(found))
+
+
+def parse_source(task: SourceTask) -> tuple[list[Staged], Told]:
+    """Stage all events of a source. Raises: InputRefused where reading cannot go on."""
+    defects = Defects()
+    from snapshots.readers.registry import reader_named
+
+    reader = reader_named(task.format)
+    batches = reader.batches(Path(task.source), _header(task.header), task.limits, defects)
+    return stage(batches, Path(task.work)), Told.of(defects)
+
+
+@lru_cache(maxsize=2)
+def _header(path: str) -> Header:
+    return pickle.loads(Path(path).read_bytes())
+
+
+def stage(batches: Iterable[pa.RecordBatch], folder: Path) -> list[Staged]:
+    """Write rows of readers.columns.RAW, in the order of the source, as staged chunks."""
+    return [_stage_chunk(chunk, folder) for chunk in _chunks(batches)]
+
+
+def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The rows in tables of about ROWS_PER_CHUNK or BYTES_PER_CHUNK, whichever is less."""
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= ROWS_PER_CHUNK or size >= BYTES_PER_CHUNK:
+            yield pa.Table.from_batches(held)
+            held, rows, size = [], 0, 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _stage_chunk(rows: pa.Table, folder: Path) -> Staged:
+    rows = rows.combine_chunks()
+    kinds, kind_names = _encoded(rows["kind"])
+    snapshots, snapshot_names = _encoded(rows["snapshot"])
+    process = rows["process"].to_numpy()
+    file = folder / f"staged-{secrets.token_hex(8)}.arrow"
+    columns = {name: rows[name] for name in STAGED.names if name in rows.column_names}
+    columns |= {"kind": kinds, "snapshot": snapshots, "rank": pa.array(np.arange(len(process)))}
+    table = pa.table([columns[name] for name in STAGED.names], STAGED.names)
+    write_work(file, table.take(stable_order(process)).cast(STAGED))
+    orderly, first_at, last_at = _orderly(rows["at"])
+    return Staged(
+        file=str(file),
+        rows=len(process),
+        counts=_counts(process),
+        ends=_ends(rows),
+        kinds=kind_names,
+        snapshots=snapshot_names,
+        orderly=orderly,
+        first_at=first_at,
+        last_at=last_at,
+    )
+
+
+def _encoded(column: pa.ChunkedArray) -> tuple[pa.Array, tuple[str, ...]]:
+    """int32 codes in the order of first use, -1 for null, and the names."""
+    encoded = column.combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    codes = pc.fill_null(encoded.indices, -1).cast(pa.int32())
+    return codes, tuple(encoded.dictionary.to_pylist())
+
+
+def _counts(codes: np.ndarray) -> dict[int, int]:
+    found, counts = np.unique(codes, return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+def _ends(rows: pa.Table) -> dict[int, int]:
+    ends = pc.filter(rows["channel"], pc.is_in(rows["kind"], _END_KINDS))
+    return _counts(ends.to_numpy())
+
+
+def _orderly(at: pa.ChunkedArray) -> tuple[bool, int, int]:
+    if at.null_count:
+        return False, 0, 0
+    times = at.to_numpy()
+    return bool((times[1:] >= times[:-1]).all()), int(times[0]), int(times[-1])
+
+
+def stable_order(codes: np.ndarray) -> np.ndarray:
+    """The rows sorted by a column of small non-negative codes, equal ones as they stand."""
+    if len(codes) and codes.max() < 2**16:
+        codes = codes.astype(np.uint16)  # numpy sorts 16 bits by radix
+    return np.argsort(codes, kind="stable")
+
+
+def write_work(path: Path, table: pa.Table) -> None:
+    """Write a working table as one record batch, to be mapped by ``map_batch``."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        for batch in table.combine_chunks().to_batches():
+            writer.write_batch(batch)

@@ -1,0 +1,168 @@
+"""Fourth stage of the ingest, where the order of the source is not causal: times and steps anew.
+
+Row, here, counts through all events, process by process.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain.assembly import refused_cycle
+from snapshots.domain.clocks import NONE, CausalCycle, Times, causal_times
+from snapshots.domain.topology import Topology
+from snapshots.store.layout import EVENTS, MARKERS, MESSAGES
+from snapshots.store.manifest import Part
+from snapshots.store.parts import map_batch, write_events, write_markers, write_messages
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Files of the causal times, int64[N] each; starts: file of int64[P + 1], the first rows.
+
+    snapshots: the code of a snapshot so far -> its code in the order of the steps.
+    """
+
+    at: str
+    step: str
+    starts: str
+    snapshots: tuple[int, ...]
+
+    def instants(self) -> np.ndarray:
+        return np.load(self.at, mmap_mode="r")
+
+    def rows(self, process: np.ndarray, index: np.ndarray) -> np.ndarray:
+        return np.load(self.starts)[process] + index
+
+    def codes(self, snapshot: np.ndarray) -> pa.Array:
+        return pa.array(np.array((*self.snapshots, NONE), np.int32)[snapshot])
+
+
+@dataclass(frozen=True)
+class TimeTask:
+    """store: folder. first_row: of a part of the events. source, target: int32[C], of channels."""
+
+    store: str
+    part: Part
+    clock: Clock
+    first_row: int
+    source: np.ndarray
+    target: np.ndarray
+
+
+def logged_times(store: Path, parts: list[Part]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """at (0 where not known), known and line of all events; parts: of the events, in order."""
+    columns: list[list[np.ndarray]] = [[np.zeros(0, kind)] for kind in (np.int64, bool, np.int64)]
+    for part in parts:
+        batch = map_batch(store / part.file)
+        at = batch.column("at")
+        columns[0].append(pc.fill_null(at, 0).to_numpy())
+        columns[1].append(pc.is_valid(at).to_numpy(zero_copy_only=False))
+        columns[2].append(batch.column("line").to_numpy())
+    at, known, line = (np.concatenate(column) for column in columns)
+    return at, known, line
+
+
+def causes(
+    store: Path, parts: list[Part], starts: np.ndarray, source: np.ndarray, target: np.ndarray
+) -> np.ndarray:
+    """int64[N]: the row of the send that each row receives, NONE elsewhere; parts: of flights."""
+    cause = np.full(int(starts[-1]), NONE, np.int64)
+    for part in parts:
+        batch = map_batch(store / part.file)
+        channel, sent, received, met = _flights(batch)
+        cause[starts[target[channel[met]]] + received[met]] = (
+            starts[source[channel[met]]] + sent[met]
+        )
+    return cause
+
+
+def _flights(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """channel, sent_index, received_index (0 in flight) and the rows that were received."""
+    received = batch.column("received_index")
+    return (
+        batch.column("channel").to_numpy(),
+        batch.column("sent_index").to_numpy(),
+        pc.fill_null(received, 0).to_numpy(),
+        np.flatnonzero(pc.is_valid(received).to_numpy(zero_copy_only=False)),
+    )
+
+
+def timed(
+    topology: Topology,
+    starts: np.ndarray,
+    logged: tuple[np.ndarray, np.ndarray, np.ndarray],
+    cause: np.ndarray,
+) -> Times:
+    """Causal times and steps. Raises: InputRefused for events that wait for each other."""
+    at, known, line = logged
+    try:
+        return causal_times(starts, at, known, line, cause)
+    except CausalCycle as cycle:
+        owners = np.searchsorted(starts, cycle.rows, side="right") - 1
+        names = [topology.processes[owner].id for owner in owners]
+        lines = line[cycle.rows].tolist()
+        raise refused_cycle(list(zip(names, lines, strict=True))) from cycle
+
+
+def retime(task: TimeTask) -> list[Part]:
+    """Write one part anew with causal times, steps, and snapshots in the order of the steps."""
+    store = Path(task.store)
+    rows = pa.Table.from_batches([map_batch(store / task.part.file)])
+    if task.part.table == EVENTS:
+        return write_events(store, _retimed_events(rows, task))
+    write = {MESSAGES: write_messages, MARKERS: write_markers}[task.part.table]
+    return write(store, _retimed_flights(rows, task))
+
+
+def _retimed_events(rows: pa.Table, task: TimeTask) -> pa.Table:
+    mine = slice(task.first_row, task.first_row + rows.num_rows)
+    at = pa.array(task.clock.instants()[mine])
+    step = pa.array(np.load(task.clock.step, mmap_mode="r")[mine])
+    moved = pc.fill_null(pc.not_equal(rows["at"], at), False)
+    columns = {
+        "at": at,
+        "step": step,
+        "snapshot": task.clock.codes(rows["snapshot"].to_numpy()),
+        "logged_at": pc.if_else(moved, rows["at"], pa.scalar(None, pa.int64())),
+    }
+    return _with(rows, columns)
+
+
+def _retimed_flights(rows: pa.Table, task: TimeTask) -> pa.Table:
+    batch = rows.to_batches()[0]
+    channel, sent, received, met = _flights(batch)
+    instants = task.clock.instants()
+    received_at = np.zeros(len(channel), np.int64)
+    received_at[met] = instants[task.clock.rows(task.target[channel[met]], received[met])]
+    in_flight = np.ones(len(channel), bool)
+    in_flight[met] = False
+    columns = {
+        "sent_at": pa.array(instants[task.clock.rows(task.source[channel], sent)]),
+        "received_at": pa.array(received_at, mask=in_flight),
+    }
+    if task.part.table == MARKERS:
+        columns["snapshot"] = task.clock.codes(rows["snapshot"].to_numpy())
+    return _with(rows, columns).drop_columns("received_reach")
+
+
+def _with(rows: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:
+    for name, column in columns.items():
+        rows = rows.set_column(rows.schema.get_field_index(name), name, column)
+    return rows
+
+
+def snapshots_by_step(store: Path, parts: list[Part], step: np.ndarray, count: int) -> list[int]:
+    """For each snapshot code its place in the order of the steps at which each is first named."""
+    first = np.full(count, np.iinfo(np.int64).max)
+    begin = 0
+    for part in parts:
+        snapshot = map_batch(store / part.file).column("snapshot").to_numpy()
+        naming = np.flatnonzero(snapshot != NONE)
+        np.minimum.at(first, snapshot[naming], step[begin + naming])
+        begin += part.rows
+    places = np.empty(count, np.int64)
+    places[np.argsort(first, kind="stable")] = np.arange(count)
+    return places.tolist()
