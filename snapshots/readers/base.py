@@ -25,7 +25,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole lines of a text. offset: of the first byte, unpacked; first_line: its number, from 1."""
+    """Whole lines of a text. offset: of the first byte, unpacked; first_line: 1-based."""
 
     offset: int
     first_line: int

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-import orjson
+from orjson import OPT_SORT_KEYS, dumps
 
 from snapshots.domain.defects import quoted
 from snapshots.domain.values import canonical
@@ -30,8 +30,14 @@ def json_text(value: object) -> str:
     kind = type(value)
     if kind is int and -LARGEST <= value <= LARGEST:
         return str(value)
+    if kind is dict:
+        for item in value.values():
+            if type(item) is not str and (type(item) is not int or not -LARGEST <= item <= LARGEST):
+                break
+        else:
+            return dumps(value, None, OPT_SORT_KEYS).decode()
     if _without_fractions(value, DEEPEST):
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+        return dumps(value, None, OPT_SORT_KEYS).decode()
     return canonical(value)
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import orjson
 import pyarrow as pa
+from orjson import Fragment, dumps, loads
 
 from snapshots.domain import defects as say
 from snapshots.domain.assembly import Header
@@ -53,7 +53,7 @@ class NativeReader:
         line, text = first_line(source, limits)
         if (found := fault(text, line)) is not None:
             raise InputRefused([found])
-        return parse_header(orjson.loads(text), line, limits)
+        return parse_header(loads(text), line, limits)
 
     def batches(
         self, source: Path, header: Header, limits: Limits, defects: Defects
@@ -87,9 +87,10 @@ def parse_lines(
     rows: list[tuple] = []
     found: list[Defect] = []
     seen: set[object] = set()
+    processes, channels = header.process_codes, header.channel_codes
     for line, text in enumerate(chunk.split(b"\n"), first_line):
         try:
-            rows.append(_row(text, line, header, seen, found))
+            rows.append(_row(text, line, processes, channels, seen, found))
         except (ValueError, KeyError, TypeError, AttributeError):
             if text and not text.isspace():
                 found.append(_explained(text, line, header))
@@ -99,16 +100,21 @@ def parse_lines(
 
 
 def _row(
-    text: bytes, line: int, header: Header, seen: set[object], found: list[Defect]
+    text: bytes,
+    line: int,
+    processes: dict[str, int],
+    channels: dict[str, int],
+    seen: set[object],
+    found: list[Defect],
 ) -> tuple:
     """A line as a row.
 
-    seen: the snapshot ids that were found good; found: gets the kept defects. Raises: any of what
+    seen: the snapshot ids found good so far; found: gets the kept defects. Raises: any of what
     parse_lines catches, where a field is not what it must be; ``_explained`` then says which.
     """
-    event = orjson.loads(text)
+    event = loads(text)
     take = event.pop
-    process = header.process_codes[take("process")]
+    process = processes[take("process")]
     kind = take("kind")
     index = take("index", None)
     if index is not None and (type(index) is not int or not 0 <= index <= LARGEST):
@@ -119,7 +125,7 @@ def _row(
     if kind not in _KINDS:
         return _unknown(line, process, kind, index, at, event, found)
     channel = take("channel", None)
-    channel = NONE if channel is None else header.channel_codes[channel]
+    channel = NONE if channel is None else channels[channel]
     message = take("message", None)
     if type(message) is int and -LARGEST <= message <= LARGEST:
         message = str(message)
@@ -180,7 +186,7 @@ def _explained(text: bytes, line: int, header: Header) -> Defect:
     found = fault(text, line)
     if found is not None:
         return found
-    event = orjson.loads(text)
+    event = loads(text)
     if event.get("kind") == "header":
         return defect(
             "header-twice",
@@ -230,7 +236,7 @@ def write_lines(header: Header, logged_events: Iterable[LoggedEvent]) -> Iterato
     """
     yield header_text(header) + b"\n"
     for event in logged_events:
-        yield orjson.dumps(_event_fields(event)) + b"\n"
+        yield dumps(_event_fields(event)) + b"\n"
 
 
 def _event_fields(event: LoggedEvent) -> dict[str, object]:
@@ -241,11 +247,11 @@ def _event_fields(event: LoggedEvent) -> dict[str, object]:
         "at": event.at,
         "channel": event.channel,
         "message": event.message,
-        "value": None if event.value is None else orjson.Fragment(event.value),
-        "state": None if event.state is None else orjson.Fragment(event.state),
+        "value": None if event.value is None else Fragment(event.value),
+        "state": None if event.state is None else Fragment(event.state),
         "snapshot": event.snapshot,
         "messages": event.messages,
         "label": event.label,
     }
-    extra = {} if event.extra is None else orjson.loads(event.extra)
+    extra = {} if event.extra is None else loads(event.extra)
     return {field: value for field, value in fields.items() if value is not None} | extra
