@@ -1,7 +1,7 @@
 """A mapped table of a stored recording: gathers and binary searches over many runs at once.
 
 A *run* is the rows of one process or channel (its *code*), in order; an *offset* is a place in a
-run: the index of an event, the ordinal of a message. Runs lie in parts, one array a column and part.
+run: the index of an event, the ordinal of a message. Runs lie in parts, an array a column and part.
 """
 
 from collections.abc import Iterator

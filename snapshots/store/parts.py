@@ -1,8 +1,8 @@
 """Writing files of a stored recording: parts (by anyone, in any order) and the small tables.
 
-Parts may be written by many processes at once and more than once (a task that is tried again): names are
-unique, and only the parts that the manifest lists count. What a function here returns belongs
-into ``Manifest.parts``.
+Parts may be written by many processes at once and more than once (a task that is tried again):
+names are unique, and only the parts that the manifest lists count. What a function here returns
+belongs into ``Manifest.parts``.
 """
 
 import os

@@ -1,0 +1,169 @@
+"""A large recording written straight into the store, vectorised: what the measurements open.
+
+FIFO channels, random delays, about 300 messages on their way at any time, states on every event.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from snapshots.domain.recording import INTERNAL, KINDS, RECEIVE, SEND
+from snapshots.store import parts, writer
+from snapshots.store.layout import (
+    CHANNEL_COLUMNS,
+    CHANNELS,
+    EVENT_COLUMNS,
+    PROCESS_COLUMNS,
+    PROCESSES,
+    RECORD_COLUMNS,
+    RECORDS,
+    STRAY_COLUMNS,
+    STRAYS,
+)
+from snapshots.store.manifest import Extent, Manifest, Part
+
+_IN_FLIGHT = 300
+_PARTS = 4
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Columns of messages, by (channel, ordinal), and of events, by (process, index)."""
+
+    channel: np.ndarray
+    sent: np.ndarray  # row of the send in the events
+    received: np.ndarray  # row of the receive
+    process: np.ndarray
+    kind: np.ndarray
+    at: np.ndarray
+    step: np.ndarray
+    begins: np.ndarray  # first row of each process, and the end
+    message: np.ndarray  # row of the message, or -1
+
+    def index(self, rows: np.ndarray) -> np.ndarray:
+        return rows - self.begins[self.process[rows]]
+
+
+def write_synthetic(
+    folder: Path, events: int, processes: int = 50, channels: int = 800, seed: int = 1
+) -> Manifest:
+    """Write a recording of about ``events`` events into an empty folder."""
+    random = np.random.default_rng(seed)
+    source = random.integers(0, processes, channels)
+    target = (source + random.integers(1, processes, channels)) % processes
+    run = _run(random, events, source, target, processes)
+    _write_small(folder, source, target, processes)
+    written = [*_write_events(folder, run, processes), *_write_messages(folder, run, channels)]
+    total = len(run.at)
+    counts = {
+        "events": total,
+        "messages": len(run.sent),
+        "processes": processes,
+        "channels": channels,
+        **dict.fromkeys(("markers", "snapshots", "defects"), 0),
+    }
+    extent = Extent(int(run.at.min()), int(run.at.max()), total)
+    manifest = Manifest(
+        f"synthetic {total}", "us", "synthetic", KINDS, (), counts, extent, tuple(written)
+    )
+    return writer.finish(folder, manifest)
+
+
+def _run(random, events: int, source: np.ndarray, target: np.ndarray, processes: int) -> _Run:
+    messages = int(events * 0.45)
+    internals = events - 2 * messages
+    span = 10 * events
+    channel = np.sort(random.integers(0, len(source), messages))
+    sent_at = random.integers(0, span, messages)
+    sent_at = sent_at[np.lexsort((sent_at, channel))]
+    delays = random.exponential(_IN_FLIGHT * span / messages, messages).astype(np.int64) + 1
+    lift = channel * (4 * span)
+    received_at = np.maximum.accumulate(sent_at + delays + lift) - lift
+
+    at = np.concatenate((sent_at, received_at, random.integers(0, span, internals)))
+    own = random.integers(0, processes, internals)
+    process = np.concatenate((source[channel], target[channel], own))
+    codes = [KINDS.index(kind) for kind in (SEND, RECEIVE, INTERNAL)]
+    kind = np.repeat(codes, (messages, messages, internals))
+    row_of_message = np.arange(messages)
+    message = np.concatenate((row_of_message, row_of_message, np.full(internals, -1)))
+
+    step = np.empty(len(at), np.int64)
+    step[np.argsort(at, kind="stable")] = np.arange(len(at))
+    order = np.lexsort((step, process))
+    place = np.empty(len(at), np.int64)
+    place[order] = np.arange(len(at))
+    return _Run(
+        channel=channel,
+        sent=place[:messages],
+        received=place[messages : 2 * messages],
+        process=process[order],
+        kind=kind[order],
+        at=at[order],
+        step=step[order],
+        begins=np.searchsorted(process[order], np.arange(processes + 1)),
+        message=message[order],
+    )
+
+
+def _write_small(folder: Path, source: np.ndarray, target: np.ndarray, processes: int) -> None:
+    ids = [f"p{code}" for code in range(processes)]
+    states = pa.table({"id": ids, "state": ["0"] * processes}, PROCESS_COLUMNS)
+    links = {
+        "id": [f"c{code}" for code in range(len(source))],
+        "source": source,
+        "target": target,
+        "fifo": [True] * len(source),
+    }
+    parts.write_table(folder / PROCESSES, states, PROCESS_COLUMNS)
+    parts.write_table(folder / CHANNELS, pa.table(links).cast(CHANNEL_COLUMNS), CHANNEL_COLUMNS)
+    parts.write_table(folder / RECORDS, RECORD_COLUMNS.empty_table(), RECORD_COLUMNS)
+    parts.write_table(folder / STRAYS, STRAY_COLUMNS.empty_table(), STRAY_COLUMNS)
+
+
+def _write_events(folder: Path, run: _Run, processes: int) -> list[Part]:
+    written = []
+    for codes in np.array_split(np.arange(processes), _PARTS):
+        rows = slice(run.begins[codes[0]], run.begins[codes[-1] + 1])
+        count = rows.stop - rows.start
+        named = run.message[rows] >= 0
+        ids = pa.array(run.message[rows], mask=~named).cast(pa.large_string())
+        channel = np.where(named, run.channel[run.message[rows]], -1)
+        absent = pa.nulls(count, pa.large_string())
+        table = {
+            "process": run.process[rows],
+            "kind": run.kind[rows],
+            "at": run.at[rows],
+            "step": run.step[rows],
+            "line": run.step[rows] + 2,
+            "channel": channel,
+            "snapshot": np.full(count, -1),
+            "message": ids,
+            "value": absent,
+            "state": pa.array(run.at[rows] % 10_000).cast(pa.large_string()),
+            "label": absent,
+            "extra": absent,
+            "logged_at": pa.nulls(count, pa.int64()),
+        }
+        written += parts.write_events(folder, pa.table(table).cast(EVENT_COLUMNS))
+    return written
+
+
+def _write_messages(folder: Path, run: _Run, channels: int) -> list[Part]:
+    written = []
+    for codes in np.array_split(np.arange(channels), _PARTS):
+        first, end = np.searchsorted(run.channel, [codes[0], codes[-1] + 1])
+        sent, received = run.sent[first:end], run.received[first:end]
+        table = {
+            "channel": pa.array(run.channel[first:end], pa.int32()),
+            "sent_index": run.index(sent),
+            "received_index": run.index(received),
+            "sent_at": run.at[sent],
+            "received_at": run.at[received],
+            "message": pa.array(np.arange(first, end)).cast(pa.large_string()),
+            "value": pa.array(sent % 100).cast(pa.large_string()),
+        }
+        written += parts.write_messages(folder, pa.table(table))
+    return written
