@@ -34,6 +34,11 @@ def _plain(value: object) -> object:
     return value
 
 
+def parsed(text: JsonText | None) -> object:
+    """The JSON value of a text; None where it is not known."""
+    return None if text is None else json.loads(text)
+
+
 def number(text: JsonText | None) -> int | float | None:
     """The number that a state or value is, or carries as the only number of an object; else None.
 
