@@ -34,7 +34,7 @@ export function renderOnce(element, key, build) {
 export function table(caption, head, rows) {
   const cells = head.map((name) => h("th", { scope: "col" }, name));
   const body = rows.map((row) => h("tr", {}, row.map((cell, i) => h(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, cell))));
-  return h("table", {}, h("caption.visually-hidden", {}, caption), h("thead", {}, h("tr", {}, cells)), h("tbody", {}, body));
+  return h("table.table", {}, h("caption.visually-hidden", {}, caption), h("thead", {}, h("tr", {}, cells)), h("tbody", {}, body));
 }
 
 /** Saves `text` as a file of the person's. */

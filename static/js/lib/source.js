@@ -45,6 +45,10 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
       const kept = windows.get(keyOf(request));
       return kept ? Promise.resolve(kept) : loadWindow(request);
     },
+    /** A window beside the one in view (the overview, a snapshot's markers); never passed over. */
+    async aside(request) {
+      return windows.get(keyOf(request)) ?? openWindow(await getJson(`${urls.window}?${new URLSearchParams(request)}`), topology);
+    },
     /** Fetches a window that will be wanted soon, unless something is wanted now. */
     prefetch(request) {
       if (!loadWindow.isBusy() && !windows.has(keyOf(request))) loadWindow(request).catch(() => {});

@@ -1,0 +1,76 @@
+/** The workbench: one player, one data source, and the views that draw from them. */
+
+import { duration, instant, thousands } from "../lib/format.js";
+import { createPlayer } from "../lib/player.js";
+import { openSocket } from "../lib/socket.js";
+import { createSource, defaultUrls } from "../lib/source.js";
+import { openTopology } from "../lib/topology.js";
+import { setText } from "../lib/dom.js";
+import { wireActions } from "./workbench/actions.js";
+import { readColours } from "./workbench/colours.js";
+import { wireCommands } from "./workbench/commands.js";
+import { createContents } from "./workbench/contents.js";
+import { createDepth } from "./workbench/depth.js";
+import { createDetails } from "./workbench/details.js";
+import { createFeed } from "./workbench/feed.js";
+import { keepLink, openingView } from "./workbench/link.js";
+import { createOverview } from "./workbench/overview.js";
+import { createSnapshots } from "./workbench/snapshots.js";
+import { createSpacetime } from "./workbench/spacetime.js";
+import { createStates } from "./workbench/states.js";
+import { createSteps } from "./workbench/steps.js";
+import { wireTabs } from "./workbench/tabs.js";
+import { createTopology } from "./workbench/topology.js";
+import { createTransport } from "./workbench/transport.js";
+
+/** Mounts on `root`; data is the json_script of the page (docs/architecture.md). */
+export async function mountWorkbench(root, data) {
+  const topology = openTopology(data.topology);
+  const { recording } = data;
+  const urls = defaultUrls(recording.id, data.urls);
+  const player = createPlayer(recording.extent);
+  const app = { root, recording, topology, player, urls, cutHints: new Map(), colours: readColours(), reducedMotion: matchMedia("(prefers-reduced-motion: reduce)").matches };
+  const message = root.querySelector("#wb-message");
+  app.say = (text) => setText(message, text);
+  app.readInstant = (at) => instant(at, recording.time_unit, player.state.to - player.state.from);
+  app.readDuration = (amount) => duration(amount, recording.time_unit);
+  app.readPlace = (x) => (player.state.axis === "order" ? `event ${thousands(Math.round(x))}` : app.readInstant(x));
+  app.socket = openSocket(urls.socket, { onMessage: (news) => app.onNews?.(news), onState: (state) => root.classList.toggle("is-offline", state === "closed") });
+  app.source = createSource({ urls, topology, socket: app.socket, csrf: () => root.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "" });
+  app.steps = createSteps(app);
+  app.snap = app.steps.snap;
+  app.changeAxis = app.steps.axis;
+  wireActions(app);
+  app.snapshots = createSnapshots(app, data.snapshots);
+  app.spacetime = createSpacetime(app);
+  app.plotWidth = app.spacetime.plotWidth;
+  const feed = createFeed(app);
+  const overview = createOverview(app);
+  const views = [feed, app.snapshots, app.spacetime, overview, createTransport(app), createContents(app), createStates(app), createDetails(app), createTopology(app), createDepth(app)];
+  wireCommands(app);
+  wireTabs(root);
+  await openingView(app);
+  player.subscribe((state, keys) => views.forEach((view) => view.update(state, keys)));
+  keepLink(app);
+  redrawOnChange(app, feed);
+  root.classList.add("is-ready");
+  await overview.load();
+  return app;
+}
+
+/** Themes and sizes are no part of the player's state, but views must hear of them. */
+function redrawOnChange(app, feed) {
+  let turn = 0;
+  document.addEventListener("themechange", () => {
+    app.colours = readColours();
+    app.player.set({ theme: (turn += 1) });
+  });
+  const sizes = new ResizeObserver(() => {
+    app.player.set({ size: (turn += 1) });
+    feed.reload();
+  });
+  for (const box of app.root.querySelectorAll(".wb-plot")) sizes.observe(box);
+}
+
+const data = document.getElementById("workbench-data");
+if (data) mountWorkbench(document.getElementById("workbench"), JSON.parse(data.textContent));

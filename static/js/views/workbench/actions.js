@@ -1,0 +1,180 @@
+/** What commands and links do to the player: select, go, fit, choose, drag the cut, share, follow. */
+
+import { isInside, nearestConsistent } from "../../lib/cuts.js";
+import { SPEEDS } from "../../lib/player.js";
+import { cutFits } from "../../lib/url-state.js";
+import { eventRow } from "../../lib/window.js";
+
+export function wireActions(app) {
+  const { player, topology } = app;
+
+  app.select = (selection) => {
+    player.set({ selection });
+    if (selection?.of === "process") app.spacetime.showLane(selection.process);
+    showTab(selection);
+  };
+
+  function showTab(selection) {
+    if (selection) app.root.querySelector("[aria-controls=wb-tab-details]")?.click();
+  }
+
+  /** Selects what a link names by ids, and brings it into view. */
+  app.go = async (target) => {
+    if (target.of === "event") return goToEvent(target);
+    if (target.of === "message") {
+      if (target.near && app.messageRow(player.state.window, { channel: topology.channelCode.get(target.channel), id: target.id }) < 0) await goToEvent({ of: "event", ...target.near });
+      return app.select({ of: "message", channel: topology.channelCode.get(target.channel), id: target.id });
+    }
+    app.select({ of: target.of, [target.of]: topology[`${target.of}Code`].get(target[target.of]) });
+  };
+
+  async function goToEvent({ process: id, index, at }) {
+    const process = topology.processCode.get(id);
+    app.select({ of: "event", process, index });
+    app.spacetime.showLane(process);
+    const place = await placeOf(process, index, at);
+    if (place === null) return;
+    if (player.state.cut) intoView(place);
+    else player.seek(place);
+  }
+
+  function intoView(place) {
+    const { from, to } = player.state;
+    if (place < from || place > to) player.zoom(place - (to - from) / 2, place + (to - from) / 2);
+  }
+
+  async function placeOf(process, index, at) {
+    const { window, axis } = player.state;
+    const row = window?.exact && window.axis === axis ? eventRow(window, process, index) : -1;
+    if (row >= 0) return window.events.x[row];
+    if (axis === "time" && Number.isFinite(at)) return at;
+    try {
+      const answer = await app.source.event(topology.processes[process].id, index);
+      const event = answer.event ?? answer;
+      return axis === "order" ? event.step + 1 : event.at;
+    } catch (error) {
+      app.say(`The event could not be found: ${error.message}`);
+      return null;
+    }
+  }
+
+  /** The row of a message in a window, or -1. */
+  app.messageRow = (window, { channel, id }) => {
+    if (!window?.exact) return -1;
+    for (let row = 0; row < window.messages.count; row += 1) {
+      if (window.messages.channel[row] === channel && String(window.messages.id[row]) === String(id)) return row;
+    }
+    return -1;
+  };
+
+  /** The event at a marker's far end, or where it was sent when it never arrived. */
+  app.markerEvent = (row) => {
+    const { markers } = player.state.window;
+    const { sourceCode, targetCode } = topology.channels[markers.channel[row]];
+    const arrived = markers.received_index[row] >= 0;
+    return { of: "event", process: arrived ? targetCode : sourceCode, index: arrived ? markers.received_index[row] : markers.sent_index[row] };
+  };
+
+  app.eventsOf = (p) => {
+    const { window } = player.state;
+    return window && window.to >= player.bounds().to ? window.positionsTo[p] : Infinity;
+  };
+
+  app.chooseSnapshot = (snapshot) => {
+    player.set({ snapshot });
+    const span = app.snapshots.spanOf(app.snapshots.byId.get(snapshot), player.state.axis);
+    if (span && !player.state.playing) player.seek(span[1]);
+  };
+
+  app.fit = () => {
+    const { selection, snapshot, axis, window } = player.state;
+    const span = spanOfSelection(selection, window) ?? (snapshot === null ? null : app.snapshots.spanOf(app.snapshots.byId.get(snapshot), axis));
+    if (!span) return player.fitAll();
+    const air = Math.max((span[1] - span[0]) * 0.25, ((player.bounds().to - player.bounds().from) / Math.max(player.extent.steps, 1)) * 10);
+    player.zoom(span[0] - air, span[1] + air);
+  };
+
+  function spanOfSelection(selection, window) {
+    if (!selection || !window?.exact) return null;
+    if (selection.of === "event") {
+      const row = eventRow(window, selection.process, selection.index);
+      return row < 0 ? null : [window.events.x[row], window.events.x[row]];
+    }
+    if (selection.of !== "message") return null;
+    const row = app.messageRow(window, selection);
+    if (row < 0) return null;
+    const end = window.messages.received_index[row] < 0 ? window.to : window.messages.receivedX[row];
+    return [window.messages.sentX[row], end];
+  }
+
+  app.changeSpeed = (by) => {
+    const here = SPEEDS.indexOf(player.state.speed);
+    player.set({ speed: SPEEDS[Math.max(0, Math.min(here + by, SPEEDS.length - 1))] });
+  };
+
+  app.back = () => {
+    if (player.state.cut) app.endCut();
+    else player.set({ selection: null });
+  };
+
+  // --- the dragged cut ---------------------------------------------------------------------
+
+  app.beginCut = async () => {
+    player.pause();
+    const { window, snapshot, shown } = player.state;
+    const codes = snapshot === null ? null : app.snapshots.chosen()?.codes;
+    const start = codes?.every((n) => n >= 0) && (isInside(window, codes) || !shown) ? codes : shown?.positions;
+    if (!start) return;
+    app.cutHints.clear();
+    player.set({ cut: start.slice() });
+    if (!cutFits(start)) app.say("A cut of so many processes does not fit into the link.");
+    requestAnimationFrame(() => app.spacetime.handles.focus(0));
+  };
+
+  app.endCut = () => player.set({ cut: null });
+
+  /** Moves the handles to the nearest consistent cut: from the window, or as the server says. */
+  app.nearest = () => {
+    const { cut, window, shown } = player.state;
+    if (!cut) return;
+    const goal = isInside(window, cut) ? nearestConsistent(window, cut) : shown?.nearest;
+    if (goal) player.set({ cut: goal.slice() });
+    app.spacetime.handles.focus(0);
+  };
+
+  // --- share and follow --------------------------------------------------------------------
+
+  app.copyLink = async () => {
+    try {
+      await navigator.clipboard.writeText(app.link());
+      app.say("The link to this view is copied.");
+    } catch {
+      app.say("The browser does not allow copying; the address bar holds the link.");
+    }
+  };
+
+  let following = false;
+  let peer = null;
+  app.peerNow = (axis) => (peer?.axis === axis ? peer.now : null);
+  app.follow = () => {
+    following = !following;
+    app.socket.send({ type: "follow", follow: following });
+    app.root.querySelector("#wb-follow").setAttribute("aria-pressed", String(following));
+    app.say(following ? "Following the presenter's cursor." : "");
+    if (!following) peer = null;
+  };
+
+  app.onNews = (news) => {
+    if (news.type !== "cursor" || !following) return;
+    const axis = news.step !== undefined && news.step !== null ? "order" : "time";
+    peer = { axis, now: axis === "order" ? news.step : news.at };
+    if (axis === player.state.axis) player.seek(peer.now);
+  };
+
+  let told = 0;
+  player.subscribe((state, keys) => {
+    if (following || !keys.has("now") || performance.now() - told < 200) return;
+    told = performance.now();
+    app.socket.send({ type: "seek", [state.axis === "order" ? "step" : "at"]: Math.floor(state.now) });
+  });
+}

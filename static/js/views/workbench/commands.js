@@ -1,0 +1,77 @@
+/** Everything that can be done, for keys, buttons and the palette alike. */
+
+import { h } from "../../lib/dom.js";
+import { listen } from "../../lib/keys.js";
+import { createPalette } from "../../lib/palette.js";
+
+/** [{name, title, keys, run}]; keys as lib/keys.js names them. */
+export function commandList(app) {
+  const { player, steps } = app;
+  const toggleTables = () => player.set({ tables: player.state.tables.size ? new Set() : new Set(["spacetime", "depth", "topology"]) });
+  return [
+    { name: "play", title: "Play or pause", keys: ["space"], run: () => (player.state.playing ? player.pause() : player.play()) },
+    { name: "next-event", title: "Next event", keys: ["arrowright"], run: () => steps.event(1) },
+    { name: "previous-event", title: "Previous event", keys: ["arrowleft"], run: () => steps.event(-1) },
+    { name: "next-marker", title: "Next marker", keys: ["shift+arrowright"], run: () => steps.marker(1) },
+    { name: "previous-marker", title: "Previous marker", keys: ["shift+arrowleft"], run: () => steps.marker(-1) },
+    { name: "previous-snapshot", title: "Previous snapshot", keys: ["["], run: () => steps.snapshot(-1) },
+    { name: "next-snapshot", title: "Next snapshot", keys: ["]"], run: () => steps.snapshot(1) },
+    { name: "start", title: "To the start", keys: ["home"], run: () => player.seek(player.bounds().from) },
+    { name: "end", title: "To the end", keys: ["end"], run: () => player.seek(player.bounds().to) },
+    { name: "zoom-in", title: "Zoom in", keys: ["w", "+"], run: () => player.zoomBy(0.7) },
+    { name: "zoom-out", title: "Zoom out", keys: ["s", "-"], run: () => player.zoomBy(1 / 0.7) },
+    { name: "pan-left", title: "Pan left", keys: ["a"], run: () => player.pan(-0.2) },
+    { name: "pan-right", title: "Pan right", keys: ["d"], run: () => player.pan(0.2) },
+    { name: "fit", title: "Fit the selection, the snapshot, or all", keys: ["f"], run: () => app.fit() },
+    { name: "slower", title: "Slower", keys: [","], run: () => app.changeSpeed(-1) },
+    { name: "faster", title: "Faster", keys: ["."], run: () => app.changeSpeed(1) },
+    { name: "axis", title: "Real time or event order", keys: ["o"], run: () => steps.axis(player.state.axis === "time" ? "order" : "time") },
+    { name: "cut", title: "Drag the cut", keys: ["c"], run: () => (player.state.cut ? app.endCut() : app.beginCut()) },
+    { name: "nearest", title: "Nearest consistent cut", keys: ["n"], run: () => app.nearest() },
+    { name: "tables", title: "Tables or charts", keys: ["t"], run: toggleTables },
+    { name: "find", title: "Find a command, process, channel or snapshot", keys: ["/", "ctrl+k"], run: () => app.palette.open() },
+    { name: "copy", title: "Copy a link to this view", keys: [], run: () => app.copyLink() },
+    { name: "follow", title: "Follow the presenter's cursor", keys: [], run: () => app.follow() },
+    { name: "help", title: "List of keys", keys: ["?"], run: () => app.help.showModal() },
+    { name: "back", title: "Back: end the cut, the selection", keys: ["escape"], run: () => app.back() },
+  ];
+}
+
+const SHOWN = { arrowright: "→", arrowleft: "←", "shift+arrowright": "shift →", "shift+arrowleft": "shift ←", escape: "Esc", "ctrl+k": "ctrl K" };
+
+export const keyText = (key) => SHOWN[key] ?? key;
+
+/** Wires keys, palette and the list of keys; app.run(name) runs a command. */
+export function wireCommands(app) {
+  const commands = commandList(app);
+  const byName = new Map(commands.map((command) => [command.name, command]));
+  app.run = (name) => byName.get(name).run();
+  app.palette = createPalette(() => [...commands.map(forPalette), ...places(app)]);
+  app.help = helpDialog(commands);
+  for (const button of app.root.querySelectorAll(".wb-head [data-command]")) button.addEventListener("click", () => app.run(button.dataset.command));
+  return listen(commands);
+}
+
+function forPalette({ title, keys, run }) {
+  return { title, keys: keys.map(keyText), run };
+}
+
+/** Processes, channels, snapshots and pages, as commands. */
+function places(app) {
+  const { topology } = app;
+  const open = (href) => () => location.assign(href);
+  return [
+    ...app.snapshots.list().map(({ snapshot, verdict }) => ({ title: `Snapshot ${snapshot} (${verdict})`, run: () => app.chooseSnapshot(snapshot) })),
+    ...topology.processes.map(({ id }) => ({ title: `Process ${id}`, run: () => app.go({ of: "process", process: id }) })),
+    ...topology.channels.map(({ id }) => ({ title: `Channel ${id}`, run: () => app.go({ of: "channel", channel: id }) })),
+    ...[["Recordings", "/"], ["Topologies", "/topologies"], ["Jobs", "/jobs"], ["Account", "/account"], ["API", "/api/docs"]].map(([name, href]) => ({ title: `Open ${name}`, run: open(href) })),
+  ];
+}
+
+function helpDialog(commands) {
+  const rows = commands.filter(({ keys }) => keys.length).map(({ title, keys }) => h("tr", {}, h("td", {}, keys.map((key) => h("kbd.kbd", {}, keyText(key)))), h("td", {}, title)));
+  const close = h("button.btn", { type: "button", onclick: () => dialog.close(), autofocus: true }, "Close");
+  const dialog = h("dialog.wb-help", { id: "wb-help", "aria-label": "Keys" }, h("h2", {}, "Keys"), h("table.table", {}, h("tbody", {}, rows)), h("p.soft", {}, "Drag to pan, wheel or pinch to zoom, click to select. Double-click the overview to see all."), close);
+  document.body.append(dialog);
+  return dialog;
+}

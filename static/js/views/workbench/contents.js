@@ -1,0 +1,105 @@
+/** What lies in each channel at the cursor (or the dragged cut), and what the chosen snapshot says. */
+
+import { h, renderOnce, setText } from "../../lib/dom.js";
+import { counted, thousands, valueText } from "../../lib/format.js";
+import { isInside, markersAt } from "../../lib/cuts.js";
+
+const MOST_CHANNELS = 150;
+const MOST_VALUES = 24;
+
+export function createContents(app) {
+  const { player, topology } = app;
+  const list = app.root.querySelector("#wb-contents-list");
+  const filter = app.root.querySelector("#wb-contents-filter");
+  const onlyFull = app.root.querySelector("#wb-contents-full");
+  const notice = app.root.querySelector("#wb-contents-notice");
+  const totals = app.root.querySelector("#wb-contents-totals");
+  const rows = new Map();
+
+  filter.addEventListener("input", () => draw(player.state));
+  onlyFull.addEventListener("change", () => draw(player.state));
+
+  function draw(state) {
+    const detail = app.snapshots.detail();
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const selected = state.selection?.of === "channel" ? state.selection.channel : null;
+    const wanted = topology.channels.filter((channel) => matches(channel, words) && (!onlyFull.checked || channel.code === selected || isFull(channel, state.shown, detail)));
+    const drawn = selected === null ? wanted.slice(0, MOST_CHANNELS) : [...wanted.filter(({ code }) => code === selected), ...wanted.filter(({ code }) => code !== selected)].slice(0, MOST_CHANNELS);
+    const markers = state.shown && isInside(state.window, state.shown.positions) ? markersAt(state.window, state.shown.positions) : new Map();
+    const elements = drawn.map((channel) => row(channel, state, detail, markers.get(channel.code), channel.code === selected));
+    if (elements.length !== list.children.length || elements.some((element, i) => list.children[i] !== element)) list.replaceChildren(...elements);
+    tell(state, wanted.length, drawn.length);
+  }
+
+  function matches({ id }, words) {
+    const name = id.toLowerCase();
+    return words.every((word) => name.includes(word));
+  }
+
+  function isFull({ code, id }, cut, detail) {
+    return (cut?.channels.get(code)?.length ?? 0) > 0 || (detail?.recorded?.channels?.[id]?.length ?? 0) > 0 || (detail?.recomputed?.channels?.[id]?.length ?? 0) > 0;
+  }
+
+  function row(channel, state, detail, markers, selected) {
+    const element = rows.get(channel.code) ?? makeRow(channel);
+    const messages = state.shown?.channels.get(channel.code) ?? [];
+    const recorded = detail ? detail.recorded?.channels?.[channel.id] : undefined;
+    const recomputed = detail ? detail.recomputed?.channels?.[channel.id] : undefined;
+    const key = JSON.stringify([state.cut ? "cut" : "cursor", messages.map(({ id, value }) => [id, value]), markers?.length, detail ? 1 : 0, recorded, recomputed, state.snapshot]);
+    element.classList.toggle("is-selected", selected);
+    renderOnce(element.querySelector("dl"), key, () => [
+      line(state.cut ? "your cut" : "at cursor", chips(messages, channel, markers)),
+      ...(detail ? snapshotLines(recorded, recomputed) : []),
+    ].flat());
+    return element;
+  }
+
+  function makeRow(channel) {
+    const name = h("button.wb-link", { type: "button", title: `Select ${channel.id}`, onclick: () => app.select({ of: "channel", channel: channel.code }) }, channel.id);
+    const element = h("li", { "data-channel": channel.id }, h("div.wb-channel", {}, name, channel.fifo ? null : h("span.badge", {}, "not FIFO")), h("dl"));
+    rows.set(channel.code, element);
+    return element;
+  }
+
+  /** One line where both agree, two where they differ. */
+  function snapshotLines(recorded, recomputed) {
+    const agree = JSON.stringify(recorded) === JSON.stringify(recomputed);
+    return [
+      line("recorded", values(recorded), agree ? "" : "is-different", "recorded"),
+      line("recomputed", values(recomputed), agree ? "" : "is-different", "recomputed"),
+    ];
+  }
+
+  function line(name, cells, mark = "", role = "now") {
+    return [h("dt", { class: mark }, name), h(`dd`, { class: mark, "data-role": role }, ...cells)];
+  }
+
+  function chips(messages, channel, markers) {
+    if (!messages.length && !markers?.length) return [h("span.soft", {}, "empty")];
+    const shown = messages.slice(0, MOST_VALUES).map(({ id, value }) => h("button.wb-value", { type: "button", title: `message ${id}`, onclick: () => app.select({ of: "message", channel: channel.code, id }) }, valueText(value ?? id, 40)));
+    if (messages.length > MOST_VALUES) shown.push(h("span.soft", {}, `and ${thousands(messages.length - MOST_VALUES)} more`));
+    if (markers?.length) shown.push(h("span.wb-marker", { title: counted(markers.length, "marker") }, "◆".repeat(Math.min(markers.length, 3))));
+    return shown;
+  }
+
+  function values(known) {
+    if (known === undefined || known === null) return [h("span.soft", {}, "not known")];
+    if (!known.length) return [h("span.soft", {}, "empty")];
+    const shown = known.slice(0, MOST_VALUES).map((value) => h("span.wb-value", {}, valueText(value, 40)));
+    if (known.length > MOST_VALUES) shown.push(h("span.soft", {}, `and ${thousands(known.length - MOST_VALUES)} more`));
+    return shown;
+  }
+
+  function tell(state, wanted, drawn) {
+    const inFlight = state.shown ? [...state.shown.channels.values()].reduce((sum, own) => sum + own.length, 0) : 0;
+    setText(totals, state.shown ? `${counted(inFlight, "message")} in ${counted(state.shown.channels.size, "channel")}` : "");
+    const more = wanted > drawn ? `${thousands(wanted - drawn)} more channels: filter by name.` : "";
+    setText(notice, more || (drawn === 0 ? (filter.value ? "No channel has this name." : "All channels are empty here.") : ""));
+  }
+
+  return {
+    update(state, keys) {
+      if (["shown", "snapshot", "detail", "selection", "cut"].some((key) => keys.has(key))) draw(state);
+    },
+  };
+}

@@ -1,0 +1,152 @@
+/** Depth of the channels over the part in view: a heat map, or the steps of the selected channel. */
+
+import { depthBins, depthSteps } from "../../lib/depth.js";
+import { setText } from "../../lib/dom.js";
+import { counted, thousands } from "../../lib/format.js";
+import { faded, heatScale } from "./colours.js";
+import { baseLayout, CONFIG, fitCanvas, plainAxis, wirePanel } from "./panel.js";
+import { escapeText, timeAxis } from "./still.js";
+
+const ROW_LEAST = 12;
+const BINS = 200;
+const SETTLE = 120;
+
+export function createDepth(app) {
+  const { player, topology, recording } = app;
+  const plot = app.root.querySelector("#wb-depth");
+  const canvas = app.root.querySelector("#wb-depth-moving");
+  const notice = app.root.querySelector("#wb-depth-notice");
+  const panel = wirePanel(app, "depth", { figure, rows, plot });
+  const margin = { l: 84, r: 12, t: 8, b: 40 };
+  let settle = null;
+  let drawn = null;
+  let matrix = { edges: [], channels: [], rows: [] };
+
+  function selectedChannel() {
+    const { selection, window } = player.state;
+    return selection?.of === "channel" && window?.exact ? selection.channel : null;
+  }
+
+  function measure() {
+    const { window, from, to } = player.state;
+    if (!window) return { edges: [], channels: [], rows: [] };
+    if (window.exact) return depthBins(window, Math.max(from, window.from), Math.min(to, window.to), BINS);
+    const { depth, edges, channels } = window.bins;
+    const cells = channels.map((_, row) => depth.values.subarray(row * depth.columns, (row + 1) * depth.columns));
+    return { edges, channels, rows: cells };
+  }
+
+  /** The deepest channels that fit, in the topology's order. */
+  function fitting({ channels, rows }) {
+    const room = Math.max(1, Math.floor((plot.clientHeight - margin.t - margin.b) / ROW_LEAST));
+    const deepest = rows.map((row, i) => [row.reduce((most, depth) => Math.max(most, depth), 0), i]).filter(([most]) => most > 0);
+    const kept = deepest.toSorted((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, room).map(([, i]) => i).sort((a, b) => channels[a] - channels[b]);
+    const hidden = deepest.length - kept.length + (player.state.window?.bins?.hiddenChannels ?? 0);
+    return { kept, hidden, most: Math.max(0, ...deepest.map(([most]) => most)) };
+  }
+
+  function figure() {
+    const { axis, from, to } = player.state;
+    const layout = {
+      ...baseLayout(app.colours, margin),
+      width: plot.clientWidth,
+      height: plot.clientHeight,
+      xaxis: timeAxis(app.colours, axis, recording.time_unit, from, to, plot.clientWidth - margin.l - margin.r),
+    };
+    const channel = selectedChannel();
+    return channel === null ? heatFigure(layout) : stepFigure(layout, channel);
+  }
+
+  function heatFigure(layout) {
+    matrix = measure();
+    const { kept, hidden, most } = fitting(matrix);
+    const names = kept.map((i) => escapeText(shortened(topology.channels[matrix.channels[i]].id)));
+    setText(notice, !player.state.window ? "" : kept.length ? `Darkest: ${counted(most, "message")}.${hidden > 0 ? ` ${counted(hidden, "channel")} with less not shown.` : ""}` : "No message waits in a channel here.");
+    const data = [{
+      type: "heatmap",
+      x: Array.from(matrix.edges),
+      y: kept.map((_, i) => i),
+      z: kept.map((i) => Array.from(matrix.rows[i])),
+      ygap: 1,
+      zmin: 0,
+      zmax: Math.max(most, 1),
+      colorscale: heatScale(app.colours),
+      showscale: false,
+    }];
+    layout.yaxis = plainAxis(app.colours, { range: [Math.max(kept.length, 1) - 0.5, -0.5], tickvals: names.map((_, i) => i), ticktext: names, ticks: "", showline: false, tickfont: { size: 11 } });
+    return { data, layout };
+  }
+
+  function stepFigure(layout, channel) {
+    const { x, depth } = depthSteps(player.state.window, channel);
+    const most = Math.max(1, ...depth);
+    setText(notice, `${topology.channels[channel].id}: at most ${counted(Math.max(...depth), "message")}. Esc shows all channels.`);
+    const data = [{ type: "scatter", mode: "lines", x, y: depth, line: { shape: "hv", color: app.colours.accent, width: 1.5 }, fill: "tozeroy", fillcolor: faded(app.colours.accent, 0.15) }];
+    layout.yaxis = plainAxis(app.colours, { range: [0, most * 1.1], title: { text: "messages", font: { size: 12 } }, nticks: 4, tickformat: "d" });
+    return { data, layout };
+  }
+
+  function rows() {
+    const { window } = player.state;
+    if (!window) return { head: ["channel"], rows: [] };
+    const measured = measure();
+    const all = measured.channels.map((channel, row) => {
+      const depths = Array.from(measured.rows[row]);
+      return [topology.channels[channel].id, window.depths[channel] ?? 0, Math.max(...depths), depths.at(-1) ?? 0];
+    });
+    return { head: ["channel", "messages at the left edge", "most", "in the last bin"], rows: all };
+  }
+
+  function drawStill() {
+    settle = null;
+    if (panel.isFolded()) return;
+    const { data, layout } = figure();
+    Plotly.react(plot, data, layout, CONFIG);
+    drawn = player.state.window;
+    drawCursor();
+  }
+
+  function drawCursor() {
+    const context = fitCanvas(canvas);
+    const { now, from, to } = player.state;
+    const width = canvas.clientWidth - margin.l - margin.r;
+    const x = margin.l + ((now - from) / (to - from)) * width;
+    if (x < margin.l || x > margin.l + width) return;
+    context.fillStyle = app.colours.ink;
+    context.fillRect(x - 0.75, margin.t, 1.5, canvas.clientHeight - margin.t - margin.b);
+  }
+
+  function shortened(id) {
+    return id.length > 11 ? `${id.slice(0, 10)}…` : id;
+  }
+
+  canvas.addEventListener("pointermove", (event) => {
+    const cell = cellAt(event);
+    canvas.title = cell ? `${topology.channels[cell.channel].id}: ${thousands(cell.depth)} at ${app.readPlace(cell.x)}` : "";
+  });
+  canvas.addEventListener("click", (event) => {
+    const cell = cellAt(event);
+    if (cell) app.select({ of: "channel", channel: cell.channel });
+  });
+
+  function cellAt(event) {
+    if (selectedChannel() !== null || !matrix.channels.length) return null;
+    const { from, to } = player.state;
+    const { kept } = fitting(matrix);
+    const inner = { width: canvas.clientWidth - margin.l - margin.r, height: canvas.clientHeight - margin.t - margin.b };
+    const row = Math.floor(((event.offsetY - margin.t) / inner.height) * kept.length);
+    const x = from + ((event.offsetX - margin.l) / inner.width) * (to - from);
+    const bin = matrix.edges.findIndex((edge, i) => edge <= x && x < matrix.edges[i + 1]);
+    if (kept[row] === undefined || bin < 0) return null;
+    return { channel: matrix.channels[kept[row]], depth: matrix.rows[kept[row]][bin], x };
+  }
+
+  return {
+    update(state, keys) {
+      panel.update(state, keys);
+      const content = ["window", "from", "to", "axis", "selection", "theme", "size", "folded"].some((key) => keys.has(key));
+      if (content && !settle) settle = setTimeout(drawStill, drawn ? SETTLE : 0);
+      if (keys.has("now") && !panel.isFolded()) drawCursor();
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/** The card beside the pointer: every field of the event or message under it. */
+
+import { h } from "../../lib/dom.js";
+import { valueText } from "../../lib/format.js";
+import { IN_FLIGHT } from "../../lib/window.js";
+
+export function createHover(app, box) {
+  const card = h("div.wb-hover", { hidden: true, role: "tooltip" });
+  box.append(card);
+
+  function show(target, px, py) {
+    const { window } = app.player.state;
+    if (!target || target.row === undefined || target.row < 0 || !window?.exact) {
+      card.hidden = true;
+      return;
+    }
+    const [title, facts] = describe(app, window, target);
+    card.replaceChildren(h("b", {}, title), h("dl", {}, facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])));
+    card.hidden = false;
+    const x = px + 16 + card.offsetWidth > box.clientWidth ? px - 12 - card.offsetWidth : px + 16;
+    const y = Math.min(py + 12, box.clientHeight - card.offsetHeight - 4);
+    card.style.transform = `translate(${Math.max(0, x)}px, ${Math.max(0, y)}px)`;
+  }
+
+  return { show };
+}
+
+/** [title, [[name, text]]] of an event, message or marker of the window. */
+export function describe(app, window, target) {
+  if (target.of === "event") return describeEvent(app, window, target.row);
+  return describeFlight(app, window, target);
+}
+
+function describeEvent({ topology, readInstant }, window, row) {
+  const { events } = window;
+  const facts = [
+    ["index", events.index[row]],
+    ["at", readInstant(events.at[row])],
+    ["step", events.step[row]],
+    ["channel", topology.channels[events.channel[row]]?.id],
+    ["snapshot", window.snapshots[events.snapshot[row]]],
+    ["label", events.label[row]],
+    ["state after", events.known[row] ? valueText(events.state[row], 80) : null],
+  ];
+  const title = `${topology.processes[events.process[row]].id}: ${window.kinds[events.kind[row]]}`;
+  return [title, facts.filter(([, value]) => value !== undefined && value !== null && value !== "")];
+}
+
+function describeFlight({ topology, readInstant }, window, { of, row }) {
+  const table = of === "message" ? window.messages : window.markers;
+  const channel = topology.channels[table.channel[row]];
+  const arrived = table.received_index[row] !== IN_FLIGHT;
+  const facts = [
+    ["channel", channel.id],
+    of === "message" ? ["value", valueText(window.messages.value[row], 80)] : ["snapshot", window.snapshots[table.snapshot[row]]],
+    ["sent", `${channel.source}, event ${table.sent_index[row]}, ${readInstant(table.sent_at[row])}`],
+    ["received", arrived ? `${channel.target}, event ${table.received_index[row]}, ${readInstant(table.received_at[row])}` : "never: in flight at the end"],
+  ];
+  return [of === "message" ? `message ${window.messages.id[row]}` : "marker", facts];
+}

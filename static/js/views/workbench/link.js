@@ -1,0 +1,62 @@
+/** The address always holds the view; opening it brings the view back. */
+
+import { readView, writeView } from "../../lib/url-state.js";
+
+const HELD = ["now", "from", "to", "axis", "selection", "snapshot", "cut", "folded", "tables"];
+const WAIT = 250;
+const EVENTS_AROUND = 60;
+
+/** What the first picture shows: the link's view, else the whole recording at its first snapshot. */
+export async function openingView(app) {
+  const { player, topology, snapshots } = app;
+  const view = readView(location.search, topology);
+  const axis = view.axis ?? bestAxis(app);
+  const wanted = snapshots.byId.has(view.snapshot) ? view.snapshot : snapshots.list()[0]?.snapshot ?? null;
+  player.set({ axis, snapshot: wanted, folded: view.folded ?? new Set(), tables: view.tables ?? new Set() });
+  player.fitAll();
+  player.seek(view.now ?? startingPlace(app, axis));
+  if (view.from !== undefined) player.zoom(view.from, view.to);
+  if (view.cut) player.set({ cut: view.cut });
+  if (view.selection) player.set({ selection: view.selection });
+  if (view.selection?.of === "event" && view.from === undefined) await centre(app, view.selection);
+}
+
+/** Order, where many events share an instant; else time. */
+function bestAxis({ recording }) {
+  const { from, to, steps } = recording.extent;
+  return steps > 20 && (to - from) * 1.5 < steps ? "order" : "time";
+}
+
+function startingPlace({ player, snapshots }, axis) {
+  const summary = snapshots.chosen();
+  const span = summary && snapshots.spanOf(summary, axis);
+  return span ? span[1] : player.bounds(axis).from;
+}
+
+async function centre(app, { process, index }) {
+  const { player, topology } = app;
+  try {
+    const answer = await app.source.event(topology.processes[process].id, index);
+    const { at, step } = answer.event ?? answer;
+    const place = player.state.axis === "order" ? step + 1 : at;
+    const all = player.bounds();
+    const span = (all.to - all.from) * Math.min(1, EVENTS_AROUND / Math.max(player.extent.steps, 1));
+    player.zoom(place - span / 2, place + span / 2);
+    player.seek(place);
+  } catch (error) {
+    app.say(`The event of this link could not be found: ${error.message}`);
+  }
+}
+
+/** Writes the address a little after the view has changed, without a new entry in the history. */
+export function keepLink(app) {
+  let timer = null;
+  app.link = () => `${location.origin}${location.pathname}?${writeView(app.player.state, app.topology)}`;
+  const write = () => {
+    timer = null;
+    history.replaceState(history.state, "", app.link());
+  };
+  app.player.subscribe((state, keys) => {
+    if (timer === null && HELD.some((key) => keys.has(key))) timer = setTimeout(write, WAIT);
+  });
+}

@@ -1,0 +1,170 @@
+/**
+ * The moving half of the space-time diagram: cursor, messages in flight, highlights, the dragged cut.
+ *
+ * A canvas over the still figure with the same axes. Measured by bench/browser.py with 300 messages in
+ * flight on 50 lanes against a second Plotly figure: see docs/workbench.md.
+ */
+
+import { lineOf, inFlight, progress } from "./geometry.js";
+import { faded } from "./colours.js";
+import { fitCanvas } from "./panel.js";
+
+/** Draws one frame. scene: {window, g, topology, colours, state, cutX: pixels per lane or null, orphans}. */
+export function drawMoving(canvas, scene) {
+  const context = fitCanvas(canvas);
+  const { g, state } = scene;
+  context.save();
+  context.beginPath();
+  context.rect(g.left, 0, g.plotWidth, g.plotBottom);
+  context.clip();
+  drawFuture(context, scene);
+  if (scene.window?.exact && scene.window.axis === state.axis) {
+    drawFlights(context, scene);
+    drawHighlight(context, scene, scene.hover, 0.5);
+    drawHighlight(context, scene, state.selection, 1);
+  }
+  if (scene.cutX) drawCut(context, scene);
+  drawCursor(context, scene);
+  context.restore();
+}
+
+/** What has not happened yet is veiled. */
+function drawFuture(context, { g, state, colours }) {
+  const x = Math.max(g.left, g.x(state.now));
+  if (x >= g.width - g.right || state.cut) return;
+  context.fillStyle = faded(colours.panel, 0.55);
+  context.fillRect(x, g.top, g.width - g.right - x, g.plotBottom - g.top);
+}
+
+function drawFlights(context, { window, g, topology, colours, state, flights }) {
+  const { now } = state;
+  context.lineWidth = 2.5;
+  for (const [table, rows, colour] of [
+    [window.messages, flights.messages, colours.message],
+    [window.markers, flights.markers, colours.marker],
+  ]) {
+    const dots = [];
+    context.strokeStyle = colour;
+    context.beginPath();
+    for (const row of rows) {
+      if (!inFlight(table, row, now)) continue;
+      const [x0, y0, x1, y1] = lineOf(table, topology.channels, g, now, row);
+      const along = progress(table, row, now);
+      const x = x0 + (x1 - x0) * along;
+      const y = y0 + (y1 - y0) * along;
+      context.moveTo(x0, y0);
+      context.lineTo(x, y);
+      dots.push(x, y);
+    }
+    context.stroke();
+    context.fillStyle = colour;
+    context.beginPath();
+    for (let i = 0; i < dots.length; i += 2) addDot(context, dots[i], dots[i + 1], table === window.markers);
+    context.fill();
+  }
+}
+
+function addDot(context, x, y, diamond) {
+  if (!diamond) {
+    context.moveTo(x + 4, y);
+    context.arc(x, y, 4, 0, 2 * Math.PI);
+    return;
+  }
+  context.moveTo(x, y - 6);
+  context.lineTo(x + 6, y);
+  context.lineTo(x, y + 6);
+  context.lineTo(x - 6, y);
+  context.closePath();
+}
+
+function drawHighlight(context, scene, target, strength) {
+  const { window, g, topology, colours, state } = scene;
+  if (!target) return;
+  context.strokeStyle = faded(colours.accent, strength);
+  context.lineWidth = 2;
+  if (target.of === "event" && target.row >= 0) {
+    context.beginPath();
+    context.arc(g.x(window.events.x[target.row]), g.y(target.process), 8, 0, 2 * Math.PI);
+    context.stroke();
+  } else if ((target.of === "message" || target.of === "marker") && target.row >= 0) {
+    const table = target.of === "message" ? window.messages : window.markers;
+    const [x0, y0, x1, y1] = lineOf(table, topology.channels, g, state.now, target.row);
+    context.lineWidth = 3;
+    strokeLine(context, x0, y0, x1, y1);
+  } else if (target.of === "process" && g.shows(target.process)) {
+    context.lineWidth = 3;
+    strokeLine(context, g.left, g.y(target.process), g.width - g.right, g.y(target.process));
+  } else if (target.of === "channel") {
+    context.lineWidth = 2;
+    for (let row = 0; row < window.messages.count; row += 1) {
+      if (window.messages.channel[row] === target.channel) strokeLine(context, ...lineOf(window.messages, topology.channels, g, state.now, row));
+    }
+  }
+}
+
+function strokeLine(context, x0, y0, x1, y1) {
+  context.beginPath();
+  context.moveTo(x0, y0);
+  context.lineTo(x1, y1);
+  context.stroke();
+}
+
+/** The dragged cut: its line, what it leaves out, its messages in flight (thick) and orphans (dashed). */
+function drawCut(context, scene) {
+  const { window, g, topology, colours, cutX, shown } = scene;
+  const xs = [];
+  for (let p = g.first; p < g.first + g.lanes; p += 1) xs.push([cutX[p], g.y(p)]);
+  const [top, bottom] = [[xs[0][0], g.top], [xs.at(-1)[0], g.plotBottom]];
+  context.beginPath();
+  context.moveTo(...top);
+  for (const point of [...xs, bottom, [g.width - g.right, g.plotBottom], [g.width - g.right, g.top]]) context.lineTo(...point);
+  context.closePath();
+  context.fillStyle = faded(colours.panel, 0.55);
+  context.fill();
+  if (window?.exact && shown) {
+    const flying = [...shown.channels.values()].flat().map(({ row }) => row).filter((row) => row !== undefined);
+    drawRows(context, scene, flying, colours.message, 3, []);
+    drawRows(context, scene, shown.orphans.map(({ row }) => row).filter((row) => row !== undefined), colours.orphan, 3, [7, 5]);
+  }
+  context.strokeStyle = shown && !shown.consistent ? colours.orphan : colours.accent;
+  context.lineWidth = 2.5;
+  context.beginPath();
+  context.moveTo(...top);
+  for (const point of [...xs, bottom]) context.lineTo(...point);
+  context.stroke();
+}
+
+function drawRows(context, { window, g, topology, state }, rows, colour, width, dash) {
+  context.strokeStyle = colour;
+  context.lineWidth = width;
+  context.setLineDash(dash);
+  context.beginPath();
+  for (const row of rows) {
+    const [x0, y0, x1, y1] = lineOf(window.messages, topology.channels, g, state.to, row);
+    context.moveTo(x0, y0);
+    context.lineTo(x1, y1);
+  }
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function drawCursor(context, { g, state, colours, peer }) {
+  if (peer) drawHair(context, g, g.x(peer), faded(colours.recorded, 0.8), false);
+  drawHair(context, g, g.x(state.now), state.cut ? faded(colours.ink, 0.35) : colours.ink, !state.cut);
+}
+
+function drawHair(context, g, x, colour, grip) {
+  if (x < g.left - 8 || x > g.width - g.right + 8) return;
+  context.strokeStyle = context.fillStyle = colour;
+  context.lineWidth = 1.5;
+  strokeLine(context, x, 0, x, g.plotBottom);
+  if (!grip) return;
+  context.beginPath();
+  context.moveTo(x - 6, 0);
+  context.lineTo(x + 6, 0);
+  context.lineTo(x + 6, 6);
+  context.lineTo(x, 12);
+  context.lineTo(x - 6, 6);
+  context.closePath();
+  context.fill();
+}

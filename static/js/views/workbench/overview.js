@@ -1,0 +1,142 @@
+/** The strip above the diagram: the whole recording's density, its snapshots, the part in view. */
+
+import { thousands } from "../../lib/format.js";
+import { faded } from "./colours.js";
+import { baseLayout, CONFIG, fitCanvas, plainAxis } from "./panel.js";
+
+const EDGE = 10; // pixels at the window's ends that resize it
+
+export function createOverview(app) {
+  const { player } = app;
+  const plot = app.root.querySelector("#wb-overview");
+  const canvas = app.root.querySelector("#wb-overview-moving");
+  let density = null;
+  let grip = null;
+
+  const all = () => player.margins();
+  const toX = (at) => ((at - all().from) / (all().to - all().from)) * canvas.clientWidth;
+  const toAt = (px) => all().from + (px / canvas.clientWidth) * (all().to - all().from);
+
+  async function load() {
+    const { axis } = player.state;
+    const { from, to } = player.bounds(axis);
+    try {
+      const window = await app.source.aside({ axis, from, to, width: Math.max(200, Math.round(app.plotWidth())) });
+      if (axis !== player.state.axis) return;
+      density = window.exact ? countedBins(window) : summedBins(window);
+      drawStill();
+    } catch (error) {
+      app.say(`The overview could not be loaded: ${error.message}`);
+    }
+  }
+
+  function drawStill() {
+    if (!density) return;
+    const { x, y } = density;
+    const { colours } = app;
+    const fill = faded(colours.message, 0.45);
+    const data = [{ type: "scatter", mode: "lines", x, y, line: { shape: "hvh", width: 1, color: colours.message }, fill: "tozeroy", fillcolor: fill }];
+    const layout = {
+      ...baseLayout(colours, { l: 0, r: 0, t: 4, b: 2 }),
+      width: plot.clientWidth,
+      height: plot.clientHeight,
+      xaxis: plainAxis(colours, { range: [all().from, all().to], showticklabels: false, ticks: "" }),
+      yaxis: plainAxis(colours, { range: [0, Math.max(...y) * 1.1 || 1], showticklabels: false, ticks: "" }),
+    };
+    Plotly.react(plot, data, layout, CONFIG);
+  }
+
+  function drawMoving() {
+    const context = fitCanvas(canvas);
+    const { state } = player;
+    const { colours } = app;
+    const height = canvas.clientHeight;
+    for (const summary of app.snapshots.list()) drawSnapshot(context, summary, height);
+    const [left, right] = [toX(state.from), toX(state.to)];
+    context.fillStyle = faded(colours.paper, 0.72);
+    context.fillRect(0, 0, left, height);
+    context.fillRect(right, 0, canvas.clientWidth - right, height);
+    context.strokeStyle = colours.accent;
+    context.lineWidth = 1.5;
+    context.strokeRect(left + 0.75, 0.75, Math.max(right - left - 1.5, 3), height - 1.5);
+    context.fillStyle = colours.accent;
+    for (const x of [left, right]) context.fillRect(x - 2, height / 2 - 8, 4, 16);
+    context.fillStyle = colours.ink;
+    context.fillRect(toX(state.now) - 0.75, 0, 1.5, height);
+  }
+
+  function drawSnapshot(context, summary, height) {
+    const span = app.snapshots.spanOf(summary, player.state.axis);
+    if (!span) return;
+    const [x0, x1] = span.map(toX);
+    const chosen = summary.snapshot === player.state.snapshot;
+    const colour = summary.verdict === "consistent" ? app.colours.accent : app.colours.orphan;
+    context.fillStyle = faded(colour, chosen ? 0.35 : 0.15);
+    context.fillRect(x0, 0, Math.max(x1 - x0, 2), height);
+    context.fillStyle = colour;
+    context.fillRect(x1 - 1, 0, chosen ? 2.5 : 1.5, height);
+  }
+
+  const at = (event) => event.clientX - canvas.getBoundingClientRect().left;
+
+  function gripAt(px) {
+    const [left, right] = [toX(player.state.from), toX(player.state.to)];
+    if (Math.abs(px - left) < EDGE) return "from";
+    if (Math.abs(px - right) < EDGE) return "to";
+    return px > left && px < right ? "window" : "outside";
+  }
+
+  canvas.addEventListener("pointerdown", (event) => {
+    const px = at(event);
+    canvas.setPointerCapture(event.pointerId);
+    const { from, to } = player.state;
+    grip = { kind: gripAt(px), px, from, to };
+    if (grip.kind !== "outside") return;
+    const middle = toAt(px);
+    player.zoom(middle - (to - from) / 2, middle + (to - from) / 2);
+    grip = { kind: "window", px, from: player.state.from, to: player.state.to };
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const px = at(event);
+    if (!grip) {
+      canvas.style.cursor = { from: "ew-resize", to: "ew-resize", window: "grab", outside: "pointer" }[gripAt(px)];
+      return;
+    }
+    const shift = toAt(px) - toAt(grip.px);
+    const { from, to } = grip;
+    if (grip.kind === "window") player.zoom(from + shift, to + shift);
+    else if (grip.kind === "from") player.zoom(Math.min(from + shift, to), to);
+    else player.zoom(from, Math.max(to + shift, from));
+  });
+  const release = () => {
+    grip = null;
+  };
+  canvas.addEventListener("pointerup", release);
+  canvas.addEventListener("pointercancel", release);
+  canvas.addEventListener("dblclick", () => player.fitAll());
+
+  return {
+    load,
+    update(state, keys) {
+      if (keys.has("axis")) load();
+      if (keys.has("theme") || keys.has("size")) drawStill();
+      if (["now", "from", "to", "snapshot", "theme", "size", "axis"].some((key) => keys.has(key))) drawMoving();
+      canvas.setAttribute("aria-label", `Overview: ${thousands(app.recording.counts.events)} events, the marked part is in view`);
+    },
+  };
+}
+
+function countedBins({ from, to, events }) {
+  const bins = 120;
+  const y = new Array(bins).fill(0);
+  for (const x of events.x) y[Math.min(bins - 1, Math.floor(((x - from) / (to - from)) * bins))] += 1;
+  return { x: y.map((_, i) => from + ((i + 0.5) * (to - from)) / bins), y };
+}
+
+function summedBins({ bins }) {
+  const y = new Array(bins.events.columns).fill(0);
+  bins.events.values.forEach((count, i) => {
+    y[i % bins.events.columns] += count;
+  });
+  return { x: y.map((_, i) => (bins.edges[i] + bins.edges[i + 1]) / 2), y };
+}

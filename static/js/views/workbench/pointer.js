@@ -1,0 +1,124 @@
+/** Pointer, wheel and touch on the space-time diagram: pan, zoom, scrub, hover, select. */
+
+import { nearestEvent, nearestLine } from "./geometry.js";
+
+const CLICK = 4; // pixels a press may move and still be a click
+const GRIP = 9;
+
+export function wirePointer(app, { canvas, measures, window, setHover, scrollLanes }) {
+  const { player, topology } = app;
+  const pointers = new Map();
+  let press = null;
+
+  const local = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  };
+
+  /** What lies under a pixel: an event, a message or marker line, or null. */
+  function hit(px, py, reach) {
+    const shown = window();
+    const g = measures();
+    if (!shown?.exact || py > g.plotBottom) return null;
+    const { now } = player.state;
+    const event = nearestEvent(shown, g, px, py, reach);
+    if (event >= 0) return { of: "event", process: shown.events.process[event], index: shown.events.index[event] };
+    const marker = nearestLine(shown.markers, topology.channels, g, now, px, py, reach * 0.7);
+    if (marker >= 0) return { of: "marker", row: marker, channel: shown.markers.channel[marker] };
+    const row = nearestLine(shown.messages, topology.channels, g, now, px, py, reach * 0.7);
+    if (row < 0) return null;
+    return { of: "message", row, channel: shown.messages.channel[row], id: shown.messages.id[row] };
+  }
+
+  function onCursor(px, py) {
+    const g = measures();
+    return !player.state.cut && (Math.abs(px - g.x(player.state.now)) < GRIP && py < 20);
+  }
+
+  function mode(px, py) {
+    const g = measures();
+    if (py > g.plotBottom || onCursor(px, py)) return "scrub";
+    return "pan";
+  }
+
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.button > 0) return;
+    canvas.setPointerCapture(event.pointerId);
+    const [px, py] = local(event);
+    pointers.set(event.pointerId, [px, py]);
+    setHover(null);
+    if (pointers.size === 2) press = { mode: "pinch", ...pinch() };
+    else press = { mode: mode(px, py), px, py, from: player.state.from, to: player.state.to, moved: false, touch: event.pointerType === "touch" };
+    if (press.mode === "scrub") player.seek(measures().at(px));
+  });
+
+  canvas.addEventListener("pointermove", (event) => {
+    const [px, py] = local(event);
+    if (pointers.has(event.pointerId)) pointers.set(event.pointerId, [px, py]);
+    if (!press) {
+      const target = hit(px, py, 12);
+      canvas.style.cursor = target ? "pointer" : mode(px, py) === "scrub" ? "ew-resize" : "grab";
+      setHover(target, px, py);
+      return;
+    }
+    if (press.mode === "pinch") movePinch();
+    else if (press.mode === "scrub") player.seek(measures().at(px));
+    else movePan(px, py);
+  });
+
+  function movePan(px, py) {
+    if (!press.moved && Math.hypot(px - press.px, py - press.py) < CLICK) return;
+    press.moved = true;
+    canvas.style.cursor = "grabbing";
+    const shift = ((px - press.px) / measures().plotWidth) * (press.to - press.from);
+    player.zoom(press.from - shift, press.to - shift);
+  }
+
+  function pinch() {
+    const [[ax], [bx]] = pointers.values();
+    const g = measures();
+    return { a: g.at(ax), b: g.at(bx) };
+  }
+
+  /** Keeps the two instants that were first touched under the two fingers. */
+  function movePinch() {
+    const [[ax], [bx]] = pointers.values();
+    if (Math.abs(bx - ax) < 8) return;
+    const g = measures();
+    const perPixel = (press.b - press.a) / (bx - ax);
+    if (!(perPixel > 0)) return;
+    const from = press.a - (ax - g.left) * perPixel;
+    player.zoom(from, from + g.plotWidth * perPixel);
+  }
+
+  function release(event) {
+    pointers.delete(event.pointerId);
+    if (press?.mode === "pan" && !press.moved && event.type === "pointerup") click(event);
+    if (pointers.size === 0) press = null;
+  }
+
+  function click(event) {
+    const [px, py] = local(event);
+    const target = hit(px, py, press.touch ? 20 : 12);
+    if (target?.of === "marker") app.select(app.markerEvent(target.row));
+    else if (target) app.select(target);
+    else {
+      player.set({ selection: null });
+      if (!player.state.cut) player.seek(app.snap(measures().at(px)));
+    }
+  }
+
+  canvas.addEventListener("pointerup", release);
+  canvas.addEventListener("pointercancel", release);
+  canvas.addEventListener("pointerleave", () => !press && setHover(null));
+
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const [px] = local(event);
+    setHover(null);
+    const unit = event.deltaMode === 1 ? 16 : 1;
+    if (event.shiftKey && topology.processes.length > measures().lanes) scrollLanes(Math.sign(event.deltaY || event.deltaX) * 3);
+    else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) player.pan((event.deltaX * unit) / measures().plotWidth);
+    else player.zoomBy(Math.exp(event.deltaY * unit * 0.0016), measures().at(px));
+  }, { passive: false });
+}

@@ -1,0 +1,59 @@
+/** Sentences whose nouns are links: verdicts of snapshots and of dragged cuts. Pure, but for the elements. */
+
+import { h } from "../../lib/dom.js";
+import { thousands, valueText } from "../../lib/format.js";
+
+/** A sentence in pieces: texts and {text, target}; each noun is linked where it stands as a whole word. */
+export function linked(sentence, nouns) {
+  const known = nouns.filter(({ text }) => text !== undefined && text !== null && String(text) !== "");
+  if (!known.length) return [sentence];
+  const ordered = known.toSorted((a, b) => String(b.text).length - String(a.text).length);
+  const pattern = ordered.map(({ text }) => escaped(String(text))).join("|");
+  const pieces = [];
+  let end = 0;
+  for (const match of sentence.matchAll(new RegExp(`(?<![\\w>-])(?:${pattern})(?![\\w]|->)`, "gu"))) {
+    if (match.index > end) pieces.push(sentence.slice(end, match.index));
+    pieces.push(ordered.find(({ text }) => String(text) === match[0]));
+    end = match.index + match[0].length;
+  }
+  if (end < sentence.length) pieces.push(sentence.slice(end));
+  return pieces;
+}
+
+function escaped(text) {
+  return text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
+}
+
+/** The nouns of a finding and what they select. */
+export function nounsOf(finding) {
+  const sent = finding.sent && { of: "event", ...finding.sent };
+  const received = finding.received && { of: "event", ...finding.received };
+  return [
+    { text: finding.message, target: finding.channel !== undefined ? { of: "message", channel: finding.channel, id: finding.message, near: finding.sent ?? finding.received } : null },
+    { text: finding.channel, target: { of: "channel", channel: finding.channel } },
+    { text: finding.sent?.process, target: sent },
+    { text: finding.received?.process, target: received },
+    { text: finding.process, target: { of: "process", process: finding.process } },
+  ].filter(({ text, target }) => text !== undefined && text !== null && target);
+}
+
+/** "B received m42 (1000) inside this cut, but A sends it after." */
+export function orphanSentence({ message, value, sent, received }) {
+  const amount = value === undefined || value === null ? "" : ` (${valueText(value, 40)})`;
+  return `${received.process} has received ${message}${amount} inside this cut, but ${sent.process} sends it only after.`;
+}
+
+/** The verdict of a dragged cut in one sentence, without links. */
+export function cutSentence(cut) {
+  if (cut.consistent) {
+    const waiting = [...cut.channels.values()].reduce((sum, messages) => sum + messages.length, 0);
+    return `No message is received before it is sent. ${waiting === 0 ? "All channels are empty." : `${thousands(waiting)} in flight.`}`;
+  }
+  const more = cut.orphansTotal > 1 ? ` ${thousands(cut.orphansTotal - 1)} more ${cut.orphansTotal === 2 ? "orphan" : "orphans"}.` : "";
+  return `${cut.orphans.length ? orphanSentence(cut.orphans[0]) : "A message is received inside it and sent outside it."}${more}`;
+}
+
+/** The elements of a sentence; go(target) is called when a noun is pressed. */
+export function sentenceElements(sentence, nouns, go) {
+  return linked(sentence, nouns).map((piece) => (typeof piece === "string" ? piece : h("button.wb-link", { type: "button", onclick: () => go(piece.target) }, String(piece.text))));
+}

@@ -1,0 +1,236 @@
+/** The space-time diagram: a still Plotly figure, a moving canvas over it, pointers and cut handles. */
+
+import { handleX } from "../../lib/cuts.js";
+import { counted, instant, thousands, valueText } from "../../lib/format.js";
+import { setText } from "../../lib/dom.js";
+import { eventRow } from "../../lib/window.js";
+import { geometry } from "./geometry.js";
+import { createHandles } from "./handles.js";
+import { createHover } from "./hover.js";
+import { drawMoving } from "./moving.js";
+import { CONFIG, wirePanel } from "./panel.js";
+import { wirePointer } from "./pointer.js";
+import { stillFigure } from "./still.js";
+
+const SETTLE = 90; // ms without a change of zoom before a big figure is drawn again
+const QUICK = 14; // ms: a figure that draws faster than this is drawn in every frame
+const GLIDE = 0.35;
+
+export function createSpacetime(app) {
+  const { player, topology, recording } = app;
+  const plot = app.root.querySelector("#wb-spacetime");
+  const canvas = app.root.querySelector("#wb-spacetime-moving");
+  const box = plot.parentElement;
+  const notice = app.root.querySelector("#wb-window-notice");
+  const longest = Math.max(...topology.processes.map(({ id }) => id.length), 1);
+  let first = 0;
+  let drawn = null;
+  let took = 0;
+  let settle = null;
+  let cutX = null;
+  let flights = { window: null, messages: [], markers: [] };
+  let hover = null;
+  const panel = wirePanel(app, "spacetime", { figure, rows, plot });
+  const handles = createHandles(app, box, measures, steer);
+  const card = createHover(app, box);
+
+  function measures() {
+    const { from, to } = player.state;
+    const width = box.clientWidth;
+    const left = Math.min(width < 500 ? 56 : 120, 16 + longest * 8.5);
+    return geometry({ width, height: box.clientHeight, left, right: 12, top: 14, bottom: 44, from, to, processes: topology.processes.length, first });
+  }
+
+  function scene(state = player.state) {
+    const snapshot = app.snapshots.chosen();
+    return {
+      window: state.window?.axis === state.axis ? state.window : null,
+      g: measures(),
+      topology,
+      colours: app.colours,
+      axis: state.axis,
+      unit: recording.time_unit,
+      bounds: player.margins(),
+      snapshot: state.snapshot,
+      positions: snapshot?.codes ?? null,
+      recordedAt: state.axis === "time" ? app.snapshots.detail()?.recorded_at : null,
+      dragging: Boolean(state.cut),
+    };
+  }
+
+  function figure() {
+    return stillFigure(scene());
+  }
+
+  function drawStill() {
+    clearTimeout(settle);
+    settle = null;
+    const started = performance.now();
+    const { data, layout } = figure();
+    Plotly.react(plot, data, layout, CONFIG);
+    drawn = { from: player.state.from, to: player.state.to, axis: player.state.axis };
+    moveStill(1, 0);
+    took = performance.now() - started;
+  }
+
+  /** Until a big figure is drawn again, its picture is stretched to where it belongs. */
+  function follow(state) {
+    const { g } = scene(state);
+    const scale = (drawn.to - drawn.from) / (state.to - state.from);
+    const shift = g.x(drawn.from) - g.left * scale;
+    moveStill(scale, shift);
+    clearTimeout(settle);
+    settle = setTimeout(drawStill, SETTLE);
+  }
+
+  function moveStill(scale, shift) {
+    const moved = scale !== 1 || shift !== 0;
+    for (const layer of plot.querySelectorAll(".cartesianlayer .plot, .cartesianlayer .heatmaplayer")) {
+      if (layer.classList.contains("heatmaplayer") && layer.closest(".plot")) continue;
+      layer.style.transform = moved ? `translate(${shift}px, 0) scale(${scale}, 1)` : "";
+    }
+    const labels = plot.querySelector(".xaxislayer-above");
+    if (labels) labels.style.opacity = moved ? "0.3" : "";
+  }
+
+  function findFlights(window) {
+    if (flights.window === window || !window) return;
+    flights = { window, messages: allRows(window.messages), markers: allRows(window.markers) };
+  }
+
+  function allRows(table) {
+    return Array.from({ length: table.count }, (_, row) => row).sort((a, b) => table.sentX[a] - table.sentX[b]);
+  }
+
+  /** Handles glide to where the cut is; true while they are on their way. */
+  function glide(g, state) {
+    if (!state.cut) {
+      cutX = null;
+      return false;
+    }
+    const still = app.reducedMotion || !cutX || cutX.length !== state.cut.length;
+    const goal = state.cut.map((n, p) => goalX(g, state, p, n));
+    const before = cutX;
+    cutX = still ? goal : goal.map((x, p) => (Math.abs(x - before[p]) < 0.4 || zoomed(g) ? x : before[p] + (x - before[p]) * GLIDE));
+    lastView = [g.from, g.to, g.width];
+    return cutX.some((x, p) => x !== goal[p]);
+  }
+
+  let lastView = [];
+  const zoomed = (g) => lastView[0] !== g.from || lastView[1] !== g.to || lastView[2] !== g.width;
+
+  function goalX(g, state, p, n) {
+    const dragged = handles.dragged(p);
+    if (dragged !== null) return dragged;
+    const window = state.window?.axis === state.axis ? state.window : null;
+    const at = window?.exact ? handleX(window, p, n, g.perPixel * 8) : app.cutHints.get(p)?.[state.axis] ?? state.now;
+    return Math.max(g.left - 30, Math.min(g.width - g.right + 30, g.x(Number.isFinite(at) || Math.abs(at) === Infinity ? at : state.now)));
+  }
+
+  function withRow(target, window) {
+    if (!target || !window) return target;
+    if (target.of === "event") return { ...target, row: eventRow(window, target.process, target.index) };
+    if (target.of === "message" && target.row === undefined) return { ...target, row: app.messageRow(window, target) };
+    return target;
+  }
+
+  function drawFrame() {
+    const state = player.state;
+    if (panel.isFolded()) return;
+    const current = scene(state);
+    findFlights(current.window);
+    const onTheWay = glide(current.g, state);
+    handles.place(current.g, cutX, state);
+    const selection = withRow(state.selection, current.window);
+    drawMoving(canvas, { ...current, state: { ...state, selection }, flights, cutX, shown: state.shown, hover: withRow(hover, current.window), peer: app.peerNow(state.axis) });
+    if (onTheWay) requestAnimationFrame(drawFrame);
+  }
+
+  function update(state, keys) {
+    panel.update(state, keys);
+    if (panel.isFolded()) return;
+    const zoom = ["from", "to"].some((key) => keys.has(key));
+    const content = ["window", "snapshot", "axis", "theme", "detail", "size"].some((key) => keys.has(key)) || (keys.has("cut") && Boolean(state.cut) !== handles.wereShown());
+    if (!drawn || content || (zoom && (took < QUICK || drawn.axis !== state.axis))) drawStill();
+    else if (zoom) follow(state);
+    if (keys.has("window") || zoom) tellWindow(state);
+    drawFrame();
+  }
+
+  function tellWindow(state) {
+    const { window } = state;
+    const g = measures();
+    const hidden = topology.processes.length - g.lanes;
+    const lanes = hidden > 0 ? `Lanes ${thousands(g.first + 1)}–${thousands(g.first + g.lanes)} of ${thousands(topology.processes.length)}: shift and wheel shows others. ` : "";
+    const bins = window && !window.exact ? `${counted(window.eventsTotal, "event")} in this window: zoom in to see single messages.` : "";
+    const empty = window?.exact && window.eventsTotal === 0 ? "No event in this window." : "";
+    setText(notice, lanes + bins + empty);
+  }
+
+  function rows() {
+    const { window } = player.state;
+    const head = ["process", "index", "kind", `at (${recording.time_unit})`, "step", "channel", "snapshot", "state after"];
+    if (!window?.exact) return { head, rows: [], notice: "Too many events in this window: zoom in to list them." };
+    const { events } = window;
+    const order = Array.from(events.step.keys()).sort((a, b) => events.step[a] - events.step[b]);
+    const inView = order.filter((row) => events.x[row] >= player.state.from && events.x[row] <= player.state.to);
+    return {
+      head,
+      rows: inView.map((row) => [
+        topology.processes[events.process[row]].id,
+        events.index[row],
+        window.kinds[events.kind[row]],
+        events.at[row],
+        events.step[row],
+        topology.channels[events.channel[row]]?.id ?? "",
+        window.snapshots[events.snapshot[row]] ?? "",
+        events.known[row] ? valueText(events.state[row]) : "",
+      ]),
+    };
+  }
+
+  /** Moves lane `p` of the cut to position `n`. */
+  function steer(p, n) {
+    const { cut } = player.state;
+    if (!cut || cut[p] === n) return;
+    const next = cut.slice();
+    next[p] = n;
+    player.set({ cut: next });
+  }
+
+  wirePointer(app, {
+    canvas,
+    box,
+    measures,
+    window: () => scene().window,
+    setHover(target, px, py) {
+      hover = target;
+      card.show(withRow(target, scene().window), px, py);
+      drawFrame();
+    },
+    scrollLanes(by) {
+      const g = measures();
+      const next = Math.max(0, Math.min(topology.processes.length - g.lanes, g.first + by));
+      if (next === first) return;
+      first = next;
+      drawStill();
+      tellWindow(player.state);
+      drawFrame();
+    },
+  });
+
+  return {
+    update,
+    plotWidth: () => measures().plotWidth,
+    readInstant: (at) => instant(at, recording.time_unit, player.state.to - player.state.from),
+    showLane(p) {
+      const g = measures();
+      if (!g.shows(p)) {
+        first = Math.max(0, p - Math.floor(g.lanes / 2));
+        drawStill();
+      }
+    },
+    handles,
+    drawFrame,
+  };
+}

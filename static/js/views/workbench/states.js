@@ -1,0 +1,78 @@
+/** The state of each process at the cursor, beside what the chosen snapshot recorded; totals of numbers. */
+
+import { h, setText } from "../../lib/dom.js";
+import { thousands, valueText } from "../../lib/format.js";
+import { total } from "../../lib/cuts.js";
+
+const MOST = 200;
+
+export function createStates(app) {
+  const { player, topology } = app;
+  const body = app.root.querySelector("#wb-states-body");
+  const sums = app.root.querySelector("#wb-states-totals");
+  const filter = app.root.querySelector("#wb-states-filter");
+  const notice = app.root.querySelector("#wb-states-notice");
+  const atHead = app.root.querySelector("#wb-states-at");
+  const start = total(topology.processes.map(({ state }) => state));
+  const rows = new Map();
+  body.replaceChildren();
+  filter.addEventListener("input", () => draw(player.state));
+
+  function makeRow(p) {
+    const { id } = topology.processes[p];
+    const cells = Array.from({ length: 4 }, () => h("td"));
+    cells[0].dataset.role = "now";
+    cells[1].dataset.role = "recorded";
+    cells[2].dataset.role = "recomputed";
+    const name = h("th", { scope: "row" }, h("button.wb-link", { type: "button", onclick: () => app.select({ of: "process", process: p }) }, id));
+    const row = { element: h("tr", { "data-process": id }, name, ...cells), cells };
+    rows.set(p, row);
+    return row;
+  }
+
+  function draw(state) {
+    const words = filter.value.toLowerCase();
+    const wanted = topology.processes.map((_, p) => p).filter((p) => topology.processes[p].id.toLowerCase().includes(words));
+    const drawn = wanted.slice(0, MOST);
+    const elements = drawn.map((p) => fill(p, state));
+    if (elements.length !== body.children.length || elements.some((element, i) => body.children[i] !== element)) body.replaceChildren(...elements);
+    setText(atHead, state.cut ? "Your cut" : "At cursor");
+    setText(notice, wanted.length > drawn.length ? `${thousands(wanted.length - drawn.length)} more processes: filter by name.` : "");
+    drawTotals(state);
+  }
+
+  function fill(p, state) {
+    const { element, cells } = rows.get(p) ?? makeRow(p);
+    const { id } = topology.processes[p];
+    const detail = app.snapshots.detail();
+    const recorded = detail?.recorded?.processes;
+    const recomputed = detail?.recomputed?.processes;
+    setText(cells[0], state.shown ? (state.shown.known[p] ? valueText(state.shown.states[p], 60) : "not known") : "…");
+    setText(cells[1], detail ? known(recorded, id) : "");
+    setText(cells[2], detail ? known(recomputed, id) : "");
+    setText(cells[3], app.snapshots.phaseOf(p, state) ?? "");
+    const differs = detail && recorded && recomputed && id in recorded && id in recomputed && JSON.stringify(recorded[id]) !== JSON.stringify(recomputed[id]);
+    cells[1].classList.toggle("is-different", Boolean(differs));
+    element.setAttribute("aria-selected", String(state.selection?.of === "process" && state.selection.process === p));
+    return element;
+  }
+
+  function known(values, id) {
+    return values && id in values ? valueText(values[id], 60) : "not known";
+  }
+
+  /** Money or tokens: in processes + in channels = at the start. */
+  function drawTotals({ shown }) {
+    if (!shown || shown.inProcesses === null || shown.inChannels === null) return setText(sums, "");
+    const sum = shown.inProcesses + shown.inChannels;
+    const says = start === null ? "" : sum === start ? `, as at the start` : `; at the start ${thousands(start)}`;
+    setText(sums, `${thousands(shown.inProcesses)} in processes + ${thousands(shown.inChannels)} in channels = ${thousands(sum)}${says}`);
+    sums.classList.toggle("is-different", start !== null && sum !== start);
+  }
+
+  return {
+    update(state, keys) {
+      if (["shown", "snapshot", "detail", "selection", "cut"].some((key) => keys.has(key))) draw(state);
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/** Steps of the cursor: to the next or previous event, marker and snapshot, and between the axes. */
+
+import { positionAt, neighbour } from "../../lib/window.js";
+
+export function createSteps(app) {
+  const { player, source } = app;
+
+  function windowHere() {
+    const { window, axis, now } = player.state;
+    return window?.exact && window.axis === axis && window.from <= now && now <= window.to ? window : null;
+  }
+
+  /** The place of the event with this step on the time axis. */
+  async function instantOf(step) {
+    const cut = await source.cut({ step: step + 1 });
+    return cut?.at ?? null;
+  }
+
+  async function event(direction) {
+    player.pause();
+    const { axis, now } = player.state;
+    if (axis === "order") return player.seek(direction > 0 ? Math.floor(now) + 1 : Math.ceil(now) - 1);
+    const window = windowHere();
+    const next = window ? neighbour(window.events.x, now, direction) : null;
+    if (next !== null) return player.seek(next);
+    const happened = (await source.cut({ at: direction > 0 ? Math.floor(now) : Math.ceil(now) - 1 }))?.events ?? 0;
+    const step = direction > 0 ? happened : happened - 1;
+    if (step < 0) return player.seek(player.bounds().from);
+    if (step >= player.extent.steps) return player.seek(player.bounds().to);
+    const at = await instantOf(step);
+    if (at !== null) player.seek(at);
+  }
+
+  function marker(direction) {
+    player.pause();
+    const { window, now, axis } = player.state;
+    const xs = window?.axis === axis ? [...window.markers.sentX, ...window.markers.receivedX] : [];
+    const inWindow = neighbour(xs.filter((x) => x >= window.from && x <= window.to), now, direction);
+    if (inWindow !== null) return player.seek(inWindow);
+    const spans = app.snapshots.list().flatMap((summary) => app.snapshots.spanOf(summary, axis) ?? []);
+    const far = neighbour(spans, now, direction);
+    if (far === null) return app.say(`No ${direction > 0 ? "later" : "earlier"} marker.`);
+    player.seek(far);
+  }
+
+  function snapshot(direction) {
+    const list = app.snapshots.list();
+    if (!list.length) return app.say("This recording has no snapshot.");
+    const here = list.findIndex((summary) => summary.snapshot === player.state.snapshot);
+    const next = here < 0 ? (direction > 0 ? 0 : list.length - 1) : here + direction;
+    if (!list[next]) return app.say(direction > 0 ? "This is the last snapshot." : "This is the first snapshot.");
+    app.chooseSnapshot(list[next].snapshot);
+  }
+
+  /** Changes between time and order; the cursor and what is in view stay where they are. */
+  async function axis(name) {
+    const { state } = player;
+    if (name === state.axis) return;
+    const places = [state.now, state.from, state.to];
+    const moved = await Promise.all(places.map((place) => translate(place, state, name)));
+    player.set({ axis: name, now: moved[0] });
+    player.zoom(moved[1], Math.max(moved[2], moved[1] + 1));
+    app.cutHints.clear();
+  }
+
+  async function translate(place, state, name) {
+    const all = player.bounds(state.axis);
+    const goal = player.bounds(name);
+    if (place <= all.from) return goal.from;
+    if (place >= all.to) return goal.to;
+    const window = state.window?.exact && state.window.axis === state.axis && state.window.from <= place && place <= state.window.to ? state.window : null;
+    if (name === "order") {
+      if (window) return window.rows.reduce((sum, _, p) => sum + positionAt(window, p, place), 0);
+      return (await ask({ at: Math.floor(place) }))?.events ?? goal.from;
+    }
+    const step = Math.floor(place) - 1;
+    const row = window ? window.events.step.indexOf(step) : -1;
+    if (row >= 0) return window.events.at[row];
+    return (await ask({ step: Math.max(step + 1, 1) }))?.at ?? goal.from;
+  }
+
+  /** Three questions in a row must not pass each other by. */
+  let last = Promise.resolve();
+  function ask(question) {
+    last = last.then(() => source.cut(question));
+    return last;
+  }
+
+  /** The event place nearest to `x` where the window knows; else x. */
+  function snap(x) {
+    const window = windowHere() ?? (player.state.window?.exact ? player.state.window : null);
+    if (!window || window.axis !== player.state.axis) return x;
+    const reach = (player.state.to - player.state.from) * 0.01;
+    const before = neighbour(window.events.x, x + 1e-9, -1);
+    const after = neighbour(window.events.x, x - 1e-9, 1);
+    const near = [before, after].filter((place) => place !== null && Math.abs(place - x) <= reach).sort((a, b) => Math.abs(a - x) - Math.abs(b - x));
+    return near[0] ?? x;
+  }
+
+  return { event, marker, snapshot, axis, snap };
+}

@@ -1,0 +1,232 @@
+/** The topology: processes by snapshot phase, what each channel holds, messages and markers on their way. */
+
+import { setText } from "../../lib/dom.js";
+import { counted, thousands } from "../../lib/format.js";
+import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
+import { inFlight, progress } from "./geometry.js";
+import { faded } from "./colours.js";
+import { baseLayout, CONFIG, fitCanvas, wirePanel } from "./panel.js";
+import { escapeText } from "./still.js";
+
+const NODE = 15;
+const SMALL_NODE = 7;
+const MANY = 20;
+const CURVE_POINTS = 9;
+const PHASES = ["not recorded", "recording", "done", "never records"];
+
+export function createTopology(app) {
+  const { player, topology } = app;
+  const plot = app.root.querySelector("#wb-topology");
+  const canvas = app.root.querySelector("#wb-topology-moving");
+  const notice = app.root.querySelector("#wb-topology-notice");
+  const links = topology.channels.map(({ sourceCode, targetCode }) => [sourceCode, targetCode]);
+  const shown = drawnProcesses(topology.processes.length, links);
+  const placeOf = new Map(shown.map((p, i) => [p, i]));
+  const drawnChannels = topology.channels.filter(({ sourceCode, targetCode }) => placeOf.has(sourceCode) && placeOf.has(targetCode));
+  const unit = layoutTopology(shown.length, drawnChannels.map(({ sourceCode, targetCode }) => [placeOf.get(sourceCode), placeOf.get(targetCode)]));
+  const both = new Set(links.map(([a, b]) => `${a} ${b}`));
+  const radius = shown.length > MANY ? SMALL_NODE : NODE;
+  const panel = wirePanel(app, "topology", { figure, rows, plot, follows: true });
+  let drawnKey = "";
+  let size = { width: 0, height: 0 };
+  let places = [];
+
+  function measure() {
+    size = { width: plot.clientWidth, height: plot.clientHeight };
+    const pad = { x: Math.min(60, size.width * 0.16), y: radius + 20 };
+    places = unit.map(({ x, y }) => ({ x: pad.x + x * (size.width - 2 * pad.x), y: pad.y + y * (size.height - 2 * pad.y) }));
+  }
+
+  /** A point along a channel, from rim to rim; channels that go both ways bow apart. */
+  function pointOn({ sourceCode, targetCode }, along) {
+    const a = places[placeOf.get(sourceCode)];
+    const b = places[placeOf.get(targetCode)];
+    const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
+    const rim = Math.min(radius / length, 0.4);
+    const bow = both.has(`${targetCode} ${sourceCode}`) ? Math.min(22, length * 0.12) : 0;
+    return alongEdge(a, b, rim + along * (1 - 2 * rim), bow);
+  }
+
+  function edges(channels, colour, width) {
+    const x = [];
+    const y = [];
+    for (const channel of channels) {
+      for (let i = 0; i < CURVE_POINTS; i += 1) {
+        const point = pointOn(channel, i / (CURVE_POINTS - 1));
+        x.push(point.x);
+        y.push(point.y);
+      }
+      x.push(null);
+      y.push(null);
+    }
+    return { type: "scatter", mode: "lines", x, y, line: { color: colour, width, simplify: false } };
+  }
+
+  /** Arrow heads at two thirds of each channel. */
+  function arrows(channels, colour) {
+    const at = channels.map((channel) => [pointOn(channel, 0.66), pointOn(channel, 0.7)]);
+    const angle = at.map(([a, b]) => 90 + (Math.atan2(b.y - a.y, b.x - a.x) * 180) / Math.PI);
+    return { type: "scatter", mode: "markers", x: at.map(([a]) => a.x), y: at.map(([a]) => a.y), marker: { symbol: "triangle-up", size: radius > SMALL_NODE ? 8 : 5, color: colour, angle } };
+  }
+
+  function phases() {
+    return shown.map((p) => app.snapshots.phaseOf(p, player.state));
+  }
+
+  function figure() {
+    const { colours } = app;
+    const now = phases();
+    const big = radius > SMALL_NODE;
+    const selected = player.state.selection;
+    const highlighted = selected?.of === "channel" ? drawnChannels.filter(({ code }) => code === selected.channel) : [];
+    const fills = { "not recorded": colours.panel, recording: faded(colours.marker, 0.5), done: faded(colours.recorded, 0.55), "never records": colours.panel };
+    const rims = { "not recorded": colours.quiet, recording: colours.marker, done: colours.recorded, "never records": colours.orphan };
+    const data = [
+      edges(drawnChannels, faded(colours.quiet, big ? 0.45 : 0.25), 1.25),
+      edges(highlighted, colours.accent, 2.5),
+      arrows(drawnChannels, faded(colours.quiet, big ? 0.8 : 0.4)),
+      {
+        type: "scatter",
+        mode: "markers+text",
+        x: places.map(({ x }) => x),
+        y: places.map(({ y }) => y),
+        marker: { size: radius * 2, color: now.map((phase) => fills[phase] ?? colours.panel), line: { width: 2, color: now.map((phase) => rims[phase] ?? colours.quiet) } },
+        text: shown.map((p) => escapeText(shortened(topology.processes[p].id))),
+        textposition: big ? "middle center" : "bottom center",
+        textfont: { color: colours.ink, size: big ? 12 : 10 },
+      },
+    ];
+    if (big && player.state.snapshot !== null) data.push(labels(now, colours));
+    const hidden = { visible: false, fixedrange: true };
+    return {
+      data: data.filter(({ x }) => x.length),
+      layout: { ...baseLayout(colours, { l: 0, r: 0, t: 0, b: 0 }), ...size, xaxis: { ...hidden, range: [0, size.width] }, yaxis: { ...hidden, range: [size.height, 0] } },
+    };
+  }
+
+  function labels(now, colours) {
+    return { type: "scatter", mode: "text", x: places.map(({ x }) => x), y: places.map(({ y }) => y + radius + 9), text: now.map((phase) => phase ?? ""), textfont: { size: 11, color: colours.quiet } };
+  }
+
+  function shortened(id) {
+    return id.length > 8 ? `${id.slice(0, 7)}…` : id;
+  }
+
+  function drawStill() {
+    measure();
+    const { data, layout } = figure();
+    Plotly.react(plot, data, layout, CONFIG);
+    tell();
+  }
+
+  function tell() {
+    const hidden = topology.processes.length - shown.length;
+    const now = phases();
+    const counts = PHASES.map((phase) => [phase, now.filter((own) => own === phase).length]).filter(([, n]) => n);
+    const words = player.state.snapshot === null ? "" : `Snapshot ${player.state.snapshot}: ${counts.map(([phase, n]) => `${thousands(n)} ${phase}`).join(", ")}.`;
+    const missing = hidden > 0 ? ` ${counted(hidden, "process", "processes")} not shown: those with fewest channels.` : "";
+    setText(notice, words + missing);
+  }
+
+  function drawMoving(state) {
+    const context = fitCanvas(canvas);
+    const { window } = state;
+    if (window?.exact && window.axis === state.axis && !state.cut) drawTokens(context, window, state.now);
+    drawCounts(context, state.shown);
+  }
+
+  function drawTokens(context, window, now) {
+    for (const [table, colour] of [[window.messages, app.colours.message], [window.markers, app.colours.marker]]) {
+      context.fillStyle = colour;
+      for (let row = 0; row < table.count; row += 1) {
+        if (!inFlight(table, row, now)) continue;
+        const channel = topology.channels[table.channel[row]];
+        if (!placeOf.has(channel.sourceCode) || !placeOf.has(channel.targetCode)) continue;
+        const { x, y } = pointOn(channel, Math.min(progress(table, row, now), table.received_index[row] < 0 ? 0.5 : 1));
+        context.beginPath();
+        if (table === window.markers) diamond(context, x, y, radius > SMALL_NODE ? 7 : 5);
+        else context.arc(x, y, radius > SMALL_NODE ? 5 : 3, 0, 2 * Math.PI);
+        context.fill();
+      }
+    }
+  }
+
+  function diamond(context, x, y, r) {
+    context.moveTo(x, y - r);
+    context.lineTo(x + r, y);
+    context.lineTo(x, y + r);
+    context.lineTo(x - r, y);
+  }
+
+  function drawCounts(context, cut) {
+    if (!cut) return;
+    context.font = `600 ${radius > SMALL_NODE ? 12 : 10}px system-ui, sans-serif`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (const channel of drawnChannels) {
+      const messages = cut.channels.get(channel.code)?.length ?? 0;
+      if (!messages) continue;
+      const { x, y } = pointOn(channel, 0.4);
+      const text = thousands(messages);
+      const width = context.measureText(text).width + 8;
+      context.fillStyle = app.colours.panel;
+      context.fillRect(x - width / 2, y - 8, width, 16);
+      context.strokeStyle = app.colours.message;
+      context.strokeRect(x - width / 2, y - 8, width, 16);
+      context.fillStyle = app.colours.ink;
+      context.fillText(text, x, y + 0.5);
+    }
+  }
+
+  function rows() {
+    const cut = player.state.shown;
+    return {
+      head: ["channel", "source", "target", "FIFO", "messages now"],
+      rows: topology.channels.map(({ id, source, target, fifo, code }) => [id, source, target, fifo ? "yes" : "no", cut?.channels.get(code)?.length ?? 0]),
+    };
+  }
+
+  canvas.addEventListener("click", (event) => {
+    const target = hit(event.offsetX, event.offsetY);
+    if (target) app.select(target);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const target = hit(event.offsetX, event.offsetY);
+    canvas.style.cursor = target ? "pointer" : "";
+    canvas.title = titleOf(target);
+  });
+
+  function titleOf(target) {
+    if (target?.of === "process") return [topology.processes[target.process].id, app.snapshots.phaseOf(target.process, player.state)].filter(Boolean).join(": ");
+    if (target?.of === "channel") return `${topology.channels[target.channel].id}: ${counted(player.state.shown?.channels.get(target.channel)?.length ?? 0, "message")}`;
+    return "";
+  }
+
+  function hit(x, y) {
+    const near = places.findIndex((place) => Math.hypot(place.x - x, place.y - y) < Math.max(radius, 12));
+    if (near >= 0) return { of: "process", process: shown[near] };
+    let best = null;
+    let least = 8;
+    for (const channel of drawnChannels) {
+      for (let along = 0; along <= 1; along += 0.1) {
+        const point = pointOn(channel, along);
+        const d = Math.hypot(point.x - x, point.y - y);
+        if (d < least) [least, best] = [d, { of: "channel", channel: channel.code }];
+      }
+    }
+    return best;
+  }
+
+  function update(state, keys) {
+    panel.update(state, keys);
+    if (panel.isFolded()) return;
+    const key = phases().join();
+    if (key !== drawnKey || ["theme", "size", "folded", "snapshot", "selection"].some((name) => keys.has(name))) {
+      drawnKey = key;
+      drawStill();
+    }
+    if (["now", "shown", "window", "cut", "size", "theme", "folded"].some((name) => keys.has(name))) drawMoving(state);
+  }
+
+  return { update };
+}

@@ -1,0 +1,74 @@
+/** The transport bar: play, steps, speed, axis, scrubbing, and where the cursor is. */
+
+import { setText } from "../../lib/dom.js";
+import { thousands } from "../../lib/format.js";
+import { SECONDS_PER_VIEW, SPEEDS } from "../../lib/player.js";
+import { eventsBefore } from "../../lib/window.js";
+
+const SCRUB_STEPS = 10000;
+
+export function createTransport(app) {
+  const { player, recording } = app;
+  const bar = app.root.querySelector(".wb-transport");
+  const play = bar.querySelector("#wb-play");
+  const speed = bar.querySelector("#wb-speed");
+  const scrub = bar.querySelector("#wb-scrub");
+  const readout = bar.querySelector("#wb-readout");
+  const rate = bar.querySelector("#wb-rate");
+  for (const value of SPEEDS) speed.append(new Option(`${value}×`, String(value), false, value === 1));
+  scrub.max = String(SCRUB_STEPS);
+
+  bar.addEventListener("click", ({ target }) => {
+    const command = target.closest("[data-command]")?.dataset.command;
+    if (command) app.run(command);
+  });
+  speed.addEventListener("change", () => player.set({ speed: Number(speed.value) }));
+  scrub.addEventListener("input", () => {
+    const { from, to } = player.bounds();
+    player.seek(from + (Number(scrub.value) / SCRUB_STEPS) * (to - from));
+  });
+  for (const button of bar.querySelectorAll("[data-axis]")) button.addEventListener("click", () => app.changeAxis(button.dataset.axis));
+
+  function text(state) {
+    const { events } = recording.counts;
+    const { window, shown } = state;
+    const inWindow = window?.exact && window.axis === state.axis && window.from <= state.now && state.now <= window.to;
+    const settled = !state.playing && !state.cut && shown;
+    const happened = inWindow ? eventsBefore(window, state.now) : settled ? shown.events : null;
+    const rough = happened === null && window?.axis === state.axis && window.from <= state.now ? `≈ ${thousands(Math.min(eventsBefore(window, state.now), events))}` : null;
+    const count = `event ${happened === null ? rough ?? "…" : thousands(happened)} / ${thousands(events)}`;
+    return state.axis === "order" ? `${count}${atText(state)}` : `t = ${app.readInstant(state.now)}, ${count}`;
+  }
+
+  function atText({ window, now }) {
+    if (!window?.exact || window.axis !== "order") return "";
+    const { step, at } = window.events;
+    let row = -1;
+    for (let i = 0; i < step.length; i += 1) if (step[i] < now && (row < 0 || step[i] > step[row])) row = i;
+    return row < 0 ? "" : `, t = ${app.readInstant(at[row])}`;
+  }
+
+  function update(state, keys) {
+    if (keys.has("playing")) {
+      play.setAttribute("aria-pressed", String(state.playing));
+      play.setAttribute("aria-label", state.playing ? "Pause" : "Play");
+      play.classList.toggle("is-playing", state.playing);
+    }
+    if (keys.has("axis")) {
+      for (const button of bar.querySelectorAll("[data-axis]")) button.setAttribute("aria-pressed", String(button.dataset.axis === state.axis));
+    }
+    if (["speed", "from", "to", "axis"].some((key) => keys.has(key))) {
+      speed.value = String(state.speed);
+      const perSecond = ((state.to - state.from) / SECONDS_PER_VIEW) * state.speed;
+      setText(rate, state.axis === "order" ? `${thousands(Number(perSecond.toPrecision(3)))} events/s` : `${app.readDuration(Number(perSecond.toPrecision(3)))}/s`);
+    }
+    if (["now", "window", "shown", "axis", "playing", "cut"].some((key) => keys.has(key))) {
+      setText(readout, text(state));
+      const { from, to } = player.bounds();
+      if (document.activeElement !== scrub || state.playing) scrub.value = String(Math.round(((state.now - from) / (to - from)) * SCRUB_STEPS));
+      scrub.setAttribute("aria-valuetext", readout.textContent);
+    }
+  }
+
+  return { update };
+}
