@@ -1,0 +1,200 @@
+"""The sample gallery: small runs that show what a snapshot is, and what goes wrong without rules.
+
+Source of the paper's examples: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from snapshots.domain import topologies
+from snapshots.domain.script import Log, Script
+from snapshots.domain.simulation import Simulation, SnapshotStart, simulate
+from snapshots.domain.workloads import Bank
+
+PAPER_CHANNELS = {"c": ("p", "q"), "c'": ("q", "p")}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """slug: unique, for addresses. log: makes the log anew each time, always the same."""
+
+    slug: str
+    title: str
+    description: str
+    log: Callable[[], Log]
+
+
+def two_banks() -> Log:
+    """A 9000, B 3000, A->B empty, B->A 1000 and 2000."""
+    return (
+        Script("two banks", {"A": 10000, "B": 5000}, ["A->B", "B->A"])
+        .internal("A", "opens", at=400)
+        .internal("B", "opens", at=700)
+        .send("A->B", "m1", 1000, state=9000, at=1500)
+        .record("A", "s1", at=2900)
+        .send_marker("A->B", "s1", at=2900)
+        .send("B->A", "m2", 1000, state=4000, at=3300)
+        .receive("A->B", "m1", state=5000, at=3800)
+        .send("B->A", "m3", 2000, state=3000, at=4400)
+        .receive_marker("A->B", "s1", at=5200)
+        .record("B", "s1", at=5200)
+        .record_channel("A->B", "s1", at=5200)
+        .send_marker("B->A", "s1", at=5200)
+        .receive("B->A", "m2", state=10000, at=5700)
+        .receive("B->A", "m3", state=12000, at=6600)
+        .receive_marker("B->A", "s1", at=7400)
+        .record_channel("B->A", "s1", "m2", "m3", at=7400)
+        .send("A->B", "m4", 500, state=11500, at=8300)
+        .receive("A->B", "m4", state=3500, at=9900)
+        .internal("B", "closes", at=10600)
+        .internal("A", "closes", at=11000)
+        .log()
+    )
+
+
+def one_token() -> Log:
+    """Example 2.1 with markers: p 0, q 0, and the one token in c."""
+    return (
+        _token_system("one token")
+        .send("c", "t1", 1, state=0, at=1000)
+        .record("p", "s1", at=1600)
+        .send_marker("c", "s1", at=1600)
+        .receive("c", "t1", state=1, at=3000)
+        .send("c'", "t2", 1, state=0, at=4200)
+        .receive_marker("c", "s1", at=5000)
+        .record("q", "s1", at=5000)
+        .record_channel("c", "s1", at=5000)
+        .send_marker("c'", "s1", at=5000)
+        .receive("c'", "t2", state=1, at=6200)
+        .receive_marker("c'", "s1", at=7000)
+        .record_channel("c'", "s1", "t2", at=7000)
+        .send("c", "t3", 1, state=0, at=8100)
+        .receive("c", "t3", state=1, at=9700)
+        .log()
+    )
+
+
+def two_tokens() -> Log:
+    """Section 3.1: p recorded with the token in p, c recorded with the token in c."""
+    return (
+        _token_system("two tokens")
+        .record("p", "s1", at=800)
+        .record_channel("c'", "s1", at=900)
+        .send("c", "t1", 1, state=0, at=1500)
+        .record("q", "s1", at=2200)
+        .record_channel("c", "s1", "t1", at=2200)
+        .receive("c", "t1", state=1, at=3100)
+        .send("c'", "t2", 1, state=0, at=4300)
+        .receive("c'", "t2", state=1, at=5800)
+        .log()
+    )
+
+
+def no_token() -> Log:
+    """Section 3.1: c recorded with the token in p, p recorded with the token in c."""
+    return (
+        _token_system("no token")
+        .record("q", "s1", at=800)
+        .record_channel("c", "s1", at=800)
+        .send("c", "t1", 1, state=0, at=1500)
+        .record("p", "s1", at=2200)
+        .record_channel("c'", "s1", at=2200)
+        .receive("c", "t1", state=1, at=3100)
+        .send("c'", "t2", 1, state=0, at=4300)
+        .receive("c'", "t2", state=1, at=5800)
+        .log()
+    )
+
+
+def a_state_that_never_occurred() -> Log:
+    """Example 2.2 as in section 4.1: p A, q D, c empty, M' in c'."""
+    return (
+        Script("a state that never occurred", {"p": "A", "q": "C"}, PAPER_CHANNELS)
+        .record("p", "s1", at=500)
+        .send_marker("c", "s1", at=500)
+        .send("c", "M", state="B", at=1200)
+        .send("c'", "M'", state="D", at=2000)
+        .receive("c'", "M'", state="A", at=3200)
+        .receive_marker("c", "s1", at=4000)
+        .record("q", "s1", at=4000)
+        .record_channel("c", "s1", at=4000)
+        .send_marker("c'", "s1", at=4000)
+        .receive("c", "M", state="C", at=4900)
+        .receive_marker("c'", "s1", at=5600)
+        .record_channel("c'", "s1", "M'", at=5600)
+        .log()
+    )
+
+
+def fifty_processes() -> Log:
+    """About 4,000 events; three groups of snapshots, those of a group under way at once."""
+    simulation = Simulation(
+        topologies.random_connected(50, 3.4, seed=7),
+        Bank(),
+        seed=1985,
+        events=4_000,
+        snapshots=(
+            SnapshotStart(20_000, ("p7",)),
+            SnapshotStart(20_500, ("p31", "p40")),
+            SnapshotStart(45_000, ("p12",)),
+            SnapshotStart(45_000, ("p25",)),
+            SnapshotStart(46_000, ("p3", "p18", "p50")),
+        ),
+    )
+    return Log(simulation.header("fifty processes"), tuple(simulate(simulation)))
+
+
+def _token_system(name: str) -> Script:
+    return Script(name, {"p": 1, "q": 0}, PAPER_CHANNELS)
+
+
+SAMPLES = (
+    Sample(
+        "two-banks",
+        "Two banks",
+        "Bank A holds 10,000 and bank B 5,000. A sends 1,000 and begins a snapshot; B sends 1,000 "
+        "and then 2,000 before A's marker reaches it. The snapshot finds 9,000 at A, 3,000 at B "
+        "and 3,000 on the way to A: not a coin too many, although nobody stopped the banks.",
+        two_banks,
+    ),
+    Sample(
+        "one-token",
+        "One token",
+        "Example 2.1 of the Chandy-Lamport paper: two processes pass a single token back and "
+        "forth. The markers arrive while the token is on its way from q to p, so the snapshot "
+        "finds it in that channel, once.",
+        one_token,
+    ),
+    Sample(
+        "two-tokens",
+        "Two tokens where there is one",
+        "Section 3.1 of the paper: recording without rules. p is recorded while it holds the "
+        "token, the channel to q a moment later, when the token is in it. Each record is right by "
+        "itself; together they hold two tokens.",
+        two_tokens,
+    ),
+    Sample(
+        "no-token",
+        "No token where there is one",
+        "The other mistake of section 3.1: the channel is recorded before p sends the token, p "
+        "after it. Each record is right by itself; together they hold no token at all.",
+        no_token,
+    ),
+    Sample(
+        "never-occurred",
+        "A state that never occurred",
+        "Examples 2.2 and 4.1 of the paper: the snapshot records p in A, q in D and M' in the "
+        "channel to p. At no instant was the system in that state, and yet the snapshot is right: "
+        "it could have been, in another order of the same events.",
+        a_state_that_never_occurred,
+    ),
+    Sample(
+        "fifty-processes",
+        "Fifty processes",
+        "Fifty banks on a random network send money to their neighbours while five snapshots run, "
+        "some of them at the same time and two of them with several initiators. Dozens of "
+        "transfers are on their way in each, and every one adds up.",
+        fifty_processes,
+    ),
+)
+"""In the order of the gallery."""
