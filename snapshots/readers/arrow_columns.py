@@ -1,0 +1,256 @@
+"""Columns of the native field names to columns.RAW, a column at a time."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from orjson import JSONDecodeError, dumps, loads
+
+from snapshots.domain import defects as say
+from snapshots.domain.assembly import Header
+from snapshots.domain.defects import Defect, defect
+from snapshots.domain.recording import KINDS
+from snapshots.readers.checks import check_batch
+from snapshots.readers.columns import NONE, RAW
+from snapshots.readers.fields import LARGEST, Problem, Unfit, id_problem, json_text, name_problem
+from snapshots.readers.json_lines import fault
+
+_OF_KNOWN_KINDS = ("channel", "message", "value", "state", "snapshot", "messages", "label")
+_KNOWN = ("process", "kind", "index", "at", *_OF_KNOWN_KINDS)
+
+
+def parse_rows(
+    batch: pa.RecordBatch, first_line: int, header: Header
+) -> tuple[pa.RecordBatch, list[Defect]]:
+    """The rows as columns.RAW, and what is wrong with them, by line.
+
+    batch: columns of the types that ``native_parquet.check_schema`` lets pass; first_line: the
+    number of its first row. Rows without a meaning are left out.
+    """
+    return _Rows(batch, first_line, header).parsed()
+
+
+class _Rows:
+    """One batch on its way; ``_good`` says which rows hold what they must."""
+
+    def __init__(self, batch: pa.RecordBatch, first_line: int, header: Header) -> None:
+        self._batch = batch
+        self._first_line = first_line
+        self._header = header
+        self._good = np.ones(batch.num_rows, bool)
+        self._found: list[Defect] = []
+
+    def parsed(self) -> tuple[pa.RecordBatch, list[Defect]]:
+        kind = self._texts("kind", needed=True)
+        known = pc.is_in(kind, value_set=pa.array(KINDS)).to_numpy(zero_copy_only=False)
+        columns = {
+            "line": pa.array(np.arange(self._batch.num_rows) + self._first_line, pa.int64()),
+            "process": self._codes("process", say.unknown_process, self._header.process_codes),
+            "kind": kind,
+            "index": self._counts("index"),
+            "at": self._counts("at"),
+            "channel": self._codes(
+                "channel", say.unknown_channel, self._header.channel_codes, known
+            ),
+            "message": self._ids("message", id_problem, known),
+            "value": self._json("value", known),
+            "state": self._json("state", known),
+            "snapshot": self._ids("snapshot", name_problem, known),
+            "messages": self._lists("messages", known),
+            "label": self._texts("label", where=known),
+            "extra": self._extra(known),
+        }
+        self._report_unknown(kind, known)
+        rows = pa.RecordBatch.from_arrays([columns[field.name] for field in RAW], schema=RAW)
+        rows = rows.filter(pa.array(self._good))
+        self._found += check_batch(rows, self._header)
+        return rows, sorted(self._found, key=lambda item: item.line)
+
+    def _column(self, name: str) -> pa.Array:
+        if name in self._batch.schema.names:
+            return self._batch[name]
+        return pa.nulls(self._batch.num_rows)
+
+    def _refuse(self, rows: Sequence[int], say_it: Callable[[int, int], Defect]) -> None:
+        """A refused defect for each of the rows; say_it gets the row and its line."""
+        for row in rows:
+            self._good[row] = False
+            self._found.append(say_it(row, self._first_line + row))
+
+    def _problem_at(self, rows: Sequence[int], name: str, problem: Problem) -> None:
+        code, reason = problem
+        sentence = f"The field {say.quoted(name)} {reason}."
+        self._refuse(rows, lambda _, line: defect(code, sentence, line=line, field=name))
+
+    def _dictionary(self, name: str, where: np.ndarray | None = None) -> pa.DictionaryArray:
+        """A string column as codes and distinct strings; null outside ``where``."""
+        column = self._column(name)
+        if not pa.types.is_dictionary(column.type):
+            column = column.cast(pa.string()).dictionary_encode()
+        indices = column.indices.cast(pa.int64())
+        if where is not None:
+            indices = pc.if_else(pa.array(where), indices, pa.scalar(None, pa.int64()))
+        return pa.DictionaryArray.from_arrays(indices, column.dictionary.cast(pa.string()))
+
+    def _texts(
+        self, name: str, needed: bool = False, where: np.ndarray | None = None
+    ) -> pa.Array:
+        column = self._dictionary(name, where)
+        if needed:
+            self._report_absent(name, column)
+        return _dense(column)
+
+    def _report_absent(self, name: str, column: pa.Array) -> None:
+        self._refuse(
+            _rows(column.is_null()),
+            lambda _, line: defect(
+                "missing-field",
+                f"The event has no field {say.quoted(name)}.",
+                line=line,
+                field=name,
+            ),
+        )
+
+    def _codes(
+        self,
+        name: str,
+        unknown: Callable[[object, int], Defect],
+        codes: dict[str, int],
+        where: np.ndarray | None = None,
+    ) -> pa.Array:
+        """The place of each name in the header; NONE where there is none."""
+        column = self._dictionary(name, where)
+        if where is None:
+            self._report_absent(name, column)
+        places = [codes.get(text, NONE) for text in column.dictionary.to_pylist()]
+        places = pa.array(places, pa.int32()).take(column.indices)
+        misspelt = pc.and_(column.is_valid(), pc.equal(places, NONE)).fill_null(False)
+        self._refuse(_rows(misspelt), lambda row, line: unknown(column[row].as_py(), line))
+        return places.fill_null(NONE)
+
+    def _counts(self, name: str) -> pa.Array:
+        column = self._column(name)
+        if pa.types.is_null(column.type):
+            return column.cast(pa.int64())
+        bad = pc.less(column, 0)
+        if pa.types.is_uint64(column.type):
+            bad = pc.greater(column, pa.scalar(LARGEST, pa.uint64()))
+        self._problem_at(
+            _rows(bad.fill_null(False)), name, ("number-range", "must be 0 or more and below 2^63")
+        )
+        return column.cast(pa.int64(), safe=False)
+
+    def _ids(
+        self, name: str, check: Callable[[object], Problem | None], where: np.ndarray
+    ) -> pa.Array:
+        column = self._column(name)
+        if pa.types.is_integer(column.type):
+            self._check_range(name, column, where)
+        texts = self._dictionary(name, where)
+        for place, text in enumerate(texts.dictionary.to_pylist()):
+            if (problem := check(text)) is not None:
+                self._problem_at(_rows(pc.equal(texts.indices, place)), name, problem)
+        return _dense(texts)
+
+    def _check_range(self, name: str, column: pa.Array, where: np.ndarray) -> None:
+        if pa.types.is_uint64(column.type):
+            beyond = pc.greater(column, pa.scalar(LARGEST, pa.uint64())).fill_null(False)
+            self._problem_at(
+                _rows(pc.and_(beyond, pa.array(where))),
+                name,
+                ("number-range", "must be below 2^63"),
+            )
+
+    def _json(self, name: str, where: np.ndarray) -> pa.Array:
+        """JSON text made canonical, or numbers written as JSON."""
+        column = self._column(name)
+        if pa.types.is_integer(column.type):
+            self._check_range(name, column, where)
+            return _dense(self._dictionary(name, where))
+        if pa.types.is_floating(column.type):
+            return self._canonical(name, _masked(column, where).dictionary_encode(), _number_text)
+        return self._canonical(name, self._dictionary(name, where), _checked_text)
+
+    def _canonical(
+        self, name: str, column: pa.DictionaryArray, text_of: Callable[[object], str]
+    ) -> pa.Array:
+        """Each distinct value through ``text_of``, which raises Unfit."""
+        texts: list[str | None] = []
+        used = set(pc.unique(column.indices).to_pylist())
+        for place, value in enumerate(column.dictionary.to_pylist()):
+            texts.append(None)
+            if place not in used:
+                continue
+            try:
+                texts[place] = text_of(value)
+            except Unfit as unfit:
+                self._problem_at(_rows(pc.equal(column.indices, place)), name, unfit.problem)
+        return pa.array(texts, pa.string()).take(column.indices)
+
+    def _lists(self, name: str, where: np.ndarray) -> pa.Array:
+        column = self._column(name)
+        if pa.types.is_null(column.type):
+            return column.cast(pa.list_(pa.string()))
+        lists = _masked(column, where).cast(pa.list_(pa.string()))
+        ids = pc.list_flatten(lists)
+        broken = pc.or_kleene(ids.is_null(), pc.equal(ids, "")).fill_null(True)
+        rows = pc.unique(pc.list_parent_indices(lists).filter(broken)).to_pylist()
+        self._problem_at(rows, name, ("wrong-type", "has an id that is empty or null"))
+        return lists
+
+    def _extra(self, known: np.ndarray) -> pa.Array:
+        """The columns that mean nothing here, and all but a few of an unknown kind, as JSON."""
+        names = self._batch.schema.names
+        further = {name: self._batch[name].to_pylist() for name in names if name not in _KNOWN}
+        unmeant = [name for name in _OF_KNOWN_KINDS if name in names]
+        texts: list[str | None] = [None] * self._batch.num_rows
+        rows = range(self._batch.num_rows) if further else np.flatnonzero(~known).tolist()
+        for row in rows:
+            fields = {name: values[row] for name, values in further.items()}
+            if not known[row]:
+                fields |= {name: self._batch[name][row].as_py() for name in unmeant}
+            fields = {name: value for name, value in fields.items() if value is not None}
+            if fields:
+                texts[row] = self._extra_text(fields, row)
+        return pa.array(texts, pa.string())
+
+    def _extra_text(self, fields: dict[str, object], row: int) -> str | None:
+        try:
+            return json_text(loads(dumps(fields, default=str)))
+        except (Unfit, TypeError, ValueError) as error:
+            name = next(iter(fields))
+            reason = str(error) if isinstance(error, Unfit) else "cannot be kept as JSON"
+            self._problem_at([row], name, ("wrong-type", reason))
+            return None
+
+    def _report_unknown(self, kind: pa.Array, known: np.ndarray) -> None:
+        for row in np.flatnonzero(~known & self._good).tolist():
+            self._found.append(say.unknown_kind(kind[row].as_py(), self._first_line + row))
+
+
+def _dense(column: pa.DictionaryArray) -> pa.Array:
+    return column.dictionary.take(column.indices)
+
+
+def _masked(column: pa.Array, where: np.ndarray) -> pa.Array:
+    return pc.if_else(pa.array(where), column, pa.scalar(None, column.type))
+
+
+def _rows(chosen: pa.Array) -> list[int]:
+    return np.flatnonzero(chosen.fill_null(False).to_numpy(zero_copy_only=False)).tolist()
+
+
+def _number_text(value: float) -> str:
+    if value != value or value in (float("inf"), float("-inf")):
+        raise Unfit("not-finite", f"is {value}, which is no JSON number: leave it null")
+    return json_text(value)
+
+
+def _checked_text(text: str) -> str:
+    try:
+        return json_text(loads(text))
+    except JSONDecodeError as error:
+        found = fault(b'{"":' + text.encode() + b"}", 0)
+        code = "not-json" if found is None else found.code
+        raise Unfit(code, f"must be JSON text, not {say.quoted(text)}") from error

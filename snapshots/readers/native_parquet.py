@@ -1,0 +1,227 @@
+"""The native format as Parquet: a file, or a folder of parts, with the same column names.
+
+The header is JSON text under the key ``cutline`` of the (first) file's metadata. Lines are rows,
+counted from 1 through all parts. String columns are read as dictionaries, so that each distinct
+text is looked at once.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from orjson import loads
+
+from snapshots.domain.assembly import Header
+from snapshots.domain.defects import MOST_LISTED, Defect, Defects, InputRefused, quoted, refuse
+from snapshots.readers.arrow_columns import parse_rows
+from snapshots.readers.base import Limits
+from snapshots.readers.columns import BATCH_ROWS
+from snapshots.readers.headers import parse_header
+from snapshots.readers.json_lines import fault
+
+METADATA_KEY = b"cutline"
+_DENSE_BYTES = 2**28  # of a batch whose texts are written out
+
+_TEXT = "strings"
+_COUNT = "whole numbers"
+_ID = "strings or whole numbers"
+_JSON = "JSON text or numbers"
+_IDS = "lists of strings or whole numbers"
+_COLUMNS = {
+    "process": _TEXT,
+    "kind": _TEXT,
+    "index": _COUNT,
+    "at": _COUNT,
+    "channel": _TEXT,
+    "message": _ID,
+    "value": _JSON,
+    "state": _JSON,
+    "snapshot": _ID,
+    "messages": _IDS,
+    "label": _TEXT,
+}
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """A part of the input that can be read by itself. first_line: the number of its first row."""
+
+    path: Path
+    group: int
+    first_line: int
+    rows: int
+
+
+class ParquetReader:
+    """Parquet with the columns of the native format."""
+
+    name = "parquet"
+    title = "Cutline Parquet"
+
+    def header(self, source: Path, limits: Limits) -> Header:
+        with _opened(parts(source)[0]) as file:
+            text = (file.metadata.metadata or {}).get(METADATA_KEY)
+        if text is None:
+            raise refuse(
+                "header-missing",
+                'The Parquet file has no header: its key-value metadata lacks the key "cutline".',
+            )
+        if len(text) > limits.line_bytes:
+            raise refuse("line-too-long", f"The header is longer than {limits.line_bytes:,} bytes.")
+        if (found := fault(text, 1)) is not None:
+            raise InputRefused([found])
+        return parse_header(loads(text), 1, limits)
+
+    def batches(
+        self, source: Path, header: Header, limits: Limits, defects: Defects
+    ) -> Iterator[pa.RecordBatch]:
+        read = 0
+        for part in row_groups(source, limits):
+            for batch, found in read_row_group(part, header, limits):
+                defects.extend(found)
+                read += batch.nbytes
+                if read > limits.total_bytes:
+                    raise _too_large(limits)
+                if defects.refused_total >= MOST_LISTED:
+                    defects.raise_refused()
+                yield batch
+
+
+def parts(source: Path) -> list[Path]:
+    """The file itself, or the ``.parquet`` files of a folder by name. Raises: InputRefused."""
+    if not source.is_dir():
+        return [source]
+    found = sorted(source.glob("*.parquet"))
+    if not found:
+        raise refuse("empty", "The folder holds no .parquet file.")
+    return found
+
+
+def row_groups(source: Path, limits: Limits) -> list[RowGroup]:
+    """All row groups in order. Raises: InputRefused for columns that cannot be read, and sizes."""
+    groups: list[RowGroup] = []
+    line, size = 1, 0
+    for path in parts(source):
+        with _opened(path) as file:
+            check_schema(file.schema_arrow)
+            for group in range(file.metadata.num_row_groups):
+                entry = file.metadata.row_group(group)
+                groups.append(RowGroup(path, group, line, entry.num_rows))
+                line += entry.num_rows
+                size += entry.total_byte_size
+    if size > limits.total_bytes:
+        raise _too_large(limits)
+    return groups
+
+
+def _too_large(limits: Limits) -> InputRefused:
+    return refuse(
+        "too-large",
+        f"The Parquet data holds more than {limits.total_bytes:,} bytes after decompression, "
+        "the most that is read here. Split it, or raise MAX_RECORDING_BYTES.",
+    )
+
+
+def read_row_group(
+    part: RowGroup, header: Header, limits: Limits
+) -> Iterator[tuple[pa.RecordBatch, list[Defect]]]:
+    """The row group as batches of columns.RAW, each with its defects by line."""
+    line = part.first_line
+    with _opened(part.path) as file:
+        for batch in _batches(file, part.group):
+            for piece in _pieces(batch, line, limits):
+                yield parse_rows(piece, line, header)
+                line += piece.num_rows
+
+
+def _batches(file: pq.ParquetFile, group: int) -> Iterator[pa.RecordBatch]:
+    with _refusing_damage():
+        yield from file.iter_batches(batch_size=BATCH_ROWS, row_groups=[group])
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[pq.ParquetFile]:
+    """The file with strings read as dictionaries. Raises: InputRefused (``truncated``)."""
+    with _refusing_damage():
+        schema = pq.read_schema(path)
+        texts = [field.name for field in schema if _is_text(field.type)]
+        file = pq.ParquetFile(path, read_dictionary=texts)
+    with file:
+        yield file
+
+
+@contextmanager
+def _refusing_damage() -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, MemoryError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0][:200]
+        raise refuse(
+            "truncated", f"The Parquet file cannot be read: it is damaged or cut short ({reason})."
+        ) from error
+
+
+def _pieces(batch: pa.RecordBatch, line: int, limits: Limits) -> Iterator[pa.RecordBatch]:
+    """The batch in pieces whose texts, written out, fit the memory. Raises: InputRefused."""
+    dense = batch.nbytes
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_dictionary(column.type) and len(column):
+            lengths = pc.binary_length(column.dictionary).take(column.indices)
+            longest = pc.max(lengths).as_py() or 0
+            if longest > limits.line_bytes:
+                row = pc.index(lengths, longest).as_py()
+                raise refuse(
+                    "line-too-long",
+                    f"The field {quoted(name)} is longer than {limits.line_bytes:,} bytes.",
+                    line=line + row,
+                    field=name,
+                )
+            dense += pc.sum(lengths.cast(pa.int64())).as_py() or 0
+    if dense <= _DENSE_BYTES or batch.num_rows < 2:
+        yield batch
+        return
+    half = batch.num_rows // 2
+    yield from _pieces(batch.slice(0, half), line, limits)
+    yield from _pieces(batch.slice(half), line + half, limits)
+
+
+def check_schema(schema: pa.Schema) -> None:
+    """Raises: InputRefused for a column that is missing, twice, or of a type it cannot have."""
+    for name in schema.names:
+        if schema.names.count(name) > 1:
+            raise refuse("wrong-type", f"The column {quoted(name)} stands twice.", field=name)
+    for name in ("process", "kind"):
+        if name not in schema.names:
+            raise refuse(
+                "missing-field", f"The Parquet file has no column {quoted(name)}.", field=name
+            )
+    for name, wanted in _COLUMNS.items():
+        if name in schema.names and not _fits(schema.field(name).type, wanted):
+            raise refuse(
+                "wrong-type",
+                f"The column {quoted(name)} must hold {wanted}, not {schema.field(name).type}.",
+                field=name,
+            )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _fits(kind: pa.DataType, wanted: str) -> bool:
+    if pa.types.is_null(kind):
+        return True
+    if wanted == _IDS:
+        lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+        return lists and _fits(kind.value_type, _ID)
+    if _is_text(kind):
+        return wanted != _COUNT
+    if pa.types.is_integer(kind):
+        return wanted != _TEXT
+    return wanted == _JSON and pa.types.is_floating(kind)

@@ -1,0 +1,193 @@
+"""Which format an input has: told from its content, with the reason."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from orjson import JSONDecodeError, loads
+
+from snapshots.domain.assembly import Header, assemble
+from snapshots.domain.defects import Defects, InputRefused, quoted, refuse
+from snapshots.domain.recording import KINDS, LoggedEvent
+from snapshots.readers import cos418, headers
+from snapshots.readers.base import Limits, Reader
+from snapshots.readers.columns import logged_events
+from snapshots.readers.compression import compression_of, open_stream
+from snapshots.readers.cos418 import Cos418Reader
+from snapshots.readers.json_lines import fault
+from snapshots.readers.lines import BYTE_ORDER_MARK, first_line
+from snapshots.readers.native import NativeReader
+from snapshots.readers.native_parquet import ParquetReader
+
+READERS: dict[str, Reader] = {
+    reader.name: reader for reader in (NativeReader(), ParquetReader(), Cos418Reader())
+}
+_BY_HEADER_FORMAT = {headers.FORMAT: NativeReader.name, cos418.FORMAT: Cos418Reader.name}
+_PARQUET = b"PAR1"
+_OTHER_FILES = {
+    b"PK\x03\x04": "a zip archive: upload the file inside it",
+    b"\x80\x02": "a Python pickle, which is not read here: write the events as JSON Lines",
+    b"\x80\x03": "a Python pickle, which is not read here: write the events as JSON Lines",
+    b"\x80\x04": "a Python pickle, which is not read here: write the events as JSON Lines",
+    b"\x80\x05": "a Python pickle, which is not read here: write the events as JSON Lines",
+    b"BZh": "bzip2: compress with gzip or zstd instead",
+    b"\xfd7zXZ": "xz: compress with gzip or zstd instead",
+    b"7z\xbc\xaf": "a 7-Zip archive: upload the file inside it",
+    b"\x1f\x8b": "gzip inside a compressed file: it is compressed twice",
+    b"\x28\xb5\x2f\xfd": "zstd inside a compressed file: it is compressed twice",
+    b"Obj\x01": "Avro: write the events as JSON Lines or Parquet",
+    b"ORC": "ORC: write the events as JSON Lines or Parquet",
+    b"ARROW1": "an Arrow file: write the events as JSON Lines or Parquet",
+    b"SQLite format 3": "an SQLite database: export the events as JSON Lines",
+    b"%PDF": "a PDF document",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"\x7fELF": "a program",
+}
+_WIDE_TEXT = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF-32"}
+SMALL_EVENTS = 20_000
+
+
+@dataclass(frozen=True)
+class Sniffed:
+    """reason: what was recognised and by what, as a sentence."""
+
+    reader: Reader
+    reason: str
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the beginning of an input tells. complete: it was read to its end."""
+
+    format: str
+    reason: str
+    header: Header
+    complete: bool
+
+
+def sniff(source: Path, limits: Limits, format: str | None = None) -> Sniffed:
+    """The reader for an input; ``format`` names one, else the content decides.
+
+    Raises: InputRefused (``empty``, ``unknown-format``, ``not-utf8``, ``header-missing`` …).
+    """
+    if format:
+        if format not in READERS:
+            raise refuse(
+                "unknown-format", f"There is no format {quoted(format)}. There are: {_names()}.",
+                field="format",
+            )  # fmt: skip
+        return Sniffed(READERS[format], f"The format was given as {format}.")
+    if source.is_dir():
+        return Sniffed(READERS["parquet"], "A folder, read as parts of one Parquet recording.")
+    compression = compression_of(source)
+    with open_stream(source, limits) as stream:
+        start = stream.read(64)
+    if start.startswith(_PARQUET) and compression is None:
+        return Sniffed(READERS["parquet"], "Parquet, by its first four bytes.")
+    _refuse_other_files(start)
+    line, text = first_line(source, limits)
+    packed = f", inside {compression}" if compression else ""
+    return _sniffed_line(text, line, packed)
+
+
+def _names() -> str:
+    return ", ".join(f"{name} ({reader.title})" for name, reader in READERS.items())
+
+
+def _refuse_other_files(start: bytes) -> None:
+    if start.startswith(_PARQUET):
+        raise refuse(
+            "unknown-format",
+            "This is Parquet inside a compressed file: upload the Parquet file itself.",
+        )
+    for magic, what in _OTHER_FILES.items():
+        if start.startswith(magic):
+            raise refuse("unknown-format", f"This is {what}. Read here: {_names()}.")
+    for mark, name in _WIDE_TEXT.items():
+        if start.startswith(mark):
+            raise refuse("not-utf8", f"The file is {name}. Save it as UTF-8.", line=1)
+    if b"\x00" in start.removeprefix(BYTE_ORDER_MARK):
+        raise refuse(
+            "not-utf8", "The file holds NUL bytes: it is no UTF-8 text, or is UTF-16.", line=1
+        )
+
+
+def _sniffed_line(text: bytes, line: int, packed: str) -> Sniffed:
+    """By the first line that is not blank."""
+    try:
+        fields = loads(text)
+    except JSONDecodeError:
+        raise _not_a_header(text, line) from None
+    if type(fields) is not dict:
+        raise refuse(
+            "unknown-format",
+            f"The first line is JSON but not a header object. Read here: {_names()}.",
+            line=line,
+        )
+    if fields.get("kind") == "header":
+        name = fields.get("format")
+        if type(name) is str and name in _BY_HEADER_FORMAT:
+            reader = READERS[_BY_HEADER_FORMAT[name]]
+            return Sniffed(reader, f"{reader.title}, by the format in its header{packed}.")
+        raise refuse(
+            "unknown-format",
+            f"The header's format is {quoted(name)}, which is not read here. Known are: "
+            f"{', '.join(_BY_HEADER_FORMAT)}.",
+            line=line,
+            field="format",
+        )
+    if fields.get("kind") in KINDS or "process" in fields:
+        raise refuse(
+            "header-missing",
+            'The first line is an event, not the header: an object with "kind":"header" that '
+            "names the processes and channels must come first.",
+            line=line,
+            field="kind",
+        )
+    raise refuse(
+        "unknown-format",
+        f"The first line is neither a header nor an event. Read here: {_names()}.",
+        line=line,
+    )
+
+
+def _not_a_header(text: bytes, line: int) -> InputRefused:
+    found = fault(text, line)
+    if found.code == "not-utf8" or (text.lstrip().startswith(b'{"') and len(text) > 2):
+        return InputRefused([found])
+    hint = ""
+    if text.strip() in (b"{", b"[", b"[{"):
+        hint = " Is it one JSON document over many lines? Each event must be on a line of its own."
+    return refuse(
+        "unknown-format", f"The first line is not JSON.{hint} Read here: {_names()}.", line=line
+    )
+
+
+def events(
+    reader: Reader, source: Path, header: Header, limits: Limits, defects: Defects
+) -> Iterator[LoggedEvent]:
+    """All events of an input, for the reference. Raises: InputRefused at the end at the latest."""
+    yield from logged_events(reader.batches(source, header, limits, defects), header)
+    defects.raise_refused()
+
+
+def check_head(path: Path, limits: Limits, format: str | None = None) -> Head:
+    """Reads the beginning of an input, the whole of a small one, and says what it is.
+
+    About two chunks (base.CHUNK_BYTES, after decompression) are read. An input that ends there and
+    has at most SMALL_EVENTS events is also put in order and matched, so that all that can make it
+    meaningless is found. Raises: InputRefused.
+    """
+    path = Path(path)
+    found = sniff(path, limits, format)
+    header = found.reader.header(path, limits)
+    defects = Defects()
+    batches = found.reader.batches(path, header, limits, defects)
+    read = list(islice(batches, 2))
+    complete = len(read) < 2
+    defects.raise_refused()
+    if complete and sum(batch.num_rows for batch in read) <= SMALL_EVENTS:
+        assemble(header, logged_events(read, header))
+    return Head(found.reader.name, found.reason, header, complete)
