@@ -1,7 +1,7 @@
 """Who may see and change what: the only place that decides.
 
-A person sees what they own and the samples, which have no owner and cannot be changed. What a person
-may not see does not exist for them: every refusal is the same 404.
+A person sees what they own and the samples, which have no owner and cannot be changed. What a
+person may not see does not exist for them: every refusal is the same 404.
 """
 
 from django.db.models import Q, QuerySet

@@ -1,6 +1,12 @@
 from django.apps import AppConfig
+from django.urls import register_converter
 
 
 class SnapshotsConfig(AppConfig):
     name = "snapshots"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from snapshots.converters import TextConverter
+
+        register_converter(TextConverter, "text")

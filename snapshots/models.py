@@ -1,4 +1,4 @@
-"""What people list and edit. Events are not here: they lie in the store, see ``store/layout.py``."""
+"""What people list and edit. Events lie in the store, see ``store/layout.py``."""
 
 from django.conf import settings
 from django.db import models
@@ -12,7 +12,7 @@ class Topology(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE
     )
     name = models.CharField(max_length=200)
-    slug = models.SlugField(max_length=80, null=True, unique=True)  # of a sample
+    slug = models.SlugField(max_length=80, null=True, unique=True)  # of a sample  # noqa: DJ001
     definition = models.JSONField()  # processes, channels, layout: see docs/architecture.md
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -44,7 +44,7 @@ class Recording(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE
     )
     name = models.CharField(max_length=200)
-    slug = models.SlugField(max_length=80, null=True, unique=True)  # of a sample
+    slug = models.SlugField(max_length=80, null=True, unique=True)  # of a sample  # noqa: DJ001
     description = models.TextField(blank=True)  # of a sample: what to look for
     fingerprint = models.CharField(max_length=64, blank=True)  # of a sample: SHA-256 of its file
     topology = models.ForeignKey(Topology, null=True, on_delete=models.SET_NULL)  # simulated on
@@ -95,8 +95,8 @@ class Recording(models.Model):
 class Snapshot(models.Model):
     """What one snapshot of a ready recording amounts to; contents lie in the store.
 
-    ``code`` is its place in the store's list. ``positions`` has one index per process in the order
-    of the topology, null where the process never recorded. Instants are in the time unit.
+    ``code`` is its place in the list of the store. ``positions`` holds, by process id, the index of
+    the record; who never recorded is absent. Instants are in the time unit.
     """
 
     recording = models.ForeignKey(Recording, on_delete=models.CASCADE, related_name="snapshots")
@@ -110,7 +110,7 @@ class Snapshot(models.Model):
     ended_at = models.BigIntegerField(null=True)
     markers_sent = models.BigIntegerField(default=0)
     markers_received = models.BigIntegerField(default=0)
-    positions = models.JSONField(default=list)
+    positions = models.JSONField(default=dict)
     totals = models.JSONField(null=True)
 
     class Meta:

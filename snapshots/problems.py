@@ -1,14 +1,20 @@
 """Problems: what goes wrong, said so that a person can act on it (RFC 9457).
 
-A problem is a JSON object: ``type`` (``/problems/<code>``), ``title``, ``status``, ``detail``, and for
-input ``line``, ``field`` and ``defects``. Jobs keep theirs in ``error``; requests answer with them.
+A problem is a JSON object: ``type`` (``/problems/<code>``), ``title``, ``status``, ``detail``, and
+for input ``line``, ``field`` and ``defects``. Jobs keep theirs in ``error``; requests answer with
+them.
 """
 
 import json
+from dataclasses import asdict
 from typing import Any
 
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 
+from snapshots.domain.defects import InputRefused
+
+LISTED_DEFECTS = 100
 MEDIA_TYPE = "application/problem+json"
 
 
@@ -50,7 +56,7 @@ class NotJson(Problem):
     code, title, status = "not-json", "The body is not JSON", 400
 
 
-class TooLarge(Problem):
+class TooLarge(Problem, RequestDataTooBig):  # so that Django answers 4xx outside the API too
     code, title, status = "too-large", "Too large", 413
 
 
@@ -62,6 +68,20 @@ class Refused(Problem):
     def __init__(self, detail: str, *, code: str = "refused", **members: Any) -> None:
         super().__init__(detail, **members)
         self.code = code
+
+    @classmethod
+    def of(cls, refused: InputRefused, source_name: str) -> "Refused":
+        """The first defect says it; all listed ones go along, up to LISTED_DEFECTS."""
+        first = refused.defects[0]
+        return cls(
+            str(first),
+            code=first.code,
+            line=first.line,
+            field=first.field,
+            file=source_name,
+            defects=[asdict(item) for item in refused.defects[:LISTED_DEFECTS]],
+            defects_total=refused.total,
+        )
 
 
 class Conflict(Problem):
@@ -78,6 +98,11 @@ def problem(code: str, title: str, status: int, detail: str, **members: Any) -> 
         "detail": detail,
         **members,
     }
+
+
+def cancelled() -> dict[str, Any]:
+    detail = "The job was cancelled before it had finished."
+    return problem("cancelled", "Cancelled", 409, detail, cause="A person cancelled it.")
 
 
 def response(body: dict[str, Any]) -> HttpResponse:
@@ -99,7 +124,7 @@ _SENTENCES = {
 
 
 def middleware(get_response):
-    """Every refusal under /api/ is a problem, also those that Django makes before or after the API."""
+    """Every refusal under /api/ is a problem, also those that Django itself makes."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         reply = get_response(request)

@@ -9,6 +9,8 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 http = get_asgi_application()  # sets Django up, which the consumers' imports need
 
+from snapshots.limits import BodyLimit  # noqa: E402
+
 if find_spec("snapshots.routing"):
     from snapshots.routing import websocket_urlpatterns
 else:
@@ -16,7 +18,7 @@ else:
 
 application = ProtocolTypeRouter(
     {
-        "http": http,
+        "http": BodyLimit(http),
         "websocket": AllowedHostsOriginValidator(
             AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
         ),

@@ -115,6 +115,7 @@ MAX_PROCESSES = env_int("MAX_PROCESSES", 20_000, "Most processes in a recording.
 MAX_CHANNELS = env_int("MAX_CHANNELS", 1_000_000, "Most channels in a recording.")
 
 FILE_UPLOAD_TEMP_DIR = UPLOADS_DIR
+FILE_UPLOAD_HANDLERS = ["snapshots.uploads.UploadHandler"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024**2  # a request body that is not a file
 
 # --- jobs ------------------------------------------------------------------------------------
@@ -158,6 +159,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "snapshots.problems.middleware",
     "django.middleware.security.SecurityMiddleware",
     "webapp.middleware.content_security_policy",
     "webapp.middleware.StaticFiles",

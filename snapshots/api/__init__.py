@@ -1,3 +1,30 @@
+"""The HTTP API under /api/: whatever a page can do, a program can do.
+
+A call fetches through ``access``, acts through ``services`` and answers with a payload. Ids of
+processes and snapshots are any text: in an address they stand percent-encoded, a slash as %2F or
+as it is.
+"""
+
 from ninja import NinjaAPI
 
-api = NinjaAPI(title="Cutline", version="1")
+from snapshots.api import errors, jobs, recordings, replay, snapshots, topologies
+from snapshots.api.auth import Bearer, SessionWithCsrf
+from snapshots.api.json import OrjsonParser, OrjsonRenderer
+
+api = NinjaAPI(
+    title="Cutline",
+    version="1",
+    description=__doc__,
+    auth=[Bearer(), SessionWithCsrf()],
+    parser=OrjsonParser(),
+    renderer=OrjsonRenderer(),
+    urls_namespace="api",
+)
+errors.install(api)
+api.add_router("", recordings.router, tags=["recordings"])
+api.add_router("", snapshots.router, tags=["snapshots"])
+api.add_router("", replay.router, tags=["replay"])
+api.add_router("", jobs.router, tags=["jobs"])
+api.add_router("", topologies.router, tags=["topologies"])
+
+__all__ = ["api"]

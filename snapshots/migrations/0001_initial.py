@@ -110,7 +110,7 @@ class Migration(migrations.Migration):
                 ('ended_at', models.BigIntegerField(null=True)),
                 ('markers_sent', models.BigIntegerField(default=0)),
                 ('markers_received', models.BigIntegerField(default=0)),
-                ('positions', models.JSONField(default=list)),
+                ('positions', models.JSONField(default=dict)),
                 ('totals', models.JSONField(null=True)),
                 ('recording', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='snapshots', to='snapshots.recording')),
             ],

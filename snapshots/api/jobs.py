@@ -1,0 +1,39 @@
+"""Jobs: how what was asked for goes."""
+
+from typing import Literal
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from snapshots import access, payloads, services
+from snapshots.api.json import reply
+from snapshots.api.parameters import Limit, Offset
+
+router = Router()
+
+
+@router.get("/jobs", response=payloads.JobList)
+def list_jobs(
+    request: HttpRequest,
+    limit: Limit,
+    offset: Offset,
+    state: Literal["", "queued", "running", "done", "failed", "refused", "cancelled"] = "",
+) -> HttpResponse:
+    """What you asked for, the newest first."""
+    rows = access.jobs(request.user).select_related("recording")
+    if state:
+        rows = rows.filter(state=state)
+    items = [payloads.job_detail(row) for row in rows[offset : offset + limit]]
+    return reply({"items": items, "total": rows.count()})
+
+
+@router.get("/jobs/{int:id}", response=payloads.JobDetail)
+def get_job(request: HttpRequest, id: int) -> HttpResponse:
+    return reply(payloads.job_detail(access.job(request.user, id)))
+
+
+@router.post("/jobs/{int:id}/cancel", response={202: payloads.JobDetail})
+def cancel_job(request: HttpRequest, id: int) -> HttpResponse:
+    """A queued job ends now, a running one at its next step."""
+    job = services.cancel_job(access.job(request.user, id))
+    return reply(payloads.job_detail(job), 202)

@@ -1,0 +1,40 @@
+"""JSON in and out: strict on the way in, quick on the way out."""
+
+from typing import Any
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+from ninja.parser import Parser
+from ninja.renderers import BaseRenderer
+
+from snapshots.problems import Invalid, NotJson
+
+
+class OrjsonParser(Parser):
+    """Refuses NaN, infinities, text that is not Unicode, and bodies that are not objects."""
+
+    def parse_body(self, request: HttpRequest) -> dict[str, Any]:
+        try:
+            body = orjson.loads(request.body)
+        except orjson.JSONDecodeError as error:
+            sentence = f"The body is not JSON: {error.msg}."
+            raise NotJson(sentence, line=error.lineno) from None
+        if not isinstance(body, dict):
+            raise Invalid("The body is an object, {…}.", field="body")
+        return body
+
+
+class OrjsonRenderer(BaseRenderer):
+    media_type = "application/json"
+
+    def render(self, request: HttpRequest, data: Any, *, response_status: int) -> bytes:
+        return dumps(data)
+
+
+def dumps(payload: Any) -> bytes:
+    return orjson.dumps(payload, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+
+
+def reply(payload: Any, status: int = 200) -> HttpResponse:
+    """A payload as it is: its declared type is for the documentation and the tests."""
+    return HttpResponse(dumps(payload), status=status, content_type="application/json")

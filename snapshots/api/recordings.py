@@ -1,0 +1,94 @@
+"""Recordings: list, upload, look at, rename, delete."""
+
+from typing import Literal
+
+from django.db.models import Max
+from django.http import HttpRequest, HttpResponse
+from ninja import Field, File, Form, Router, Schema, UploadedFile
+
+from snapshots import access, payloads, services
+from snapshots.api.json import reply
+from snapshots.api.parameters import Limit, Offset
+from snapshots.stores import open_recording
+
+router = Router()
+
+
+class Rename(Schema):
+    name: str = Field(max_length=200)
+
+
+@router.get("/recordings", response=payloads.RecordingList)
+def list_recordings(
+    request: HttpRequest,
+    limit: Limit,
+    offset: Offset,
+    q: str = "",
+    status: Literal["", "queued", "running", "ready", "refused", "failed"] = "",
+) -> HttpResponse:
+    """Your recordings and the samples, the newest first. q: part of the name."""
+    rows = access.recordings(request.user)
+    if status:
+        rows = rows.filter(status=status)
+    if q:
+        rows = rows.filter(name__icontains=q.replace("\0", ""))
+    page = rows.annotate(job=Max("jobs__pk"))[offset : offset + limit]
+    items = [payloads.recording_summary(row, row.job) for row in page]
+    return reply({"items": items, "total": rows.count()})
+
+
+@router.post("/recordings", response={202: payloads.AcceptedUpload})
+def upload_recording(
+    request: HttpRequest,
+    file: File[list[UploadedFile]],
+    format: Form[str] = "",
+    name: Form[str] = "",
+) -> HttpResponse:
+    """Upload a log, or several (all are taken, or none). The format is told from the content.
+
+    What is wrong in its beginning (in all of it, if it is small) is refused at once, with line and
+    field. The job tells how the rest goes.
+    """
+    jobs = services.accept_uploads(request.user, file, format=format, name=name)
+    accepted = [{"id": job.recording_id, "job": job.pk} for job in jobs]
+    return reply({**accepted[0], "recordings": accepted}, 202)
+
+
+@router.get("/recordings/{int:id}", response=payloads.RecordingDetail)
+def get_recording(request: HttpRequest, id: int) -> HttpResponse:
+    return reply(payloads.recording_detail(access.recording(request.user, id)))
+
+
+@router.patch("/recordings/{int:id}", response=payloads.RecordingDetail)
+def rename_recording(request: HttpRequest, id: int, body: Rename) -> HttpResponse:
+    recording = access.own_recording(request.user, id)
+    return reply(payloads.recording_detail(services.rename_recording(recording, body.name)))
+
+
+@router.delete("/recordings/{int:id}", response={204: None})
+def delete_recording(request: HttpRequest, id: int) -> HttpResponse:
+    """Its snapshots, jobs, upload and store go with it."""
+    services.delete_recording(access.own_recording(request.user, id))
+    return HttpResponse(status=204)
+
+
+@router.post("/recordings/{int:id}/ingest", response={202: payloads.Accepted})
+def ingest_recording_again(request: HttpRequest, id: int) -> HttpResponse:
+    """Once more from the kept upload: after a failure, or for a newer store."""
+    job = services.ingest_again(access.own_recording(request.user, id))
+    return reply({"id": id, "job": job.pk}, 202)
+
+
+@router.get("/recordings/{int:id}/topology", response=payloads.TopologyOfRecording)
+def get_topology_of_recording(request: HttpRequest, id: int) -> HttpResponse:
+    recording = access.recording(request.user, id)
+    services.require_ready(recording)
+    return reply(payloads.topology_of_recording(open_recording(recording)))
+
+
+@router.get("/recordings/{int:id}/defects", response=payloads.DefectList)
+def list_defects(request: HttpRequest, id: int, limit: Limit, offset: Offset) -> HttpResponse:
+    """What was wrong with the input, and kept. ``total`` counts those beyond the list, too."""
+    recording = access.recording(request.user, id)
+    items = open_recording(recording).defects if recording.is_ready else recording.defects
+    return reply({"items": items[offset : offset + limit], "total": recording.defects_total})

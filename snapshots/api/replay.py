@@ -1,0 +1,57 @@
+"""Replay: cuts, windows and single events of a recording."""
+
+from typing import Annotated, Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router, Schema
+
+from snapshots import access, payloads, replays, services
+from snapshots.api.json import reply
+from snapshots.store.reader import StoredRecording
+from snapshots.stores import open_recording
+from snapshots.window_payloads import WindowPayload
+
+router = Router()
+
+
+class CutQuestion(Schema):
+    """Exactly one of the three. positions: by process id, absent ones are 0, or a list of all."""
+
+    positions: Any = None
+    at: Any = None
+    step: Any = None
+
+
+@router.post("/recordings/{int:id}/cuts", response=payloads.CutAnswer)
+def cut(request: HttpRequest, id: int, body: CutQuestion) -> HttpResponse:
+    """Is this cut consistent, and what are the states and the contents of the channels in it?
+
+    ``{"at": t}``: all events up to that instant. ``{"step": k}``: the first k of all events.
+    """
+    return reply(replays.cut(_ready(request, id), body.dict()))
+
+
+@router.get("/recordings/{int:id}/window", response=WindowPayload)
+def window(
+    request: HttpRequest,
+    id: int,
+    from_: Annotated[float | None, Query(None, alias="from")],
+    to: float | None = None,
+    width: float | None = None,
+    axis: str = "time",
+) -> HttpResponse:
+    """What there is to draw between two instants (axis=time) or numbers of events (axis=order)."""
+    question = {"from": from_, "to": to, "width": width, "axis": axis}
+    return reply(replays.window(_ready(request, id), question))
+
+
+@router.get("/recordings/{int:id}/events/{text:process}/{int:index}", response=payloads.EventDetail)
+def get_event(request: HttpRequest, id: int, process: str, index: int) -> HttpResponse:
+    """All fields of one event, and the message or marker that it sends or receives."""
+    return reply(replays.event(_ready(request, id), process, index))
+
+
+def _ready(request: HttpRequest, id: int) -> StoredRecording:
+    recording = access.recording(request.user, id)
+    services.require_ready(recording)
+    return open_recording(recording)

@@ -1,0 +1,49 @@
+"""Snapshots of a recording: verdicts, contents, restore."""
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from snapshots import access, payloads, services
+from snapshots.api.json import reply
+from snapshots.stores import open_recording
+
+router = Router()
+
+
+@router.get("/recordings/{int:id}/snapshots", response=payloads.SnapshotList)
+def list_snapshots(request: HttpRequest, id: int) -> HttpResponse:
+    """In the order in which they were begun, without their contents."""
+    recording = access.recording(request.user, id)
+    services.require_ready(recording)
+    return reply({"items": [payloads.snapshot_summary(row) for row in recording.snapshots.all()]})
+
+
+@router.post(
+    "/recordings/{int:id}/snapshots/{text:snapshot}/restore",
+    response={202: payloads.AcceptedJob},
+)
+def restore_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
+    """Rebuild the system from the snapshot and replay the rest; the job's result is the report."""
+    recording = access.recording(request.user, id)
+    services.require_ready(recording)
+    row = access.snapshot(recording, snapshot)
+    return reply({"job": services.request_restore(request.user, recording, row).pk}, 202)
+
+
+@router.get(
+    "/recordings/{int:id}/snapshots/{text:snapshot}/restore",
+    response=payloads.SnapshotDetail,
+    include_in_schema=False,
+)
+def get_snapshot_named_restore(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
+    """A snapshot's id may end like this address."""
+    return get_snapshot(request, id, f"{snapshot}/restore")
+
+
+@router.get("/recordings/{int:id}/snapshots/{text:snapshot}", response=payloads.SnapshotDetail)
+def get_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
+    """Its states and channel contents, as recorded and as the log recomputes them."""
+    recording = access.recording(request.user, id)
+    services.require_ready(recording)
+    row = access.snapshot(recording, snapshot)
+    return reply(payloads.snapshot_detail(row, open_recording(recording)))

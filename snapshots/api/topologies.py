@@ -1,0 +1,94 @@
+"""Topologies: draw, import, simulate on."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import File, Form, Router, Schema, UploadedFile
+
+from snapshots import access, payloads, services
+from snapshots.api.json import reply
+from snapshots.api.parameters import Limit, Offset
+
+router = Router()
+
+
+class TopologyDocument(Schema):
+    """Items are checked one by one, so that a refusal names the place, as in channels[3].source."""
+
+    name: Any = "topology"
+    processes: Any
+    channels: Any = []
+    layout: Any = {}
+
+
+class SimulationParameters(Schema):
+    """All have defaults. Times are microseconds; at each snapshot time the initiators begin one."""
+
+    name: Any = None
+    workload: Any = None
+    seed: Any = None
+    events: Any = None
+    initiators: Any = None
+    snapshot_times: Any = None
+    mean_delay: Any = None
+    mean_pause: Any = None
+    drain: Any = None
+
+    model_config = {"extra": "allow"}
+
+
+@router.get("/topologies", response=payloads.TopologyList)
+def list_topologies(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
+    """Yours and the samples, the last changed first."""
+    rows = access.topologies(request.user)
+    items = [payloads.topology_summary(row) for row in rows[offset : offset + limit]]
+    return reply({"items": items, "total": rows.count()})
+
+
+@router.post("/topologies", response={201: payloads.TopologyDetail})
+def create_topology(request: HttpRequest, body: TopologyDocument) -> HttpResponse:
+    topology = services.save_topology(request.user, body.dict(exclude_unset=True))
+    return reply(payloads.topology_detail(topology), 201)
+
+
+@router.post("/topologies/import", response={201: payloads.TopologyDetail})
+def import_topology(
+    request: HttpRequest,
+    file: File[UploadedFile] = None,
+    text: Form[str] = "",
+    name: Form[str] = "",
+) -> HttpResponse:
+    """From a file, or the text itself: ``.top``, JSON (a log's header, too) or an edge list."""
+    topology = services.import_topology(request.user, file, text, name)
+    return reply(payloads.topology_detail(topology), 201)
+
+
+@router.get("/topologies/{int:id}", response=payloads.TopologyDetail)
+def get_topology(request: HttpRequest, id: int) -> HttpResponse:
+    return reply(payloads.topology_detail(access.topology(request.user, id)))
+
+
+@router.put("/topologies/{int:id}", response=payloads.TopologyDetail)
+def replace_topology(request: HttpRequest, id: int, body: TopologyDocument) -> HttpResponse:
+    topology = access.own_topology(request.user, id)
+    document = body.dict(exclude_unset=True)
+    saved = services.save_topology(request.user, document, topology=topology)
+    return reply(payloads.topology_detail(saved))
+
+
+@router.delete("/topologies/{int:id}", response={204: None})
+def delete_topology(request: HttpRequest, id: int) -> HttpResponse:
+    """Recordings simulated on it stay."""
+    services.delete_topology(access.own_topology(request.user, id))
+    return HttpResponse(status=204)
+
+
+@router.post("/topologies/{int:id}/simulate", response={202: payloads.Accepted})
+def simulate(request: HttpRequest, id: int, body: SimulationParameters) -> HttpResponse:
+    """Run a workload on it: token-ring, bank, random or idle. The recording is ingested as any.
+
+    A parameter that makes no sense is refused with its name.
+    """
+    topology = access.topology(request.user, id)
+    job = services.request_simulation(request.user, topology, body.dict(exclude_unset=True))
+    return reply({"id": job.recording_id, "job": job.pk}, 202)

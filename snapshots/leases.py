@@ -1,0 +1,187 @@
+"""Leases on jobs: of all workers that get a job, one runs it, and its death is noticed.
+
+A lease is the pair (worker, attempt) in the job's row, taken by compare-and-set and kept alive by a
+heartbeat. Every write of a run names its lease, so a worker that lost it (it was frozen, or the job
+was deleted) changes nothing any more. A job whose lease is stale may be taken again.
+"""
+
+import logging
+import os
+import socket
+import threading
+import time
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from snapshots import live
+from snapshots.models import Job
+
+logger = logging.getLogger(__name__)
+
+HEARTBEAT_SECONDS = 2.0
+STALE_AFTER = timedelta(seconds=20)
+TELL_SECONDS = 0.34  # between two progress reports of a job: at most three a second
+
+
+class LeaseLost(Exception):
+    """The job is no longer this worker's to run: it was deleted, or taken by another."""
+
+
+class Cancelled(Exception):
+    """The person asked for the job to stop."""
+
+
+def this_worker() -> str:
+    """``host/pid/start``: names this process and no later one with the same pid."""
+    return _worker_name(os.getpid())
+
+
+@cache
+def _worker_name(pid: int) -> str:
+    return f"{socket.gethostname()}/{pid}/{_started(pid)}"
+
+
+def is_stale(job: Job) -> bool:
+    """Whether nobody runs this running job: its heart stopped, or its process is gone."""
+    if job.heartbeat_at is None or timezone.now() - job.heartbeat_at > STALE_AFTER:
+        return True
+    host, pid, started = job.worker.rsplit("/", 2)
+    return host == socket.gethostname() and _started(int(pid)) != started
+
+
+def _started(pid: int) -> str:
+    """When the process started, in the kernel's ticks; empty where there is none (or a zombie)."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] == "Z" else fields[19]
+
+
+class Lease:
+    """The right to run one job. Use as a context manager: the heart beats inside.
+
+    Raises, from every method that writes: LeaseLost; from ``report``: Cancelled too.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self._told_at = 0.0
+        self._phase_began = time.monotonic()
+        self._cancelled = threading.Event()
+        self._lost = threading.Event()
+        self._over = threading.Event()
+
+    def __enter__(self) -> "Lease":
+        self._heart = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+        self._heart.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._over.set()
+        self._heart.join()
+
+    @property
+    def row(self) -> QuerySet[Job]:
+        """The job's row as long as this lease holds, else nothing."""
+        return Job.objects.filter(
+            pk=self.job.pk,
+            state=Job.State.RUNNING,
+            worker=self.job.worker,
+            attempt=self.job.attempt,
+        )
+
+    def write(self, **fields) -> None:
+        """Change the job's row, and tell the open pages once that is committed."""
+        if not self.row.update(**fields):
+            raise LeaseLost(f"{self.job} is no longer run by {self.job.worker}")
+        for name, value in fields.items():
+            setattr(self.job, name, value)
+        self._told_at = time.monotonic()
+        transaction.on_commit(lambda: live.job_changed(self.job), robust=True)
+
+    def check(self) -> None:
+        """Raises: Cancelled, LeaseLost."""
+        if self._lost.is_set():
+            raise LeaseLost(f"{self.job} is no longer run by {self.job.worker}")
+        if self._cancelled.is_set():
+            raise Cancelled
+
+    def report(self, phase: str, progress: float, done: int = 0, total: int | None = None) -> None:
+        """Note how far the run is; written a few times a second, and where the phase changes.
+
+        phase: what is being done. progress: 0..1 of the whole job. done, total: events in it.
+        """
+        self.check()
+        now = time.monotonic()
+        if phase != self.job.phase:
+            self._phase_began = now
+        elif now - self._told_at < TELL_SECONDS:
+            return
+        seconds = now - self._phase_began
+        rate = done / seconds if done and seconds > 0 else None
+        self.write(phase=phase, progress=progress, done=done, total=total, rate=rate)
+
+    def _beat(self) -> None:
+        while not self._over.wait(HEARTBEAT_SECONDS):
+            try:
+                if not self.row.update(heartbeat_at=timezone.now()):
+                    self._lost.set()
+                elif self.row.filter(cancel_requested=True).exists():
+                    self._cancelled.set()
+            except DatabaseError as error:
+                logger.warning("%s: no heartbeat this time (%s)", self.job, error)
+            finally:
+                connection.close()  # this thread's own
+
+
+def claim(job_id: int) -> Lease | None:
+    """The lease on an open job that nobody runs, else None: closed, deleted, or run elsewhere."""
+    job = Job.objects.select_related("recording").filter(pk=job_id).first()
+    if job is None or not job.is_open:
+        return None
+    if job.state == Job.State.RUNNING and not is_stale(job):
+        return None
+    now = timezone.now()
+    fields = {
+        "state": Job.State.RUNNING,
+        "worker": this_worker(),
+        "attempt": job.attempt + 1,
+        "heartbeat_at": now,
+        "started_at": now,
+        "phase": "starting",
+        "progress": 0.0,
+        "done": 0,
+        "total": None,
+        "rate": None,
+    }
+    unchanged = Job.objects.filter(
+        pk=job.pk, state=job.state, worker=job.worker, attempt=job.attempt
+    )
+    if not unchanged.update(**fields):
+        return None
+    for name, value in fields.items():
+        setattr(job, name, value)
+    return Lease(job)
+
+
+def lost(older_than: timedelta) -> list[Job]:
+    """Open jobs that nobody runs and that the queue last got before ``older_than``, or never."""
+    given_long_ago = Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=timezone.now() - older_than)
+    open_jobs = Job.objects.filter(given_long_ago, state__in=Job.OPEN).order_by("pk")
+    return [job for job in open_jobs if job.state == Job.State.QUEUED or is_stale(job)]
+
+
+def is_held(job_id: int, attempt: int) -> bool:
+    """Whether a living worker runs this attempt at the job."""
+    job = Job.objects.filter(pk=job_id, attempt=attempt, state=Job.State.RUNNING).first()
+    return job is not None and not is_stale(job)
+
+
+def note_enqueued(job: Job) -> None:
+    Job.objects.filter(pk=job.pk).update(enqueued_at=timezone.now())

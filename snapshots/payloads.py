@@ -1,0 +1,463 @@
+"""Payloads, declared once: what the API answers and the websocket sends.
+
+``TypedDict``s are the contract that OpenAPI shows; the functions below build them from rows.
+Instants are in the recording's time unit; dates are ISO 8601 in UTC.
+"""
+
+from datetime import datetime
+from typing import Any, NotRequired
+
+import orjson
+from django.utils import timezone
+from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
+
+from snapshots.domain.recording import Message
+from snapshots.models import Job, Recording, Snapshot, Topology
+from snapshots.problems import LISTED_DEFECTS
+from snapshots.store.reader import StoredRecording
+from snapshots.store.stored_snapshot import StoredSnapshot
+
+
+class Counts(TypedDict):
+    events: int
+    messages: int
+    markers: int
+    processes: int
+    channels: int
+    snapshots: int
+    defects: int
+
+
+# "from" is a keyword, so the declaration takes the functional form.
+Extent = TypedDict("Extent", {"from": int, "to": int, "steps": int})
+
+
+class Defect(TypedDict):
+    code: str
+    severity: str
+    sentence: str
+    line: int | None
+    field: str | None
+    process: NotRequired[str | None]
+    count: NotRequired[int]
+
+
+class Problem(TypedDict):
+    """RFC 9457, media type application/problem+json."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    line: NotRequired[int]
+    field: NotRequired[str]
+    defects: NotRequired[list[Defect]]
+
+
+class RecordingSummary(TypedDict):
+    """A recording in a list."""
+
+    id: int
+    name: str
+    status: str
+    format: str
+    sample: bool
+    description: str
+    time_unit: str
+    created_at: str
+    size: int
+    counts: Counts
+    extent: Extent
+    job: int | None
+    error: dict[str, Any] | None
+
+
+class RecordingDetail(RecordingSummary):
+    defects: list[Defect]
+    defects_total: int
+    snapshots: list[str]
+
+
+class RecordingList(TypedDict):
+    items: list[RecordingSummary]
+    total: int
+
+
+class DefectList(TypedDict):
+    items: list[Defect]
+    total: int
+
+
+class ProcessItem(TypedDict):
+    id: str
+    state: NotRequired[Any]
+
+
+class ChannelItem(TypedDict):
+    id: str
+    source: str
+    target: str
+    fifo: bool
+
+
+class TopologyOfRecording(TypedDict):
+    processes: list[ProcessItem]
+    channels: list[ChannelItem]
+
+
+class TopologyDetail(TopologyOfRecording):
+    id: int
+    name: str
+    sample: bool
+    layout: dict[str, list[float]]
+    created_at: str
+    updated_at: str
+
+
+class TopologySummary(TypedDict):
+    id: int
+    name: str
+    sample: bool
+    processes: int
+    channels: int
+    updated_at: str
+
+
+class TopologyList(TypedDict):
+    items: list[TopologySummary]
+    total: int
+
+
+class VerdictCount(TypedDict):
+    verdict: str
+    count: int
+
+
+class SnapshotSummary(TypedDict):
+    """positions: by process, the index of its record; who never recorded is absent."""
+
+    snapshot: str
+    verdict: str
+    verdicts: list[dict[str, Any]]
+    verdict_counts: list[VerdictCount]
+    initiators: list[str]
+    began_at: int | None
+    ended_at: int | None
+    duration: int | None
+    markers_sent: int
+    markers_received: int
+    positions: dict[str, int]
+    totals: dict[str, Any] | None
+
+
+class SnapshotList(TypedDict):
+    items: list[SnapshotSummary]
+
+
+class SidesOfSnapshot(TypedDict):
+    """What is not known is absent."""
+
+    processes: dict[str, Any]
+    channels: dict[str, list[Any]]
+
+
+class SnapshotDetail(SnapshotSummary):
+    """processes, channels: what the log recomputes. A channel is null where that is not known."""
+
+    processes: dict[str, Any]
+    channels: dict[str, list[Any] | None]
+    recorded: SidesOfSnapshot
+    recomputed: SidesOfSnapshot
+    messages: dict[str, list[str]]
+    recorded_messages: dict[str, list[str]]
+    recorded_at: dict[str, int]
+
+
+class CutAnswer(TypedDict):
+    """states: absent where not known. omitted: how many messages of a channel are not listed."""
+
+    consistent: bool
+    positions: dict[str, int]
+    at: int | None
+    states: dict[str, Any]
+    channels: dict[str, list[Any]]
+    messages: dict[str, list[str]]
+    omitted: dict[str, int]
+    orphans: list[dict[str, Any]]
+    orphans_total: int
+    strays: list[dict[str, Any]]
+    strays_total: int
+    total: int | float | None
+    nearest: NotRequired[dict[str, dict[str, int]]]
+
+
+class Flight(TypedDict):
+    """received_*: null while in flight."""
+
+    channel: str
+    ordinal: int
+    sent_index: int
+    sent_at: int
+    received_index: int | None
+    received_at: int | None
+
+
+class EventDetail(TypedDict):
+    """state, value, extra: absent where the log does not say."""
+
+    process: str
+    index: int
+    at: int
+    step: int
+    line: int
+    kind: str
+    channel: str | None
+    snapshot: str | None
+    message: str | None
+    messages: list[str] | None
+    label: str | None
+    logged_at: int | None
+    state: NotRequired[Any]
+    value: NotRequired[Any]
+    extra: NotRequired[Any]
+    flight: Flight | None
+
+
+class JobDetail(TypedDict):
+    """progress: 0..1; done, total: events; rate: events a second; remaining: seconds."""
+
+    id: int
+    kind: str
+    state: str
+    phase: str
+    progress: float
+    done: int
+    total: int | None
+    rate: float | None
+    remaining: float | None
+    recording: int | None
+    recording_name: str | None
+    snapshot: str | None
+    result: dict[str, Any] | None
+    error: dict[str, Any] | None
+    cancel_requested: bool
+    created_at: str
+    finished_at: str | None
+
+
+class JobList(TypedDict):
+    items: list[JobDetail]
+    total: int
+
+
+class Accepted(TypedDict):
+    """What was asked for has begun; ``job`` tells how it goes."""
+
+    id: int
+    job: int
+
+
+class AcceptedUpload(Accepted):
+    """recordings: all of them, where several files came in one request."""
+
+    recordings: list[Accepted]
+
+
+class AcceptedJob(TypedDict):
+    job: int
+
+
+def recording_summary(row: Recording, job: int | None) -> RecordingSummary:
+    """job: the id of its newest job."""
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "status": row.status,
+        "format": row.format,
+        "sample": row.is_sample,
+        "description": row.description,
+        "time_unit": row.time_unit,
+        "created_at": _date(row.created_at),
+        "size": row.size,
+        "counts": {
+            "events": row.event_count,
+            "messages": row.message_count,
+            "markers": row.marker_count,
+            "processes": row.process_count,
+            "channels": row.channel_count,
+            "snapshots": row.snapshot_count,
+            "defects": row.defects_total,
+        },
+        "extent": {"from": row.began_at, "to": row.ended_at, "steps": row.event_count},
+        "job": job,
+        "error": row.error,
+    }
+
+
+def recording_detail(row: Recording) -> RecordingDetail:
+    return {
+        **recording_summary(row, newest_job(row)),
+        "defects": row.defects[:LISTED_DEFECTS],
+        "defects_total": row.defects_total,
+        "snapshots": list(row.snapshots.order_by("code").values_list("snapshot", flat=True)),
+    }
+
+
+def newest_job(row: Recording) -> int | None:
+    return row.jobs.order_by("-pk").values_list("pk", flat=True).first()
+
+
+def snapshot_summary(row: Snapshot) -> SnapshotSummary:
+    known = row.began_at is not None and row.ended_at is not None
+    return {
+        "snapshot": row.snapshot,
+        "verdict": row.verdict,
+        "verdicts": row.verdicts,
+        "verdict_counts": row.verdict_counts,
+        "initiators": row.initiators,
+        "began_at": row.began_at,
+        "ended_at": row.ended_at,
+        "duration": row.ended_at - row.began_at if known else None,
+        "markers_sent": row.markers_sent,
+        "markers_received": row.markers_received,
+        "positions": row.positions,
+        "totals": row.totals,
+    }
+
+
+def snapshot_detail(row: Snapshot, stored: StoredRecording) -> SnapshotDetail:
+    """What the log recomputes, and beside it what was recorded; all JSON texts as they are."""
+    found = stored.snapshot(row.snapshot)
+    recorded = _recorded(found)
+    recomputed = _recomputed(found)
+    every_channel = dict.fromkeys(found.channels) | recomputed["channels"]
+    return {
+        **snapshot_summary(row),
+        "processes": recomputed["processes"],
+        "channels": every_channel,
+        "recorded": recorded,
+        "recomputed": recomputed,
+        "messages": {
+            name: [message.id for message in channel.recomputed]
+            for name, channel in found.channels.items()
+            if channel.recomputed is not None
+        },
+        "recorded_messages": {
+            name: list(channel.recorded)
+            for name, channel in found.channels.items()
+            if channel.recorded is not None
+        },
+        "recorded_at": {
+            name: state.recorded_at
+            for name, state in found.states.items()
+            if state.recorded_at is not None
+        },
+    }
+
+
+def _recorded(found: StoredSnapshot) -> SidesOfSnapshot:
+    return {
+        "processes": {
+            name: orjson.Fragment(state.recorded)
+            for name, state in found.states.items()
+            if state.recorded is not None
+        },
+        "channels": {
+            name: [_value(channel.sent.get(id)) for id in channel.recorded]
+            for name, channel in found.channels.items()
+            if channel.recorded is not None
+        },
+    }
+
+
+def _recomputed(found: StoredSnapshot) -> SidesOfSnapshot:
+    return {
+        "processes": {
+            name: orjson.Fragment(state.recomputed)
+            for name, state in found.states.items()
+            if state.recomputed is not None
+        },
+        "channels": {
+            name: [_value(message) for message in channel.recomputed]
+            for name, channel in found.channels.items()
+            if channel.recomputed is not None
+        },
+    }
+
+
+def _value(message: Message | None) -> orjson.Fragment:
+    """null where the value, or the message itself, is not known."""
+    known = message is not None and message.value is not None
+    return orjson.Fragment(message.value if known else "null")
+
+
+def topology_of_recording(stored: StoredRecording) -> TopologyOfRecording:
+    return {
+        "processes": [
+            {"id": process.id}
+            | ({} if process.state is None else {"state": orjson.Fragment(process.state)})
+            for process in stored.topology.processes
+        ],
+        "channels": [
+            {"id": item.id, "source": item.source, "target": item.target, "fifo": item.fifo}
+            for item in stored.topology.channels
+        ],
+    }
+
+
+def job_detail(row: Job) -> JobDetail:
+    return {
+        "id": row.pk,
+        "kind": row.kind,
+        "state": row.state,
+        "phase": row.phase,
+        "progress": row.progress,
+        "done": row.done,
+        "total": row.total,
+        "rate": row.rate,
+        "remaining": _remaining(row),
+        "recording": row.recording_id,
+        "recording_name": row.recording.name if row.recording else None,
+        "snapshot": row.snapshot or None,
+        "result": row.result,
+        "error": row.error,
+        "cancel_requested": row.cancel_requested,
+        "created_at": _date(row.created_at),
+        "finished_at": _date(row.finished_at) if row.finished_at else None,
+    }
+
+
+def topology_detail(row: Topology) -> TopologyDetail:
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "sample": row.is_sample,
+        "processes": row.definition["processes"],
+        "channels": row.definition["channels"],
+        "layout": row.definition.get("layout", {}),
+        "created_at": _date(row.created_at),
+        "updated_at": _date(row.updated_at),
+    }
+
+
+def topology_summary(row: Topology) -> TopologySummary:
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "sample": row.is_sample,
+        "processes": len(row.definition["processes"]),
+        "channels": len(row.definition["channels"]),
+        "updated_at": _date(row.updated_at),
+    }
+
+
+def _remaining(row: Job) -> float | None:
+    """Seconds, at the rate so far; None where nothing tells."""
+    if row.state != Job.State.RUNNING or not row.started_at or not 0.02 < row.progress < 1:
+        return None
+    elapsed = (timezone.now() - row.started_at).total_seconds()
+    return round(elapsed / row.progress - elapsed, 1)
+
+
+def _date(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")

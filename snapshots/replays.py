@@ -1,0 +1,217 @@
+"""Questions about a stored recording, as the API and the websocket ask them, and their answers.
+
+A question that makes no sense is an ``Invalid`` with the field's name. States and values go out as
+the JSON text that they are in the store. Where a list is cut short, the answer says by how much.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import orjson
+
+from snapshots.domain import witnesses
+from snapshots.domain.findings import Finding
+from snapshots.domain.recording import Message
+from snapshots.domain.topology import JsonText
+from snapshots.problems import Invalid, NotFound
+from snapshots.store.cut import StoredCut
+from snapshots.store.mapped import Ints
+from snapshots.store.reader import StoredRecording
+from snapshots.store.tables import ORDER, TIME
+from snapshots.window_payloads import window_payload
+
+MOST_ORPHANS = 100
+MOST_STRAYS = 100
+MOST_CONTENTS = 100_000  # messages listed in one answer
+WIDTHS = range(50, 8_193)  # pixels of a window
+LARGEST = 2**63 - 1
+
+_NULL = orjson.Fragment("null")
+
+
+def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
+    """Is the cut consistent, and what lies in it? See CutAnswer in payloads.py.
+
+    question: exactly one of ``positions`` (by process id, absent ones are 0, or a list in the order
+    of the processes), ``at`` and ``step``. Raises: Invalid.
+    """
+    asked = StoredCut(stored, _positions(stored, question))
+    contents, omitted = _contents(asked)
+    orphans_total = int(asked.orphan_counts.sum())
+    answer = {
+        "consistent": asked.consistent,
+        "positions": _by_process(stored, asked.positions),
+        "at": asked.at,
+        "states": states(stored, asked.states),
+        "channels": {name: [fragment(m.value) for m in found] for name, found in contents.items()},
+        "messages": {name: [m.id for m in found] for name, found in contents.items()},
+        "omitted": omitted,
+        "orphans": [_orphan(stored, m).to_json() for m in asked.orphans(MOST_ORPHANS)],
+        "orphans_total": orphans_total,
+        "strays": [asdict(stray) for stray in asked.strays(MOST_STRAYS)],
+        "strays_total": asked.stray_count,
+        "total": asked.total(),
+    }
+    if not asked.consistent:
+        answer["nearest"] = {"positions": _by_process(stored, asked.nearest)}
+    return answer
+
+
+def _positions(stored: StoredRecording, question: Mapping[str, Any]) -> Ints:
+    given = [key for key in ("positions", "at", "step") if question.get(key) is not None]
+    if len(given) != 1:
+        raise Invalid(
+            "A cut is asked for by exactly one of positions, at and step.",
+            field=given[1] if given else "positions",
+        )
+    if given == ["at"]:
+        return stored.positions_at(at=_instant(question["at"], "at"))
+    if given == ["step"]:
+        return stored.positions_at(step=min(max(_instant(question["step"], "step"), 0), 2**62))
+    return _given_positions(stored, question["positions"])
+
+
+def _instant(value: Any, field: str) -> int:
+    """A number as a coordinate: a fraction counts as the whole number below."""
+    number = finite(value, field)
+    if not -(2**62) <= number <= 2**62:
+        raise Invalid(f"{field} is beyond every recording.", field=field)
+    return math.floor(number)
+
+
+def finite(value: Any, field: str) -> int | float:
+    """Raises: Invalid unless it is a number, and a finite one."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise Invalid(f"{field} is a finite number.", field=field)
+    return value
+
+
+def _given_positions(stored: StoredRecording, given: Any) -> Ints:
+    processes = stored.topology.processes
+    if isinstance(given, Mapping):
+        positions = [0] * len(processes)
+        for name, value in given.items():
+            try:
+                positions[stored.process_code(name)] = value
+            except KeyError:
+                raise Invalid(
+                    f"There is no process “{name[:80]}” in this recording.", field="positions"
+                ) from None
+    elif isinstance(given, Sequence) and not isinstance(given, str):
+        positions = list(given)
+    else:
+        raise Invalid("positions is an object, or a list of all processes.", field="positions")
+    if len(positions) != len(processes):
+        raise Invalid(
+            f"The recording has {len(processes)} processes, positions has {len(positions)}.",
+            field="positions",
+        )
+    return np.array(_checked(stored, positions), np.int64)
+
+
+def _checked(stored: StoredRecording, positions: Sequence[Any]) -> Sequence[int]:
+    processes, lengths = stored.topology.processes, stored.tables.events.length.tolist()
+    for process, position, length in zip(processes, positions, lengths, strict=True):
+        if isinstance(position, bool) or not isinstance(position, int):
+            raise Invalid(
+                f"The position of “{process.id}” is not a whole number.", field="positions"
+            )
+        if not 0 <= position <= length:
+            raise Invalid(
+                f"“{process.id}” has {length:,} events: its position is 0 to {length}, not "
+                f"{str(position)[:24]}.",
+                field="positions",
+            )
+    return positions
+
+
+def _contents(asked: StoredCut) -> tuple[dict[str, Sequence[Message]], dict[str, int]]:
+    """What lies in every channel, and how many messages of which channel are not listed."""
+    depths = asked.depths
+    filled = int(np.count_nonzero(depths)) or 1
+    most = None if depths.sum() <= MOST_CONTENTS else max(MOST_CONTENTS // filled, 1)
+    contents = asked.all_contents(most)
+    omitted = {
+        channel.id: int(depth) - len(contents[channel.id])
+        for channel, depth in zip(asked.recording.topology.channels, depths, strict=True)
+        if depth > len(contents[channel.id])
+    }
+    return contents, omitted
+
+
+def _orphan(stored: StoredRecording, message: Message) -> Finding:
+    """As in a snapshot's verdict, in the words of a cut that nobody recorded."""
+    channel = stored.topology.channel_by_id[message.channel]
+    sentence = (
+        f"Not consistent: {channel.target} received {witnesses.named(message)} inside the cut, but "
+        f"{channel.source} sent it outside."
+    )
+    return replace(witnesses.orphan(channel, message), sentence=sentence)
+
+
+def states(stored: StoredRecording, texts: Sequence[JsonText | None]) -> dict[str, Any]:
+    """By process id; one that is not known is absent."""
+    return {
+        process.id: orjson.Fragment(text)
+        for process, text in zip(stored.topology.processes, texts, strict=True)
+        if text is not None
+    }
+
+
+def fragment(text: JsonText | None) -> orjson.Fragment:
+    """JSON text as it is; null where there is none."""
+    return _NULL if text is None else orjson.Fragment(text)
+
+
+def _by_process(stored: StoredRecording, numbers: Ints) -> dict[str, int]:
+    processes = stored.topology.processes
+    return dict(zip((process.id for process in processes), numbers.tolist(), strict=True))
+
+
+def event(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
+    """All fields of one event and the message it belongs to. Raises: NotFound."""
+    try:
+        found = stored.event(process, index) if index <= LARGEST else None
+    except KeyError:
+        found = None
+    if found is None:
+        raise NotFound(f"“{process[:80]}” has no event {str(index)[:24]} in this recording.")
+    for name in ("state", "value", "extra"):
+        if found[name] is not None:
+            found[name] = orjson.Fragment(found[name])
+        else:
+            del found[name]
+    return found
+
+
+def window(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
+    """What there is to draw between two coordinates, see docs/architecture.md. Raises: Invalid.
+
+    question: ``from`` <= ``to`` (by default the whole), ``width`` in pixels, ``axis``.
+    """
+    axis = question.get("axis") or TIME
+    if axis not in (TIME, ORDER):
+        raise Invalid("axis is time or order.", field="axis")
+    extent = stored.manifest.extent
+    first, last = (extent.from_, extent.to) if axis == TIME else (0, extent.steps)
+    from_ = _bounded(question.get("from"), first, "from")
+    to = _bounded(question.get("to"), last, "to")
+    if from_ > to:
+        raise Invalid("from lies behind to.", field="from")
+    width = question.get("width")
+    width = 1000 if width is None else finite(width, "width")
+    if not WIDTHS[0] <= width <= WIDTHS[-1]:
+        raise Invalid(f"width is {WIDTHS[0]} to {WIDTHS[-1]} pixels.", field="width")
+    return window_payload(stored.window(from_, to, int(width), axis))
+
+
+def _bounded(value: Any, default: int, field: str) -> int | float:
+    if value is None:
+        return default
+    number = finite(value, field)
+    if abs(number) > 2**62:
+        raise Invalid(f"{field} is beyond every recording.", field=field)
+    return number

@@ -1,0 +1,226 @@
+"""What a request does, each in one transaction. Access is checked before, work is done after.
+
+Whatever is wrong with a request is a ``problems.Problem``.
+"""
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.utils import timezone
+
+from snapshots import live, stores, topologies, uploads
+from snapshots.domain.defects import InputRefused
+from snapshots.limits import recording_limits
+from snapshots.models import Job, Recording, Snapshot, Topology
+from snapshots.problems import Conflict, Invalid, Refused, cancelled
+from snapshots.readers import registry
+from snapshots.simulations import checked_parameters
+from tasks import recordings as tasks
+
+
+def accept_uploads(
+    user, files: Sequence[uploads.DraftUpload], *, format: str = "", name: str = ""
+) -> list[Job]:
+    """A queued recording for each file: all of them, or none and nothing left behind.
+
+    format: a reader's name, empty to tell from the content. name: of the recording, where there is
+    one file. Raises: Refused, Invalid.
+    """
+    if not files:
+        raise Invalid("No file came. Send it as the multipart field “file”.", field="file")
+    if name and len(files) > 1:
+        raise Invalid("A name goes with one file; several came.", field="name")
+    if name:
+        name = topologies.checked_name(name)
+    formats = [_checked_head(file, format) for file in files]
+    with _kept(file.draft for file in files), transaction.atomic():
+        return [
+            _queue_upload(user, file.draft, file.name, name or file.name, found)
+            for file, found in zip(files, formats, strict=True)
+        ]
+
+
+def accept_file(owner, path, *, format: str = "", name: str = "", **fields: Any) -> Job:
+    """A queued recording for a file of this machine. fields: of the row. Raises: Refused."""
+    with uploads.Draft() as draft, path.open("rb") as source:
+        while chunk := source.read(1 << 20):
+            draft.write(chunk)
+        draft.file.flush()
+        upload = uploads.DraftUpload(draft, path.name, "")
+        found = _checked_head(upload, format)
+        with _kept([draft]), transaction.atomic():
+            return _queue_upload(owner, draft, path.name, name or path.name, found, **fields)
+
+
+def _checked_head(file: uploads.DraftUpload, format: str) -> str:
+    """The name of the file's format, after a look at its beginning. Raises: Refused."""
+    file.draft.file.flush()
+    try:
+        return registry.check_head(file.draft.path, recording_limits(), format=format or None).format
+    except InputRefused as refused:
+        raise Refused.of(refused, file.name) from None
+
+
+@contextlib.contextmanager
+def _kept(drafts: Iterable[uploads.Draft]):
+    """The drafts outlive the request iff the block, a transaction, succeeds."""
+    drafts = list(drafts)
+    for draft in drafts:
+        draft.keep()
+    try:
+        yield
+    except BaseException:
+        for draft in drafts:
+            draft.discard()
+        raise
+
+
+def _queue_upload(
+    owner, draft: uploads.Draft, source_name: str, name: str, format: str, **fields: Any
+) -> Job:
+    recording = Recording.objects.create(
+        owner=owner,
+        name=_printable(name),
+        source_name=_printable(source_name),
+        format=format,
+        size=draft.size,
+        upload=draft.name,
+        **fields,
+    )
+    return create_job(Job.Kind.INGEST, owner, recording=recording)
+
+
+def _printable(name: str) -> str:
+    """A file's name as a recording's: what cannot be shown is marked, at most 200 characters."""
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name).strip()
+    return (text or "recording")[:200]
+
+
+def create_job(kind: str, owner, *, recording: Recording, snapshot: str = "") -> Job:
+    """A queued job; the queue gets it when the transaction is committed."""
+    job = Job.objects.create(
+        kind=kind,
+        owner=owner,
+        recording=recording,
+        snapshot=snapshot,
+        phase="waiting for a worker",
+        enqueued_at=timezone.now(),
+    )
+    transaction.on_commit(lambda: tasks.enqueue(job.pk))
+    transaction.on_commit(lambda: live.job_changed(job), robust=True)
+    return job
+
+
+def rename_recording(recording: Recording, name: str) -> Recording:
+    """Raises: Refused."""
+    recording.name = topologies.checked_name(name)
+    recording.save(update_fields=["name"])
+    return recording
+
+
+@transaction.atomic
+def delete_recording(recording: Recording) -> None:
+    """The recording, its snapshots and jobs, its upload and its store.
+
+    A job that runs on it finds its lease gone and stops. Files go after the commit; what a crash
+    leaves of them, the workers' sweep removes.
+    """
+    upload, store = recording.upload, recording.store
+    recording.delete()
+    transaction.on_commit(lambda: uploads.remove(upload))
+    if store:
+        transaction.on_commit(lambda: stores.remove(store))
+
+
+@transaction.atomic
+def ingest_again(recording: Recording) -> Job:
+    """Ingest the kept upload again, after a failure or for a newer store. Raises: Conflict."""
+    if not recording.upload:
+        raise Conflict("The upload of this recording is no longer kept. Upload the file again.")
+    if recording.jobs.filter(state__in=Job.OPEN, kind__in=[Job.Kind.INGEST, Job.Kind.SIMULATE]):
+        raise Conflict("A job on this recording is still under way.")
+    recording.status = Recording.Status.QUEUED
+    recording.error = None
+    recording.save(update_fields=["status", "error"])
+    return create_job(Job.Kind.INGEST, recording.owner, recording=recording)
+
+
+@transaction.atomic
+def request_restore(user, recording: Recording, snapshot: Snapshot) -> Job:
+    """Raises: Conflict unless the recording is ready."""
+    require_ready(recording)
+    return create_job(Job.Kind.RESTORE, user, recording=recording, snapshot=snapshot.snapshot)
+
+
+def require_ready(recording: Recording) -> None:
+    """Raises: Conflict, which says how far the recording is."""
+    if not recording.is_ready:
+        raise Conflict(
+            f"“{recording.name}” is {recording.status}, not ready: there is nothing to look at. "
+            "Its job tells how far it is, or why it stopped.",
+            recording_status=recording.status,
+        )
+
+
+@transaction.atomic
+def request_simulation(user, topology: Topology, parameters: Mapping[str, Any]) -> Job:
+    """A queued recording of a simulated run. Raises: Refused, with the parameter as field."""
+    checked = checked_parameters(topologies.as_domain(topology.definition), parameters)
+    name = checked.pop("name", "") or f"{topology.name}, {checked['workload']}"
+    recording = Recording.objects.create(
+        owner=user,
+        name=name[:200],
+        topology=None if topology.is_sample and user is None else topology,
+        parameters={**checked, "topology": topology.definition},
+    )
+    return create_job(Job.Kind.SIMULATE, user, recording=recording)
+
+
+@transaction.atomic
+def cancel_job(job: Job) -> Job:
+    """Stop a queued job now, a running one at its next step. Raises: Conflict if it has ended."""
+    if Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
+        state=Job.State.CANCELLED, cancel_requested=True, finished_at=timezone.now(), phase=""
+    ):
+        _note_cancelled(job)
+    elif not Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(cancel_requested=True):
+        raise Conflict(f"The job has already ended: it is {job.state}.")
+    job.refresh_from_db()
+    transaction.on_commit(lambda: live.job_changed(job), robust=True)
+    return job
+
+
+def _note_cancelled(job: Job) -> None:
+    if job.kind != Job.Kind.RESTORE:
+        Recording.objects.filter(pk=job.recording_id).update(
+            status=Recording.Status.FAILED, error=cancelled()
+        )
+
+
+def save_topology(user, document: Any, *, topology: Topology | None = None) -> Topology:
+    """A new topology, or another definition for one. Raises: Refused."""
+    definition = topologies.checked(document)
+    topology = topology or Topology(owner=user)
+    topology.name = definition.pop("name")
+    topology.definition = definition
+    topology.save()
+    return topology
+
+
+def import_topology(user, file: UploadedFile | None, text: str, name: str = "") -> Topology:
+    """From a ``.top`` file, JSON or an edge list, as a file or as its text.
+
+    Raises: Refused with line and field.
+    """
+    if file is not None:
+        text = topologies.decoded(file.read(topologies.MAX_TEXT_BYTES + 1))
+        name = name or topologies.checked_name(file.name.rpartition(".")[0] or file.name)
+    return save_topology(user, topologies.read(text, name or "imported topology"))
+
+
+def delete_topology(topology: Topology) -> None:
+    """Recordings simulated on it stay: they hold a copy of it."""
+    topology.delete()

@@ -1,0 +1,139 @@
+"""Files on their way in, in ``UPLOADS_DIR``, each under a name of our own.
+
+Whoever writes a file holds a lock on it until its row is committed. The kernel drops the lock when
+the writer dies, so a file that is not locked and belongs to no row is a leftover: ``sweep`` may
+remove it at any time, without guessing from its age.
+"""
+
+import contextlib
+import fcntl
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadhandler import FileUploadHandler
+
+from snapshots.problems import TooLarge
+
+
+class Draft:
+    """A new file in ``UPLOADS_DIR``, locked while this object is open.
+
+    ``name`` is what a row keeps. Closing removes the file unless ``keep`` was called before.
+    """
+
+    def __init__(self) -> None:
+        self.name = uuid.uuid4().hex
+        self.path = path_of(self.name)
+        self.size = 0
+        self._kept = False
+        self.file: BinaryIO = self.path.open("xb+")
+        fcntl.flock(self.file, fcntl.LOCK_EX)
+
+    def write(self, chunk: bytes) -> None:
+        """Raises: TooLarge above MAX_UPLOAD_BYTES; what was written goes when this closes."""
+        self.size += len(chunk)
+        if self.size > settings.MAX_UPLOAD_BYTES:
+            raise too_large()
+        self.file.write(chunk)
+
+    def keep(self) -> None:
+        """Make the file outlive this object, on disk. Call it before its row is committed."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self._kept = True
+
+    def discard(self) -> None:
+        """Take ``keep`` back: the row was not committed."""
+        self._kept = False
+
+    def close(self) -> None:
+        if self.file.closed:
+            return
+        if not self._kept:
+            self.path.unlink(missing_ok=True)
+        self.file.close()
+
+    def __enter__(self) -> "Draft":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+
+class DraftUpload(UploadedFile):
+    """A file of a request that lies in its draft already; ``draft`` is None for nothing at all."""
+
+    def __init__(self, draft: Draft, name: str, content_type: str) -> None:
+        super().__init__(draft.file, name, content_type, draft.size)
+        self.draft = draft
+
+    def close(self) -> None:
+        self.draft.close()
+
+
+class UploadHandler(FileUploadHandler):
+    """Writes the files of a request straight to drafts; stops reading where one is too large."""
+
+    draft: Draft | None = None
+
+    def new_file(self, *args, **kwargs) -> None:
+        super().new_file(*args, **kwargs)
+        self.draft = Draft()
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        try:
+            self.draft.write(raw_data)
+        except TooLarge:
+            self.upload_interrupted()
+            raise
+
+    def file_complete(self, file_size: int) -> DraftUpload:
+        draft, self.draft = self.draft, None
+        draft.file.seek(0)
+        return DraftUpload(draft, self.file_name, self.content_type)
+
+    def upload_interrupted(self) -> None:
+        if self.draft is not None:
+            self.draft.close()
+            self.draft = None
+
+
+def path_of(name: str) -> Path:
+    return Path(settings.UPLOADS_DIR) / name
+
+
+def remove(name: str) -> None:
+    if name:
+        path_of(name).unlink(missing_ok=True)
+
+
+def too_large() -> TooLarge:
+    limit = settings.MAX_UPLOAD_BYTES
+    return TooLarge(
+        f"The file is larger than {limit:,} bytes, the most this server takes. Compress it (.gz "
+        "or .zst), or have MAX_UPLOAD_BYTES raised.",
+        limit=limit,
+    )
+
+
+def sweep(is_known) -> list[str]:
+    """Remove the files that no living process writes and no row keeps; returns their names.
+
+    is_known: tells whether a row keeps the name. Asked while the file is locked, so a writer that
+    commits its row in between cannot be missed.
+    """
+    return [path.name for path in _unlocked(Path(settings.UPLOADS_DIR).iterdir(), is_known)]
+
+
+def _unlocked(paths: Iterable[Path], is_known) -> Iterator[Path]:
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError, BlockingIOError), path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not is_known(path.name):
+                path.unlink()
+                yield path

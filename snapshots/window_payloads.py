@@ -1,0 +1,188 @@
+"""The window payload: columns as typed arrays, which Plotly takes as they are.
+
+Instants and steps are f8 (exact below 2^53), codes and indexes the smallest whole numbers that hold
+them. States, values and labels are lists, as long as the columns beside them.
+"""
+
+import base64
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any, NotRequired
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
+
+from snapshots.domain.topology import JsonText
+from snapshots.store.windows import Window, WindowBins
+
+_INSTANTS = frozenset({"at", "step", "sent_at", "received_at", "sent_step", "received_step"})
+_NULL = orjson.Fragment("null")
+
+
+class TypedArray(TypedDict):
+    """Little-endian numbers in base64; dtype: i1, i2, i4, u1 or f8; shape: "rows,columns"."""
+
+    dtype: str
+    bdata: str
+    shape: NotRequired[str]
+
+
+class EventColumns(TypedDict):
+    """state_known: 0 where the event carries no state. channel, snapshot: -1 where none."""
+
+    process: TypedArray
+    index: TypedArray
+    at: TypedArray
+    step: TypedArray
+    kind: TypedArray
+    channel: TypedArray
+    snapshot: TypedArray
+    state: list[Any]
+    state_known: TypedArray
+    label: list[str | None]
+
+
+class MarkerColumns(TypedDict):
+    """received_*: -1 while in flight."""
+
+    channel: TypedArray
+    snapshot: TypedArray
+    sent_index: TypedArray
+    received_index: TypedArray
+    sent_at: TypedArray
+    received_at: TypedArray
+    sent_step: TypedArray
+    received_step: TypedArray
+
+
+class MessageColumns(TypedDict):
+    """received_*: -1 while in flight."""
+
+    channel: TypedArray
+    ordinal: TypedArray
+    sent_index: TypedArray
+    received_index: TypedArray
+    sent_at: TypedArray
+    received_at: TypedArray
+    sent_step: TypedArray
+    received_step: TypedArray
+    message: list[str]
+    value: list[Any]
+
+
+class Bins(TypedDict):
+    """events: of the listed processes per bin. depth: most messages in the listed channels."""
+
+    edges: TypedArray
+    bin_width: int
+    events: TypedArray
+    depth: TypedArray
+    processes: TypedArray
+    channels: TypedArray
+    hidden_processes: int
+    hidden_channels: int
+
+
+# "from" is a keyword, so the declaration takes the functional form.
+WindowPayload = TypedDict(
+    "WindowPayload",
+    {
+        "axis": str,
+        "from": float,
+        "to": float,
+        "exact": bool,
+        "events_total": int,
+        "messages_total": int,
+        "markers_total": int,
+        "positions": list[int],
+        "positions_to": list[int],
+        "states": list[Any],
+        "states_known": list[bool],
+        "depths": list[int],
+        "events": EventColumns,
+        "messages": MessageColumns,
+        "markers": MarkerColumns,
+        "kinds": list[str],
+        "snapshots": list[str],
+        "bins": Bins | None,
+    },
+)
+
+
+def window_payload(window: Window) -> WindowPayload:
+    return {
+        "axis": window.axis,
+        "from": window.from_,
+        "to": window.to,
+        "exact": window.exact,
+        "events_total": window.events_total,
+        "messages_total": window.messages_total,
+        "markers_total": window.markers_total,
+        "positions": window.positions.tolist(),
+        "positions_to": window.positions_to.tolist(),
+        "states": _json(window.states),
+        "states_known": [state is not None for state in window.states],
+        "depths": window.depths.tolist(),
+        "events": _columns(window.events, json_fields={"state"}),
+        "messages": _columns(window.messages, json_fields={"value"}),
+        "markers": _columns(window.markers),
+        "kinds": list(window.kinds),
+        "snapshots": list(window.snapshots),
+        "bins": None if window.bins is None else _bins(window.bins),
+    }
+
+
+def _columns(table: Any, json_fields: Iterable[str] = ()) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for name in (field.name for field in fields(table)):
+        column = getattr(table, name)
+        if name in json_fields:
+            columns[name] = _json(column)
+        elif name in _INSTANTS:
+            columns[name] = typed_array(np.asarray(column, np.float64))
+        else:
+            columns[name] = column if isinstance(column, list) else typed_array(column)
+    return columns
+
+
+def _bins(bins: WindowBins) -> Bins:
+    return {
+        "edges": typed_array(bins.edges),
+        "bin_width": bins.bin_width,
+        "events": typed_array(bins.events),
+        "depth": typed_array(bins.depth),
+        "processes": typed_array(bins.processes),
+        "channels": typed_array(bins.channels),
+        "hidden_processes": bins.hidden_processes,
+        "hidden_channels": bins.hidden_channels,
+    }
+
+
+def typed_array(numbers: NDArray) -> TypedArray:
+    """Whole numbers in the smallest type that holds them all; f8 beyond 32 bits, as fractions."""
+    packed = np.ascontiguousarray(numbers.astype(_dtype(numbers)))
+    array: TypedArray = {
+        "dtype": packed.dtype.str[1:],
+        "bdata": base64.b64encode(packed.data).decode("ascii"),
+    }
+    if packed.ndim == 2:
+        array["shape"] = f"{packed.shape[0]},{packed.shape[1]}"
+    return array
+
+
+def _dtype(numbers: NDArray) -> str:
+    if numbers.dtype.kind == "b":
+        return "|u1"
+    if numbers.dtype.kind not in "iu":
+        return "<f8"
+    low, high = (int(numbers.min()), int(numbers.max())) if numbers.size else (0, 0)
+    for dtype in ("|i1", "<i2", "<i4"):
+        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
+            return dtype
+    return "<f8"
+
+
+def _json(texts: Iterable[JsonText | None]) -> list[orjson.Fragment]:
+    return [_NULL if text is None else orjson.Fragment(text) for text in texts]

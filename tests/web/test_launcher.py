@@ -1,0 +1,277 @@
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+import redis
+
+from tests.stack import ROOT, clean_environment
+from webapp import embedded_redis, launch, machine
+
+PATIENCE_SECONDS = 60
+
+
+class Launched:
+    """`make run`'s launcher in a session of its own, as a terminal would have it."""
+
+    def __init__(self, data_dir: Path, **variables: object):
+        self.mark = f"launched-by-{os.getpid()}-{data_dir}"
+        self.log = (data_dir.parent / "log").open("w+")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "webapp.launch"],
+            cwd=ROOT,
+            env=clean_environment()
+            | {"DATA_DIR": str(data_dir), "MARK": self.mark}
+            | {name: str(value) for name, value in variables.items()},
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def said(self) -> str:
+        return Path(self.log.name).read_text()
+
+    def wait_to_say(self, pattern: str) -> re.Match:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not (found := re.search(pattern, self.said())):
+            assert self.process.poll() is None, self.said()
+            assert time.monotonic() < deadline, self.said()
+            time.sleep(0.1)
+        return found
+
+    def left(self) -> list[str]:
+        """The command lines of what it started and what still runs."""
+        return [" ".join(process.cmdline()) for process in self.descendants()]
+
+    def descendants(self) -> list[psutil.Process]:
+        return [process for process in psutil.process_iter() if self.is_ours(process)]
+
+    def is_ours(self, process: psutil.Process) -> bool:
+        try:
+            alive = process.status() != psutil.STATUS_ZOMBIE
+            return alive and process.environ().get("MARK") == self.mark
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            return False
+
+    def end(self) -> None:
+        for process in self.descendants():
+            process.kill()
+
+
+@pytest.fixture
+def launched(tmp_path):
+    everything = []
+
+    def start(**variables):
+        everything.append(Launched(tmp_path / "var", **variables))
+        return everything[-1]
+
+    yield start
+    for each in everything:
+        each.end()
+
+
+def sentence_of(launched: Launched) -> str:
+    assert launched.process.wait(PATIENCE_SECONDS) == 1
+    return launched.said().strip()
+
+
+def test_a_taken_port_is_one_sentence(launched):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert sentence_of(launched(PORT=port)) == (
+            f"Port {port} on 127.0.0.1 is taken, perhaps by another Cutline: "
+            f"take another with make run PORT={port + 1}."
+        )
+
+
+def test_a_wrong_port_is_one_sentence(launched):
+    assert sentence_of(launched(PORT="http")) == "PORT='http' is not a whole number."
+
+
+def test_data_in_use_are_one_sentence(launched, tmp_path):
+    (tmp_path / "var").mkdir()
+    with launch.lock_folder(tmp_path / "var"):
+        said = sentence_of(launched(PORT=embedded_redis.free_port()))
+    assert said.startswith("Another Cutline runs with the data in ")
+
+
+def test_a_redis_that_does_not_answer_is_one_sentence(launched):
+    said = sentence_of(launched(PORT=embedded_redis.free_port(), REDIS_URL="redis://127.0.0.1:1/0"))
+    assert said.startswith("Redis does not answer at REDIS_URL: ")
+    assert said.count("\n") == 0
+
+
+def test_a_missing_java_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(machine, "find_java", lambda: None)
+    monkeypatch.setattr(machine, "may_install", lambda: False)
+    with pytest.raises(machine.Missing, match=r"^Spark needs Java 17, which is missing: install"):
+        machine.ensure_java()
+
+
+def test_an_old_java_does_not_count(monkeypatch, tmp_path):
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    java.chmod(0o755)
+    assert machine.java_version(java) == 11
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert machine.find_java() != tmp_path
+
+
+def test_java_is_installed_where_that_is_allowed(monkeypatch):
+    installed = []
+    monkeypatch.setattr(machine, "find_java", lambda: Path("/java") if len(installed) > 1 else None)
+    monkeypatch.setattr(machine, "may_install", lambda: True)
+    monkeypatch.setattr(machine, "apt_install", lambda package: installed.append(package) or True)
+    assert machine.ensure_java() == Path("/java")
+    assert installed == machine.JAVA_PACKAGES
+
+
+def test_redis_keeps_its_port_and_its_password_to_itself(tmp_path):
+    first = embedded_redis.prepare(tmp_path)
+    assert embedded_redis.prepare(tmp_path).url.rpartition(":")[2] == first.url.rpartition(":")[2]
+    assert oct(first.config.stat().st_mode)[-3:] == "600"
+    assert oct((tmp_path / "url").stat().st_mode)[-3:] == "600"
+
+
+def test_redis_asks_for_the_password(live_redis):
+    without = re.sub(r":[^:@/]+@", "", live_redis.redis_url)
+    with redis.Redis.from_url(without) as client, pytest.raises(redis.AuthenticationError):
+        client.ping()
+
+
+@pytest.mark.parametrize(
+    ("python", "sentence"),
+    [
+        ("exit 1", "Cutline needs Python 3.11 or newer"),
+        ('case "$2" in *ensurepip*) exit 1;; esac', "Python's venv module is missing"),
+    ],
+)
+def test_a_wrong_python_is_one_sentence(tmp_path, python, sentence):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "venv").write_bytes((ROOT / "bin" / "venv").read_bytes())
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("python3", "python3.11", "python3.12", "python3.13", "python3.14"):
+        write_program(programs / name, python)
+    write_program(programs / "id", "echo 1000")
+    ran = subprocess.run(
+        ["bash", tmp_path / "bin" / "venv", "requirements.txt"],
+        env={"PATH": f"{programs}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(sentence)
+    assert ran.stderr.count("\n") == 1
+
+
+def write_program(path: Path, body: str) -> None:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+
+
+SUPERVISE = """
+import sys
+from webapp.supervisor import Supervisor
+supervisor = Supervisor()
+supervisor.add("once", "echo done once", once=True)
+supervisor.add("kept", {kept!r}, once=False)
+supervisor.loop()
+sys.exit(0 if supervisor.stopped_by_person else 1)
+"""
+
+
+class Supervised(Launched):
+    """The supervisor with commands of the test's own."""
+
+    def __init__(self, folder: Path, kept: str):
+        self.mark = f"supervised-by-{os.getpid()}-{folder}"
+        self.log = (folder / "log").open("w+")
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SUPERVISE.format(kept=kept)],
+            cwd=ROOT,
+            env=os.environ | {"MARK": self.mark},
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+@pytest.fixture
+def supervised(tmp_path):
+    everything = []
+
+    def start(kept):
+        everything.append(Supervised(tmp_path, kept))
+        return everything[-1]
+
+    yield start
+    for each in everything:
+        each.end()
+
+
+def wait_until_nothing_is_left(launched: Launched) -> None:
+    deadline = time.monotonic() + 15
+    while launched.left() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert launched.left() == []
+
+
+def test_what_is_killed_starts_again(supervised):
+    run = supervised("echo begun $$; exec sleep 1000")
+    pid = int(run.wait_to_say(r"begun (\d+)")[1])
+    os.kill(pid, signal.SIGKILL)
+    run.wait_to_say(rf"begun (?!{pid}\b)\d+")
+    assert "done once" in run.said()
+
+
+def test_what_a_killed_process_leaves_ends_before_it_starts_again(supervised):
+    run = supervised("sleep 1001 & echo begun $$; exec sleep 1000")
+    pid = int(run.wait_to_say(r"begun (\d+)")[1])
+    os.kill(pid, signal.SIGKILL)
+    run.wait_to_say(rf"begun (?!{pid}\b)\d+")
+    assert sum("sleep 1001" in line for line in run.left()) == 1
+
+
+def test_what_cannot_start_stops_everything(supervised):
+    run = supervised("echo broken; exit 3")
+    assert run.process.wait(PATIENCE_SECONDS) == 1
+    assert run.said().count("broken") == 3
+    wait_until_nothing_is_left(run)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_stop_leaves_nothing(supervised, number):
+    run = supervised("sleep 1001 & echo begun; exec sleep 1000")
+    run.wait_to_say("begun")
+    os.killpg(run.process.pid, number)
+    assert run.process.wait(PATIENCE_SECONDS) == 0
+    wait_until_nothing_is_left(run)
+
+
+def test_a_killed_launcher_leaves_nothing(supervised):
+    run = supervised("sleep 1001 & echo begun; exec sleep 1000")
+    run.wait_to_say("begun")
+    run.process.kill()
+    wait_until_nothing_is_left(run)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_the_whole_starts_signs_in_and_stops(launched):
+    run = launched(PORT=embedded_redis.free_port())
+    link = run.wait_to_say(r"Sign in: (http://127.0.0.1:\d+/sign-in/\S+)")[1]
+    with urllib.request.urlopen(link.replace(link.rpartition("/")[2], "")[:-1]) as page:
+        assert "<h1>Sign in</h1>" in page.read().decode()
+    os.killpg(run.process.pid, signal.SIGINT)
+    assert run.process.wait(PATIENCE_SECONDS) == 0
+    wait_until_nothing_is_left(run)
