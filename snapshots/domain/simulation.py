@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from types import ModuleType
+from typing import Protocol
 
 from snapshots.domain.algorithms import chandy_lamport
 from snapshots.domain.algorithms.chandy_lamport import Recorder, RecordState, SendMarker, Step
@@ -24,6 +24,7 @@ from snapshots.domain.recording import (
     RECORD_STATE,
     SEND,
     LoggedEvent,
+    MessageId,
     SnapshotId,
 )
 from snapshots.domain.topology import ChannelId, ProcessId, Topology
@@ -74,20 +75,25 @@ class Simulation:
         return math.ceil(acts * self.mean_pause)
 
 
-def simulate(
-    simulation: Simulation, protocol: ModuleType = chandy_lamport
-) -> Iterator[LoggedEvent]:
-    """The events of one run in the order of time, with index, at, states and values.
+class Steps(Protocol):
+    """The step functions of a snapshot protocol; its module is one."""
 
-    protocol: its step functions ``begin``, ``on_marker`` and ``on_message``.
-    """
+    def begin(self, recorder: Recorder) -> Step: ...
+
+    def on_marker(self, recorder: Recorder, channel: ChannelId) -> Step: ...
+
+    def on_message(self, recorder: Recorder, channel: ChannelId, message: MessageId) -> Step: ...
+
+
+def simulate(simulation: Simulation, protocol: Steps = chandy_lamport) -> Iterator[LoggedEvent]:
+    """The events of one run in the order of time, with index, at, states and values."""
     return _Run(simulation, protocol).events()
 
 
 class _Run:
     """The state of a running simulation. Plans on the heap are (at, order, step, arguments)."""
 
-    def __init__(self, simulation: Simulation, protocol: ModuleType) -> None:
+    def __init__(self, simulation: Simulation, protocol: Steps) -> None:
         topology = simulation.topology
         self.plan = simulation
         self.workload = simulation.workload
