@@ -242,7 +242,7 @@ def index_partly(process: str, without: int, line: int) -> Defect:
     """without: how many of the process's events carry no index; line: the first of these."""
     return defect(
         "index-gap",
-        f"{times(without, 'event')} of {quoted(process)} carry no index while others do. "
+        f"{quoted(process)} has {times(without, 'event')} without an index and others with one. "
         "All are taken in the order of the file.",
         line=line,
         field="index",
@@ -256,7 +256,7 @@ def falling_clock(process: str, count: int, line: int) -> Defect:
     return defect(
         "clock-skew",
         f"The clock of {quoted(process)} goes back at {times(count, 'event')}. "
-        "These are drawn in their order, at the latest time before them.",
+        "What lies too early is drawn at the latest time before it.",
         line=line,
         field="at",
         process=process,
@@ -268,8 +268,8 @@ def received_before_sent(channel: str, count: int, line: int) -> Defect:
     """count: messages and markers of the channel; line: the first such receive of its target."""
     return defect(
         "clock-skew",
-        f"{times(count, 'receive')} on {quoted(channel)} lie in time before the send. "
-        "They are drawn at the time of the send: do the clocks of the two processes differ?",
+        f"On {quoted(channel)} the log has {times(count, 'receive')} before the send in time, "
+        "drawn no earlier than the send. Do the clocks of the two processes differ?",
         line=line,
         field="at",
         count=count,
@@ -335,9 +335,8 @@ def overtaken(channel: str, first: str, later: str, count: int, line: int) -> De
     """first: what was overtaken by later, both named as they read; line: first's send."""
     return defect(
         "fifo-violation",
-        f"On the FIFO channel {quoted(channel)}, {later} overtook {first} "
-        f"({times(count, 'message or marker')} overtaken on it)."
-        .replace("message or markers", "messages or markers"),
+        f"On the FIFO channel {quoted(channel)}, {later} overtook {first}; "
+        f"{count:,} overtaken in all.",
         line=line,
         field="channel",
         count=count,

@@ -67,18 +67,29 @@ class Head:
     complete: bool
 
 
+def names() -> tuple[str, ...]:
+    """What ``format`` can be."""
+    return tuple(READERS)
+
+
+def reader_named(name: str) -> Reader:
+    """Raises: InputRefused (``unknown-format``)."""
+    if name not in READERS:
+        raise refuse(
+            "unknown-format",
+            f"There is no format {quoted(name)}. There are: {_titles()}.",
+            field="format",
+        )
+    return READERS[name]
+
+
 def sniff(source: Path, limits: Limits, format: str | None = None) -> Sniffed:
     """The reader for an input; ``format`` names one, else the content decides.
 
     Raises: InputRefused (``empty``, ``unknown-format``, ``not-utf8``, ``header-missing`` …).
     """
     if format:
-        if format not in READERS:
-            raise refuse(
-                "unknown-format", f"There is no format {quoted(format)}. There are: {_names()}.",
-                field="format",
-            )  # fmt: skip
-        return Sniffed(READERS[format], f"The format was given as {format}.")
+        return Sniffed(reader_named(format), f"The format was given as {format}.")
     if source.is_dir():
         return Sniffed(READERS["parquet"], "A folder, read as parts of one Parquet recording.")
     compression = compression_of(source)
@@ -92,7 +103,7 @@ def sniff(source: Path, limits: Limits, format: str | None = None) -> Sniffed:
     return _sniffed_line(text, line, packed)
 
 
-def _names() -> str:
+def _titles() -> str:
     return ", ".join(f"{name} ({reader.title})" for name, reader in READERS.items())
 
 
@@ -104,7 +115,7 @@ def _refuse_other_files(start: bytes) -> None:
         )
     for magic, what in _OTHER_FILES.items():
         if start.startswith(magic):
-            raise refuse("unknown-format", f"This is {what}. Read here: {_names()}.")
+            raise refuse("unknown-format", f"This is {what}. Read here: {_titles()}.")
     for mark, name in _WIDE_TEXT.items():
         if start.startswith(mark):
             raise refuse("not-utf8", f"The file is {name}. Save it as UTF-8.", line=1)
@@ -123,7 +134,7 @@ def _sniffed_line(text: bytes, line: int, packed: str) -> Sniffed:
     if type(fields) is not dict:
         raise refuse(
             "unknown-format",
-            f"The first line is JSON but not a header object. Read here: {_names()}.",
+            f"The first line is JSON but not a header object. Read here: {_titles()}.",
             line=line,
         )
     if fields.get("kind") == "header":
@@ -148,7 +159,7 @@ def _sniffed_line(text: bytes, line: int, packed: str) -> Sniffed:
         )
     raise refuse(
         "unknown-format",
-        f"The first line is neither a header nor an event. Read here: {_names()}.",
+        f"The first line is neither a header nor an event. Read here: {_titles()}.",
         line=line,
     )
 
@@ -161,7 +172,7 @@ def _not_a_header(text: bytes, line: int) -> InputRefused:
     if text.strip() in (b"{", b"[", b"[{"):
         hint = " Is it one JSON document over many lines? Each event must be on a line of its own."
     return refuse(
-        "unknown-format", f"The first line is not JSON.{hint} Read here: {_names()}.", line=line
+        "unknown-format", f"The first line is not JSON.{hint} Read here: {_titles()}.", line=line
     )
 
 

@@ -1,0 +1,163 @@
+"""``check_snapshots FILE``: the verdicts of a recording, without server, database or Spark."""
+
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from snapshots.domain.assembly import Assembly, assemble
+from snapshots.domain.defects import MOST_LISTED, Defect, Defects, InputRefused, times
+from snapshots.domain.findings import CONSISTENT
+from snapshots.domain.recording import LoggedEvent
+from snapshots.domain.verdicts import SnapshotReport, judge
+from snapshots.limits import recording_limits
+from snapshots.readers import registry
+
+NOT_CONSISTENT = 1
+REFUSED = 2
+_COLUMNS = ("snapshot", "verdict", "processes", "in flight", "began", "duration")
+_DEFECTS_SHOWN = 20
+_PROGRESS_EVERY = 50_000  # events
+
+
+class Command(BaseCommand):
+    help = (
+        "Check every snapshot in a recorded event log and print the verdicts. Exit code: 0 when "
+        "all are consistent, 1 when one is not, 2 when the file cannot be read."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, help="the event log, or a folder of Parquet parts")
+        parser.add_argument(
+            "--format", choices=registry.names(), help="read as this instead of looking at it"
+        )
+        parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+    def handle(self, *, file: Path, format: str | None, json: bool, **_: object) -> None:
+        try:
+            checked = self._checked(file, format)
+        except InputRefused as refused:
+            self._print_refusal(refused, json)
+            sys.exit(REFUSED)
+        except OSError as error:
+            self.stderr.write(f"{file} cannot be read: {error.strerror or error}.")
+            sys.exit(REFUSED)
+        reports = judge(checked.recording)
+        if json:
+            self._print_json(checked, reports)
+        else:
+            self._print_tables(checked, reports)
+        if any(report.verdict != CONSISTENT for report in reports):
+            sys.exit(NOT_CONSISTENT)
+
+    def _checked(self, file: Path, format: str | None) -> Assembly:
+        limits, defects = recording_limits(), Defects()
+        sniffed = registry.sniff(file, limits, format)
+        self._tell(f"{file}: {sniffed.reason}")
+        header = sniffed.reader.header(file, limits)
+        logged = registry.events(sniffed.reader, file, header, limits, defects)
+        assembly = assemble(header, self._counted(logged))
+        defects.extend(assembly.defects)
+        total = defects.total + assembly.defects_total - len(assembly.defects)
+        return Assembly(assembly.recording, defects.listed, total)
+
+    def _counted(self, logged: Iterable[LoggedEvent]) -> Iterator[LoggedEvent]:
+        for count, event in enumerate(logged, 1):
+            if count % _PROGRESS_EVERY == 0:
+                self._tell(f"{count:,} events read", end="\r")
+            yield event
+
+    def _tell(self, sentence: str, end: str = "\n") -> None:
+        if sys.stderr.isatty():
+            self.stderr.write(sentence, ending=end)
+
+    def _print_refusal(self, refused: InputRefused, as_json: bool) -> None:
+        if as_json:
+            self._print_defects_json(refused.defects, refused.total, refused=True)
+            return
+        self.stderr.write("The file is refused:")
+        for item in refused.defects[:_DEFECTS_SHOWN]:
+            self.stderr.write(f"  {item.code}: {item}")
+        self._tell_more(self.stderr, refused.total - _DEFECTS_SHOWN)
+
+    def _print_defects_json(self, defects: Iterable[Defect], total: int, refused: bool) -> None:
+        listed = [asdict(item) for item in defects]
+        self._dump({"refused": refused, "defects": listed, "defects_total": total})
+
+    def _dump(self, document: object) -> None:
+        self.stdout.write(json.dumps(document, indent=2, ensure_ascii=False))
+
+    def _print_json(self, checked: Assembly, reports: tuple[SnapshotReport, ...]) -> None:
+        self._dump(
+            {
+                "refused": False,
+                "consistent": all(report.verdict == CONSISTENT for report in reports),
+                "snapshots": [report.summary() for report in reports],
+                "defects": [asdict(item) for item in checked.defects],
+                "defects_total": checked.defects_total,
+            }
+        )
+
+    def _print_tables(self, checked: Assembly, reports: tuple[SnapshotReport, ...]) -> None:
+        if not reports:
+            self.stdout.write("The recording holds no snapshot: there is no record_state event.")
+        else:
+            self._print_verdicts(checked, reports)
+        if checked.defects_total:
+            self.stdout.write(f"\n{times(checked.defects_total, 'defect')} in the input:")
+            for item in checked.defects[:_DEFECTS_SHOWN]:
+                self.stdout.write(f"  {item.code}: {item}")
+            self._tell_more(self.stdout, checked.defects_total - _DEFECTS_SHOWN)
+
+    def _tell_more(self, stream, left: int) -> None:
+        if left > 0:
+            stream.write(f"  and {left:,} more; --json lists up to {MOST_LISTED:,}.")
+
+    def _print_verdicts(self, checked: Assembly, reports: tuple[SnapshotReport, ...]) -> None:
+        processes = len(checked.recording.topology.processes)
+        rows = [_COLUMNS, *(_row(report, processes, checked) for report in reports)]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+        for row, report in zip(rows, (None, *reports), strict=True):
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            self.stdout.write("  ".join(cells).rstrip())
+            for finding in report.findings if report else ():
+                if finding.verdict != CONSISTENT:
+                    self.stdout.write(_indented(f"{finding.verdict}: {finding.sentence}"))
+            for verdict, left in _not_listed(report):
+                self.stdout.write(_indented(f"{verdict}: and {left:,} more"))
+
+
+def _row(report: SnapshotReport, processes: int, checked: Assembly) -> tuple[str, ...]:
+    unit = checked.recording.time_unit
+    ended = report.ended_at
+    return (
+        report.snapshot,
+        report.verdict,
+        f"{len(report.positions)}/{processes}",
+        str(sum(map(len, report.in_flight.values()))),
+        f"{report.began_at} {unit}",
+        "not ended" if ended is None else f"{ended - report.began_at} {unit}",
+    )
+
+
+def _not_listed(report: SnapshotReport | None) -> Iterator[tuple[str, int]]:
+    """How many witnesses of each verdict are counted but not kept."""
+    if report is None:
+        return
+    kept = [finding.verdict for finding in report.findings]
+    for verdict, count in report.counts.items():
+        if count > kept.count(verdict):
+            yield verdict, count - kept.count(verdict)
+
+
+def _indented(sentence: str) -> str:
+    width = max(40, shutil.get_terminal_size((100, 24)).columns)
+    return textwrap.fill(
+        sentence, width, initial_indent="  ", subsequent_indent="    ", break_long_words=False
+    )
