@@ -51,6 +51,7 @@ export async function mountWorkbench(root, data) {
   wireTabs(root);
   await openingView(app);
   player.subscribe((state, keys) => views.forEach((view) => view.update(state, keys)));
+  player.tellAll();
   keepLink(app);
   redrawOnChange(app, feed);
   root.classList.add("is-ready");

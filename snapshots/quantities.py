@@ -1,0 +1,100 @@
+"""Numbers, durations and values as people read them; ``static/js/lib/format.js`` says the same."""
+
+import json
+import math
+from typing import Any
+
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "min": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+_UNITS = [
+    ("ns", 1),
+    ("µs", 10**3),
+    ("ms", 10**6),
+    ("s", 10**9),
+    ("min", 60 * 10**9),
+    ("h", 3600 * 10**9),
+    ("d", 86400 * 10**9),
+]
+
+
+def thousands(number: float) -> str:
+    """1234567 is "1,234,567"; fractions keep at most three digits."""
+    if isinstance(number, float) and not number.is_integer():
+        return f"{number:,.3f}".rstrip("0").rstrip(".")
+    return f"{int(number):,}"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """"1 event", "2,000 events"."""
+    return f"{thousands(number)} {noun if number == 1 else plural or noun + 's'}"
+
+
+def three_digits(number: float) -> str:
+    """ "9.81", "12.4", "124", "12,400": three digits that count."""
+    if number == 0:
+        return "0"
+    decimals = max(0, min(3, 2 - math.floor(math.log10(abs(number)))))
+    return thousands(float(f"{number:.{decimals}f}"))
+
+
+def duration(amount: float, unit: str) -> str:
+    """In the largest unit that keeps three digits: 12400 us is "12.4 ms"."""
+    name, size = _unit_for(amount, unit)
+    if size is None:
+        return f"{thousands(amount)} {name}"
+    return f"{three_digits(amount * _NANOSECONDS[unit] / size)} {name}"
+
+
+def instant(amount: int, unit: str) -> str:
+    """Every digit that the log holds: 12400 us is "12.4 ms", 95000001 us is "95.000001 s"."""
+    name, size = _unit_for(amount, unit, decimal=True)
+    if size is None:
+        return f"{thousands(amount)} {name}"
+    whole, rest = divmod(abs(amount) * _NANOSECONDS[unit], size)
+    decimals = len(str(size // _NANOSECONDS[unit])) - 1
+    fraction = f"{rest * 10**decimals // size:0{decimals}d}".rstrip("0") if rest else ""
+    return f"{'-' if amount < 0 else ''}{whole:,}{'.' if fraction else ''}{fraction} {name}"
+
+
+def _unit_for(amount: float, unit: str, *, decimal: bool = False) -> tuple[str, int | None]:
+    """The unit to write in and its nanoseconds; a unit that is no time stays as it is.
+
+    decimal: none above seconds, so that every instant has an end behind the point.
+    """
+    if unit not in _NANOSECONDS:
+        return unit, None
+    own = _NANOSECONDS[unit]
+    units = [(name, ns) for name, ns in _UNITS if own == ns or not decimal or ns <= 10**9]
+    fitting = [(name, ns) for name, ns in units if own <= ns <= abs(amount) * own]
+    return fitting[-1] if fitting else next(item for item in _UNITS if item[1] == own)
+
+
+def file_size(size: int) -> str:
+    """ "812 B", "12.4 kB", "1.07 GB"; a kB is 1,000 B."""
+    amount, name = float(size), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if amount < 999.5:
+            break
+        amount, name = amount / 1000, larger
+    return f"{three_digits(amount)} {name}"
+
+
+def value(item: Any) -> str:
+    """A state or message value on one line: {"balance": 9000} is "balance: 9,000"."""
+    if item is None:
+        return "null"
+    if isinstance(item, str):
+        return item
+    if isinstance(item, int | float) and not isinstance(item, bool):
+        return f"{item:,}"
+    if isinstance(item, dict):
+        return ", ".join(f"{key}: {value(part)}" for key, part in item.items())
+    return json.dumps(item, ensure_ascii=False)

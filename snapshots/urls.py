@@ -1,0 +1,24 @@
+"""The addresses of the pages; docs/architecture.md lists them."""
+
+from django.urls import path
+
+from snapshots.views import jobs, recordings, snapshot, topologies
+
+urlpatterns = [
+    path("", recordings.recording_list, name="recordings"),
+    path("recordings/<int:pk>", recordings.recording, name="recording"),
+    path("recordings/<int:pk>/rename", recordings.rename, name="rename-recording"),
+    path("recordings/<int:pk>/delete", recordings.delete, name="delete-recording"),
+    path("recordings/<int:pk>/again", recordings.again, name="ingest-again"),
+    path("recordings/<int:pk>/original", recordings.original, name="original"),
+    path("recordings/<int:pk>/defects", recordings.defects, name="defects"),
+    path("recordings/<int:pk>/snapshots", snapshot.by_query, name="snapshot-by-query"),
+    path("recordings/<int:pk>/snapshots/<text:snapshot_id>", snapshot.snapshot, name="snapshot"),
+    path("topologies", topologies.topology_list, name="topologies"),
+    path("topologies/new", topologies.new, name="new-topology"),
+    path("topologies/<int:pk>", topologies.topology, name="topology"),
+    path("topologies/<int:pk>/delete", topologies.delete, name="delete-topology"),
+    path("jobs", jobs.job_list, name="jobs"),
+    path("jobs/<int:pk>", jobs.job, name="job"),
+    path("jobs/<int:pk>/cancel", jobs.cancel, name="cancel-job"),
+]

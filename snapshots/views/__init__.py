@@ -1,0 +1,1 @@
+"""The pages: fetch through ``access``, call ``services``, render. One file per kind of page."""

@@ -1,0 +1,55 @@
+"""The job pages."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from snapshots import access, payloads, services
+from snapshots.problems import Conflict
+from snapshots.views.listing import Column, Listing
+from snapshots.views.pages import back, page
+
+COLUMNS = [
+    Column("Job", "kind"),
+    Column("Recording", "recording__name"),
+    Column("State", "state"),
+    Column("Progress", "progress", is_number=True),
+    Column("Asked for", "created_at", is_number=True),
+    Column("Ended", "finished_at", is_number=True),
+]
+
+
+@page
+@require_safe
+def job_list(request: HttpRequest) -> HttpResponse:
+    listing = Listing(
+        request,
+        access.jobs(request.user).select_related("recording"),
+        COLUMNS,
+        search=["kind", "state", "recording__name", "snapshot"],
+        sort="-created_at",
+    )
+    context = {"listing": listing, "jobs": [payloads.job_detail(row) for row in listing.page]}
+    name = "snapshots/job_rows.html" if request.htmx else "snapshots/jobs.html"
+    return render(request, name, context)
+
+
+@page
+@require_safe
+def job(request: HttpRequest, pk: int) -> HttpResponse:
+    row = access.job(request.user, pk)
+    context = {"row": row, "job": payloads.job_detail(row)}
+    return render(request, "snapshots/job.html", context)
+
+
+@page
+@require_POST
+def cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    """Back to the page that asked, where there is one."""
+    row = access.job(request.user, pk)
+    to = f"/recordings/{row.recording_id}" if "to_recording" in request.POST else f"/jobs/{pk}"
+    try:
+        services.cancel_job(row)
+    except Conflict as conflict:
+        return back(request, to, conflict)
+    return redirect(to)

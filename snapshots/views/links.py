@@ -1,0 +1,23 @@
+"""Addresses that hold ids, which may be any text."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+
+def to_snapshot(recording: int, snapshot: str) -> str:
+    """Browsers walk up at segments of dots alone, however they are quoted: those go in the query."""
+    if {".", "..", ""} & set(snapshot.split("/")):
+        return f"/recordings/{recording}/snapshots?{urlencode({'id': snapshot})}"
+    return f"/recordings/{recording}/snapshots/{quote(snapshot)}"
+
+
+def to_workbench(recording: int, **view: str) -> str:
+    """view: the parameters of docs/architecture.md, "The workbench page and its links"."""
+    query = urlencode({name: item for name, item in view.items() if item})
+    return f"/recordings/{recording}?{query}" if query else f"/recordings/{recording}"
+
+
+def event(place: Mapping[str, Any]) -> str:
+    """The parameter ``event`` for a place ``{"process", "index"}``."""
+    return f"{place['index']}@{place['process']}"

@@ -1,0 +1,96 @@
+"""A list that can be filtered, sorted and paged by its address alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import urlencode
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+
+ROWS = 100
+LONGEST_FILTER = 200
+
+
+@dataclass(frozen=True)
+class Column:
+    """``field`` is what it sorts by, empty where it cannot; numbers begin with the largest."""
+
+    title: str
+    field: str = ""
+    is_number: bool = False
+
+
+@dataclass(frozen=True)
+class Head:
+    """One column's head in this list: where a click leads, and how it is sorted now."""
+
+    column: Column
+    address: str
+    aria_sort: str
+
+
+class Listing:
+    """``rows`` as the request asks for them: ``?q=`` filters, ``?sort=-field``, ``?page=``."""
+
+    def __init__(
+        self,
+        request: HttpRequest,
+        rows: QuerySet,
+        columns: Sequence[Column],
+        *,
+        search: Sequence[str],
+        sort: str,
+    ) -> None:
+        self.columns = columns
+        self.q = request.GET.get("q", "").replace("\0", "")[:LONGEST_FILTER]
+        self.sort = self._sort(request.GET.get("sort", ""), sort)
+        self.total = rows.count()
+        self._rows = rows.filter(self._matches(search)).order_by(self.sort, "-pk")
+        self._page = request.GET.get("page", "1")
+
+    def _sort(self, wanted: str, default: str) -> str:
+        known = {column.field for column in self.columns if column.field}
+        return wanted if wanted.removeprefix("-") in known else default
+
+    def _matches(self, fields: Sequence[str]) -> Q:
+        found = Q()
+        for word in self.q.split():
+            found &= Q(*[(f"{field}__icontains", word) for field in fields], _connector=Q.OR)
+        return found
+
+    @cached_property
+    def page(self) -> Page:
+        return Paginator(self._rows, ROWS).get_page(self._page)
+
+    @property
+    def count(self) -> int:
+        """How many pass the filter, on all pages."""
+        return self.page.paginator.count
+
+    @property
+    def heads(self) -> list[Head]:
+        return [self._head(column) for column in self.columns]
+
+    def _head(self, column: Column) -> Head:
+        by, down = self.sort.removeprefix("-"), self.sort.startswith("-")
+        if column.field != by:
+            aria_sort, wanted = "", f"-{column.field}" if column.is_number else column.field
+        else:
+            aria_sort, wanted = ("descending", by) if down else ("ascending", f"-{by}")
+        return Head(column, self._address(sort=wanted), aria_sort)
+
+    @property
+    def previous(self) -> str:
+        page = self.page
+        return self._address(page=page.previous_page_number()) if page.has_previous() else ""
+
+    @property
+    def next(self) -> str:
+        page = self.page
+        return self._address(page=page.next_page_number()) if page.has_next() else ""
+
+    def _address(self, **change: object) -> str:
+        query = {"q": self.q, "sort": self.sort} | change
+        return "?" + urlencode({name: item for name, item in query.items() if item})

@@ -1,0 +1,192 @@
+"""The list of recordings, and the pages of one: workbench, progress, reasons, defects."""
+
+from collections import Counter
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import (
+    require_GET,
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+
+from snapshots import access, payloads, services, uploads
+from snapshots.domain.findings import VERDICTS
+from snapshots.models import Job, Recording, Snapshot
+from snapshots.problems import Conflict, NotFound, Problem
+from snapshots.stores import open_recording
+from snapshots.views.listing import Column, Listing
+from snapshots.views.pages import back, page
+
+COLUMNS = [
+    Column("Name", "name"),
+    Column("Status", "status"),
+    Column("Snapshots", "snapshot_count", is_number=True),
+    Column("Format", "format"),
+    Column("Events", "event_count", is_number=True),
+    Column("Processes", "process_count", is_number=True),
+    Column("Size", "size", is_number=True),
+    Column("Created", "created_at", is_number=True),
+]
+DEFECTS_ON_A_PAGE = 200
+MOST_PROCESSES_INLINE = 2_000  # above, the workbench fetches the topology by itself
+MOST_SNAPSHOTS_INLINE = 200
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def recording_list(request: HttpRequest) -> HttpResponse:
+    if request.method == "POST":
+        return _upload(request)
+    return _render_list(request)
+
+
+def _render_list(request: HttpRequest, *, refusals=(), accepted=(), status=200) -> HttpResponse:
+    visible = access.recordings(request.user)
+    listing = Listing(
+        request,
+        visible.filter(owner=request.user),
+        COLUMNS,
+        search=["name", "source_name", "format", "status"],
+        sort="-created_at",
+    )
+    rows = list(listing.page)
+    context = {
+        "listing": listing,
+        "rows": [{"recording": row, "verdicts": found, "job": job} for row, found, job in _told(rows)],
+        "refusals": refusals,
+        "accepted": accepted,
+    }
+    if request.htmx:
+        return render(request, "snapshots/recording_rows.html", context)
+    samples = visible.filter(owner=None).order_by("pk")
+    context["samples"] = [{"recording": row, "verdicts": found} for row, found, _ in _told(samples)]
+    return render(request, "snapshots/recordings.html", context, status=status)
+
+
+def _told(rows):
+    """(recording, [(verdict, snapshots)] worst first, open job or None) for each row."""
+    rows = list(rows)
+    counts: dict[int, Counter] = {row.pk: Counter() for row in rows}
+    found = Snapshot.objects.filter(recording__in=rows).values_list("recording", "verdict")
+    for recording, verdict, number in found.annotate(Count("pk")).order_by():
+        counts[recording][verdict] = number
+    jobs = {job.recording_id: job for job in Job.objects.filter(recording__in=rows, state__in=Job.OPEN)}
+    for row in rows:
+        verdicts = [(verdict, counts[row.pk][verdict]) for verdict in VERDICTS if counts[row.pk][verdict]]
+        yield row, verdicts, jobs.get(row.pk)
+
+
+def _upload(request: HttpRequest) -> HttpResponse:
+    """The plain form: every file for itself, so that one that is refused does not stop the others."""
+    files = request.FILES.getlist("file")
+    jobs, refusals = [], []
+    for file in files or [None]:
+        try:
+            jobs += services.accept_uploads(request.user, [file] if file else [])
+        except Problem as problem:
+            refusals.append({"name": file.name if file else "", "problem": problem.as_json()})
+    if refusals:
+        accepted = [job.recording for job in jobs]
+        return _render_list(request, refusals=refusals, accepted=accepted, status=422)
+    if len(jobs) == 1:
+        return redirect("recording", jobs[0].recording_id)
+    messages.success(request, f"{len(jobs)} recordings are being read.")
+    return redirect("recordings")
+
+
+@page
+@require_safe
+def recording(request: HttpRequest, pk: int) -> HttpResponse:
+    """The workbench when it is ready, its progress before, the reasons when it will not be."""
+    row = access.recording(request.user, pk)
+    if row.is_ready:
+        context = {"recording": row, "workbench": _workbench(row)}
+        return render(request, "snapshots/workbench.html", context)
+    job = row.jobs.order_by("-pk").first()
+    context = {"recording": row, "row": job, "job": payloads.job_detail(job) if job else None}
+    under_way = row.status in (Recording.Status.QUEUED, Recording.Status.RUNNING)
+    name = "snapshots/progress.html" if under_way else "snapshots/reasons.html"
+    return render(request, name, context)
+
+
+def _workbench(row: Recording) -> dict:
+    """What the page carries; None where it is too much for a page and is fetched instead."""
+    few = row.process_count <= MOST_PROCESSES_INLINE
+    listed = row.snapshot_count <= MOST_SNAPSHOTS_INLINE
+    summaries = [payloads.snapshot_summary(item) for item in row.snapshots.all()] if listed else None
+    return {
+        "recording": payloads.recording_detail(row),
+        "topology": payloads.topology_of_recording(open_recording(row)) if few else None,
+        "snapshots": summaries,
+        "urls": {},
+    }
+
+
+@page
+@require_safe
+def defects(request: HttpRequest, pk: int) -> HttpResponse:
+    """What was wrong with the input; up to 1,000 are listed, all are counted."""
+    row = access.recording(request.user, pk)
+    listed = open_recording(row).defects()["defects"] if row.is_ready else row.defects
+    code = request.GET.get("code", "")
+    counts = Counter(item["code"] for item in listed)
+    chosen = [item for item in listed if item["code"] == code] if code in counts else listed
+    context = {
+        "recording": row,
+        "total": row.defects_total,
+        "listed": len(listed),
+        "counts": sorted(counts.items()),
+        "code": code if code in counts else "",
+        "page": Paginator(chosen, DEFECTS_ON_A_PAGE).get_page(request.GET.get("page")),
+    }
+    return render(request, "snapshots/defects.html", context)
+
+
+@page
+@require_POST
+def rename(request: HttpRequest, pk: int) -> HttpResponse:
+    row = access.own_recording(request.user, pk)
+    try:
+        services.rename_recording(row, request.POST.get("name", ""))
+    except Problem as problem:
+        messages.error(request, f"Not renamed. {problem.detail}")
+    return redirect("recording", pk)
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    row = access.own_recording(request.user, pk)
+    if request.method != "POST":
+        return render(request, "snapshots/delete_recording.html", {"recording": row})
+    services.delete_recording(row)
+    messages.success(request, f"“{row.name}” is deleted.")
+    return redirect("recordings")
+
+
+@page
+@require_POST
+def again(request: HttpRequest, pk: int) -> HttpResponse:
+    row = access.own_recording(request.user, pk)
+    try:
+        services.ingest_again(row)
+    except Conflict as conflict:
+        return back(request, f"/recordings/{pk}", conflict)
+    return redirect("recording", pk)
+
+
+@page
+@require_GET
+def original(request: HttpRequest, pk: int) -> HttpResponse:
+    """The file as it was uploaded. Raises: NotFound where it is not kept."""
+    row = access.recording(request.user, pk)
+    path = uploads.path_of(row.upload) if row.upload else None
+    if path is None or not path.exists():
+        raise NotFound(f"The file that “{row.name}” was read from is not kept.")
+    name = row.source_name or f"{row.name}.jsonl"
+    return FileResponse(path.open("rb"), as_attachment=True, filename=name)

@@ -1,0 +1,102 @@
+"""The page of one snapshot: verdict, witnesses, contents, restore."""
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from snapshots import access, payloads, services
+from snapshots.models import Job, Recording, Snapshot
+from snapshots.problems import Conflict
+from snapshots.stores import open_recording
+from snapshots.views import links
+from snapshots.views.pages import back, page
+from snapshots.views.snapshot_rows import channel_rows, silent_channels, state_rows, witnesses
+
+ROWS = 200
+MOST_DRAWN = 2_000  # processes in the picture of who recorded when
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def by_query(request: HttpRequest, pk: int) -> HttpResponse:
+    """For ids that no path can hold, see links.py; without an id, the recording."""
+    if "id" not in request.GET:
+        return redirect("recording", pk)
+    return _snapshot(request, pk, request.GET["id"])
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def snapshot(request: HttpRequest, pk: int, snapshot_id: str) -> HttpResponse:
+    return _snapshot(request, pk, snapshot_id)
+
+
+def _snapshot(request: HttpRequest, pk: int, snapshot_id: str) -> HttpResponse:
+    """GET shows it; POST begins a restore."""
+    recording = access.recording(request.user, pk)
+    services.require_ready(recording)
+    row = access.snapshot(recording, snapshot_id)
+    if request.method == "POST":
+        return _restore(request, recording, row)
+    return render(request, "snapshots/snapshot.html", _context(request, recording, row))
+
+
+def _restore(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpResponse:
+    to = links.to_snapshot(recording.pk, row.snapshot)
+    try:
+        services.request_restore(request.user, recording, row)
+    except Conflict as conflict:
+        return back(request, to, conflict)
+    return redirect(f"{to}#restore")
+
+
+def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
+    stored = open_recording(recording)
+    contents = stored.snapshot(row.snapshot)
+    summary = payloads.snapshot_summary(row)
+    states = state_rows(contents, row.initiators)
+    channels = channel_rows(contents)
+    empty, unknown = silent_channels(stored.topology, channels, contents)
+    return {
+        "recording": recording,
+        "snapshot": summary,
+        "witnesses": witnesses(recording.pk, row.snapshot, row.verdicts),
+        "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
+        "states": Paginator(states, ROWS).get_page(request.GET.get("processes")),
+        "channels": Paginator(channels, ROWS).get_page(request.GET.get("channels")),
+        "empty_channels": empty,
+        "unknown_channels": unknown,
+        "recorded": sum(state.position is not None for state in states),
+        "timeline": _timeline(recording, summary, states),
+        "neighbours": _neighbours(recording, row),
+        **_last_restore(request, recording, row),
+    }
+
+
+def _timeline(recording: Recording, summary, states) -> dict | None:
+    """What the picture of who recorded when is drawn from."""
+    recorded = [state for state in states if state.recorded_at is not None]
+    if not 1 < len(recorded) <= MOST_DRAWN:
+        return None
+    return {
+        "processes": [state.process for state in recorded],
+        "at": [state.recorded_at for state in recorded],
+        "initiators": summary["initiators"],
+        "began_at": summary["began_at"],
+        "ended_at": summary["ended_at"],
+        "unit": recording.time_unit,
+    }
+
+
+def _neighbours(recording: Recording, row: Snapshot) -> dict[str, str]:
+    around = recording.snapshots.filter(code__in=[row.code - 1, row.code + 1])
+    places = {item.code: links.to_snapshot(recording.pk, item.snapshot) for item in around}
+    return {"previous": places.get(row.code - 1, ""), "next": places.get(row.code + 1, "")}
+
+
+def _last_restore(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
+    """The person's newest restore of this snapshot: its job, and the report once there is one."""
+    jobs = access.jobs(request.user).filter(recording=recording, snapshot=row.snapshot)
+    job = jobs.filter(kind=Job.Kind.RESTORE).select_related("recording").first()
+    return {"row": job, "job": payloads.job_detail(job) if job else None}

@@ -1,0 +1,170 @@
+"""A stored snapshot as the rows of its page: recorded beside recomputed."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from snapshots import quantities
+from snapshots.domain.topology import JsonText, Topology
+from snapshots.store.stored_snapshot import SnapshotChannel, StoredSnapshot
+from snapshots.views import links
+
+MOST_MESSAGES = 200  # of one channel, on the page; the API gives all
+
+
+@dataclass(frozen=True)
+class StateRow:
+    """recorded, recomputed: as people read them; None where the log does not tell."""
+
+    process: str
+    is_initiator: bool
+    position: int | None
+    recorded_at: int | None
+    recorded: str | None
+    recomputed: str | None
+
+    @property
+    def differs(self) -> bool:
+        return None not in (self.recorded, self.recomputed) and self.recorded != self.recomputed
+
+
+@dataclass(frozen=True)
+class MessageItem:
+    """One message in a channel; ``fault`` is why it should not stand there, or is empty."""
+
+    id: str
+    value: str
+    fault: str
+
+
+@dataclass(frozen=True)
+class ChannelRow:
+    """recorded, recomputed: messages in order, the first MOST_MESSAGES; None where not known."""
+
+    channel: str
+    recorded: list[MessageItem] | None
+    recomputed: list[MessageItem] | None
+    recorded_hidden: int
+    recomputed_hidden: int
+
+    @property
+    def differs(self) -> bool:
+        return any(item.fault for item in (self.recorded or []) + (self.recomputed or []))
+
+
+def state_rows(snapshot: StoredSnapshot, initiators: Iterable[str]) -> list[StateRow]:
+    began = set(initiators)
+    return [
+        StateRow(
+            process,
+            process in began,
+            state.position,
+            state.recorded_at,
+            _as_value(state.recorded),
+            _as_value(state.recomputed),
+        )
+        for process, state in snapshot.states.items()
+    ]
+
+
+def _as_value(text: JsonText | None) -> str | None:
+    return None if text is None else quantities.value(json.loads(text))
+
+
+def channel_rows(snapshot: StoredSnapshot) -> list[ChannelRow]:
+    """The channels with a message on either side, in the order of the header."""
+    return [
+        _channel_row(channel, contents)
+        for channel, contents in snapshot.channels.items()
+        if contents.recorded or contents.recomputed
+    ]
+
+
+def _channel_row(channel: str, contents: SnapshotChannel) -> ChannelRow:
+    recorded = None if contents.recorded is None else list(contents.recorded)
+    recomputed = None if contents.recomputed is None else [item.id for item in contents.recomputed]
+    values = {name: item.value for name, item in contents.sent.items()}
+    values |= {item.id: item.value for item in contents.recomputed or ()}
+    return ChannelRow(
+        channel,
+        _items(recorded, values, recomputed, "not in flight at the cut, or recorded twice"),
+        _items(recomputed, values, recorded, "in flight, but not recorded"),
+        max(0, len(recorded or ()) - MOST_MESSAGES),
+        max(0, len(recomputed or ()) - MOST_MESSAGES),
+    )
+
+
+def _items(
+    ids: Sequence[str] | None,
+    values: Mapping[str, JsonText | None],
+    others: Sequence[str] | None,
+    fault: str,
+) -> list[MessageItem] | None:
+    """Those that the other side lacks carry the fault, where the other side is known."""
+    if ids is None:
+        return None
+    left = Counter(ids if others is None else others)
+    items = []
+    for name in ids:
+        left[name] -= 1
+        missing = fault if left[name] < 0 else ""
+        items.append(MessageItem(name, _as_value(values.get(name)) or name, missing))
+    return items[:MOST_MESSAGES]
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A finding with what it names, each a link into the workbench: (word, text, address)."""
+
+    verdict: str
+    sentence: str
+    nouns: list[tuple[str, str, str]]
+    path: list[str]
+
+
+def witnesses(recording: int, snapshot: str, findings: Iterable[Mapping[str, Any]]) -> list[Witness]:
+    return [
+        Witness(
+            finding["verdict"],
+            finding["sentence"],
+            list(_nouns(recording, snapshot, finding)),
+            finding.get("path", []),
+        )
+        for finding in findings
+        if finding["verdict"] != "consistent"
+    ]
+
+
+def _nouns(recording: int, snapshot: str, finding: Mapping[str, Any]):
+    def link(**view: str) -> str:
+        return links.to_workbench(recording, snapshot=snapshot, **view)
+
+    message, channel = finding.get("message"), finding.get("channel")
+    if message is not None and channel is not None and "sent" in finding:
+        yield "message", message, link(message=f"{message}@{channel}")
+    for word in ("sent", "received", "event"):
+        if word in finding:
+            place = finding[word]
+            text = f"{place['process']}, event {place['index']:,}"
+            yield word, text, link(event=links.event(place))
+    other = finding.get("other")
+    if other:
+        name = other.get("message") or "marker"
+        yield "overtaken by" if finding["verdict"] == "fifo-violation" else "other", name, link(
+            event=links.event(other["sent"])
+        )
+    if channel is not None:
+        yield "channel", channel, link(channel=channel)
+    if "process" in finding:
+        yield "process", finding["process"], link(process=finding["process"])
+
+
+def silent_channels(topology: Topology, rows: Sequence[ChannelRow], snapshot: StoredSnapshot):
+    """(empty, not known): how many channels have no row, and why."""
+    unknown = sum(
+        contents.recomputed is None and not contents.recorded
+        for contents in snapshot.channels.values()
+    )
+    return len(topology.channels) - len(rows) - unknown, unknown

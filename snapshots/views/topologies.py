@@ -1,0 +1,189 @@
+"""The topology pages: list, draw, read from text, simulate."""
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from snapshots import access, payloads, services, topologies
+from snapshots.models import Recording, Topology
+from snapshots.problems import Problem, Refused
+from snapshots.views import simulation_form
+from snapshots.views.listing import Column, Listing
+from snapshots.views.pages import page
+
+COLUMNS = [
+    Column("Name", "name"),
+    Column("Processes"),
+    Column("Channels"),
+    Column("Last changed", "updated_at", is_number=True),
+]
+EMPTY = {"name": "", "processes": [], "channels": [], "layout": {}}
+LISTS = ("processes", "channels")
+RECENT_RECORDINGS = 10
+
+
+@page
+@require_safe
+def topology_list(request: HttpRequest) -> HttpResponse:
+    listing = Listing(
+        request,
+        access.topologies(request.user),
+        COLUMNS,
+        search=["name"],
+        sort="-updated_at",
+    )
+    context = {"listing": listing, "topologies": listing.page}
+    name = "snapshots/topology_rows.html" if request.htmx else "snapshots/topologies.html"
+    return render(request, name, context)
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    if request.method == "POST":
+        return _submitted(request, None)
+    return _editor(request, None, EMPTY)
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def topology(request: HttpRequest, pk: int) -> HttpResponse:
+    row = access.topology(request.user, pk)
+    if request.method == "POST":
+        return _submitted(request, row)
+    return _editor(request, row, _document_of(row))
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    row = access.own_topology(request.user, pk)
+    if request.method != "POST":
+        return render(request, "snapshots/delete_topology.html", {"topology": row})
+    services.delete_topology(row)
+    messages.success(request, f"“{row.name}” is deleted.")
+    return redirect("topologies")
+
+
+def _submitted(request: HttpRequest, row: Topology | None) -> HttpResponse:
+    """The one form of the page: read a text, save, or save and simulate."""
+    if request.POST.get("action") == "read":
+        return _read(request, row)
+    document: Any = EMPTY
+    try:
+        document = _document(request)
+        saved = _saved(request.user, row, document)
+        if request.POST.get("action") != "simulate":
+            messages.success(request, f"“{saved.name}” is saved.")
+            return redirect("topology", saved.pk)
+        row = saved
+        job = services.request_simulation(
+            request.user, saved, simulation_form.parameters(request.POST)
+        )
+    except Problem as problem:
+        return _editor(request, row, document, problem=problem, unsaved=True)
+    return redirect("recording", job.recording_id)
+
+
+def _document(request: HttpRequest) -> dict[str, Any]:
+    """The document that the editor sent, under the name typed. Raises: Refused."""
+    try:
+        document = json.loads(request.POST.get("document", ""))
+    except ValueError:
+        raise Refused("The topology came damaged. Reload the page.", code="not-json") from None
+    parts = [document.get(part, []) for part in LISTS] if isinstance(document, dict) else [None]
+    if not all(isinstance(part, list) for part in parts):
+        raise Refused("The topology came damaged. Reload the page.", code="wrong-type")
+    return document | {"name": request.POST.get("name", "")}
+
+
+def _saved(user, row: Topology | None, document: dict[str, Any]) -> Topology:
+    """The row as it is where nothing changed; a sample is never changed, but copied."""
+    if row is not None:
+        checked = topologies.checked(document)
+        if checked.pop("name") == row.name and _same(checked, row.definition):
+            return row
+    return services.save_topology(user, document, topology=None if _is_foreign(row) else row)
+
+
+def _same(checked: dict[str, Any], definition: dict[str, Any]) -> bool:
+    """Whether two definitions say the same; where a process was drawn counts, too."""
+    return all(checked[part] == definition.get(part, {}) for part in checked)
+
+
+def _is_foreign(row: Topology | None) -> bool:
+    return row is not None and row.is_sample
+
+
+def _read(request: HttpRequest, row: Topology | None) -> HttpResponse:
+    """Shows what a text or file holds, without saving it."""
+    file = request.FILES.get("file")
+    try:
+        text, name = _text(request, file)
+        document = topologies.read(text, name)
+    except Problem as problem:
+        return _editor(request, row, _kept(request), problem=problem, unsaved=True, in_text=True)
+    return _editor(request, row, document, unsaved=True, was_read=True)
+
+
+def _text(request: HttpRequest, file) -> tuple[str, str]:
+    """What was uploaded or pasted, and a name for it. Raises: Refused."""
+    typed = request.POST.get("name", "").strip()
+    if file is None:
+        return request.POST.get("text", ""), typed or "imported topology"
+    content = file.read(topologies.MAX_TEXT_BYTES + 1)
+    try:
+        return content.decode(), typed or file.name.rsplit(".", 1)[0][:200]
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        sentence = f"Line {line}: not UTF-8. Is this a text file?"
+        raise Refused(sentence, code="not-utf8", line=line) from None
+
+
+def _kept(request: HttpRequest) -> dict[str, Any]:
+    """What the editor held when a text could not be read."""
+    try:
+        return _document(request)
+    except Refused:
+        return EMPTY
+
+
+def _document_of(row: Topology) -> dict[str, Any]:
+    detail = payloads.topology_detail(row)
+    return {part: detail[part] for part in ("name", "processes", "channels", "layout")}
+
+
+def _editor(
+    request: HttpRequest,
+    row: Topology | None,
+    document: dict[str, Any],
+    *,
+    problem: Problem | None = None,
+    unsaved: bool = False,
+    in_text: bool = False,
+    was_read: bool = False,
+) -> HttpResponse:
+    refusal = problem.as_json() if problem else None
+    context = {
+        "topology": row,
+        "document": document,
+        "data": {"document": document, "refusal": refusal, "unsaved": unsaved},
+        "refusal": refusal,
+        "in_text": in_text,
+        "was_read": was_read,
+        "text": request.POST.get("text", "") if in_text else "",
+        "form": simulation_form.fields(request.POST, document, refusal),
+        "recordings": _recordings(request, row),
+    }
+    status = problem.status if problem else 200
+    return render(request, "snapshots/topology.html", context, status=status)
+
+
+def _recordings(request: HttpRequest, row: Topology | None):
+    if row is None:
+        return Recording.objects.none()
+    return access.recordings(request.user).filter(topology=row)[:RECENT_RECORDINGS]

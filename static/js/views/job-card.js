@@ -1,0 +1,38 @@
+/** A card that shows how one job goes; templates/snapshots/job_card.html is its first state. */
+
+import { h, setText } from "../lib/dom.js";
+import { isOpen, jobWords } from "./job-words.js";
+
+/** Shows `job` on a card of the page. */
+export function showJob(card, job) {
+  const words = jobWords(job);
+  const part = (name) => card.querySelector(`[data-job-${name}]`);
+  for (const name of ["phase", "progress", "done", "rate", "remaining"]) {
+    if (part(name)) setText(part(name), words[name]);
+  }
+  const state = part("state");
+  state.dataset.status = job.state;
+  setText(state, job.state);
+  card.dataset.state = job.state;
+  const bar = part("bar");
+  bar.setAttribute("aria-valuenow", String(Math.round(job.progress * 100)));
+  bar.firstElementChild.style.setProperty("--done", job.progress.toFixed(4));
+  const cancel = part("cancel");
+  cancel.hidden = !isOpen(job);
+  const button = cancel.querySelector("button");
+  button.disabled = job.cancel_requested;
+  setText(button, job.cancel_requested ? "Stopping" : "Cancel");
+}
+
+/** A card for a job that the page did not have when it was loaded. onCancel() is asked to stop it. */
+export function makeCard(job, onCancel) {
+  const number = (title, name) => h("div", {}, h("dt", {}, title), h("dd", { [`data-job-${name}`]: true }));
+  const card = h("div.job-card", { "data-job": job.id, "data-state": job.state },
+    h("div.row", {}, h("span.soft", { "data-job-phase": true }), h("span.status", { "data-job-state": true })),
+    h("div.progress", { role: "progressbar", "aria-label": "Progress", "aria-valuemin": "0", "aria-valuemax": "100", "data-job-bar": true }, h("span")),
+    h("dl.job-numbers", {}, number("Progress", "progress"), number("Events so far", "done"), number("Rate", "rate"), number("Remaining", "remaining")),
+    h("form", { "data-job-cancel": true, onsubmit: (event) => { event.preventDefault(); onCancel(); } }, h("button.btn", {}, "Cancel")),
+  );
+  showJob(card, job);
+  return card;
+}

@@ -1,0 +1,30 @@
+/** A page with job cards: they follow their jobs, and the page goes on when one has ended. */
+
+import { showJob } from "./job-card.js";
+import { isOpen } from "./job-words.js";
+import { watchJobs } from "./watch-jobs.js";
+
+const cards = new Map(
+  [...document.querySelectorAll(".job-card[data-job]")].map((card) => [Number(card.dataset.job), card]),
+);
+const waiting = [...cards].filter(([, card]) => isOpen({ state: card.dataset.state })).map(([id]) => id);
+
+if (waiting.length) {
+  watchJobs(
+    (job) => {
+      const card = cards.get(job.id);
+      if (!card) return;
+      const wasOpen = isOpen({ state: card.dataset.state });
+      showJob(card, job);
+      if (wasOpen && !isOpen(job) && card.dataset.then) goOn(card.dataset.then);
+    },
+    () => waiting.filter((id) => isOpen({ state: cards.get(id).dataset.state })),
+  );
+}
+
+/** The same page, which now shows what came of the job. */
+function goOn(address) {
+  const here = location.pathname + location.search;
+  if (address === here) location.reload();
+  else location.assign(address);
+}

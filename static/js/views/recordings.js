@@ -1,0 +1,76 @@
+/** The page of recordings: files dropped anywhere, their jobs, and a list that stays current. */
+
+import { setText } from "../lib/dom.js";
+import { isOpen, jobLine } from "./job-words.js";
+import { postFile, sendAll } from "./upload-queue.js";
+import { mountUploadRows } from "./upload-rows.js";
+import { watchJobs } from "./watch-jobs.js";
+
+const form = document.getElementById("upload");
+const list = document.getElementById("list");
+const zone = form.querySelector(".drop-zone");
+const csrf = form.elements.csrfmiddlewaretoken.value;
+const rows = mountUploadRows(document.getElementById("uploads"), cancelJob);
+let opensItself = null;
+
+const jobs = watchJobs(onJob, () => [...new Set([...rows.jobs(), ...listedJobs()])]);
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  upload([...form.elements.file.files]);
+  form.reset();
+});
+form.elements.file.addEventListener("change", () => form.requestSubmit());
+form.classList.add("is-live");
+
+/** One file alone is opened as soon as there is something to see; of several, each has its link. */
+async function upload(files) {
+  if (files.length === 0) return;
+  opensItself = null;
+  const accepted = await sendAll(files, postFile(form.dataset.api, csrf), rows.on);
+  if (accepted.length) {
+    if (files.length === 1) opensItself = accepted[0].job;
+    refresh();
+    jobs.ask();
+  }
+}
+
+function onJob(job) {
+  rows.onJob(job);
+  const cell = list.querySelector(`[data-job-words="${job.id}"]`);
+  if (cell) setText(cell, jobLine(job));
+  if (isOpen(job)) return;
+  if (job.id === opensItself && job.state !== "cancelled") location.assign(`/recordings/${job.recording}`);
+  else refresh();
+}
+
+function listedJobs() {
+  return [...list.querySelectorAll("[data-job-words]")].map(({ dataset }) => Number(dataset.jobWords));
+}
+
+function refresh() {
+  window.htmx.ajax("GET", location.pathname + location.search, { target: "#list", swap: "innerHTML" });
+}
+
+async function cancelJob(id) {
+  await fetch(`/api/jobs/${id}/cancel`, { method: "POST", headers: { "X-CSRFToken": csrf } });
+  jobs.ask();
+}
+
+const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
+let depth = 0;
+
+function over(by) {
+  depth = Math.max(0, depth + by);
+  zone.classList.toggle("is-over", depth > 0);
+}
+
+document.addEventListener("dragenter", (event) => holdsFiles(event) && over(1));
+document.addEventListener("dragleave", (event) => holdsFiles(event) && over(-1));
+document.addEventListener("dragover", (event) => holdsFiles(event) && event.preventDefault());
+document.addEventListener("drop", (event) => {
+  if (!holdsFiles(event)) return;
+  event.preventDefault();
+  over(-depth);
+  upload([...event.dataTransfer.files]);
+});

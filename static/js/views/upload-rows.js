@@ -1,0 +1,88 @@
+/** The files that are being uploaded, each a panel with its bytes, its job, or why it was refused. */
+
+import { h, setText } from "../lib/dom.js";
+import { thousands, threeDigits } from "../lib/format.js";
+import { makeCard, showJob } from "./job-card.js";
+import { placeOf } from "./upload-queue.js";
+
+const SHOWN_DEFECTS = 5;
+
+/** root holds one row per file. cancelJob(id) is asked to stop a job. */
+export function mountUploadRows(root, cancelJob) {
+  const rows = new Map();
+  const byJob = new Map();
+
+  function rowOf(file) {
+    if (!rows.has(file)) {
+      const words = h("span.soft");
+      const body = h("div.panel-body.stack");
+      const row = h("section.panel.upload-row", { "aria-label": file.name },
+        h("div.panel-head", {}, h("strong.clip", { title: file.name }, file.name), words), body);
+      root.prepend(row);
+      rows.set(file, { row, words, body });
+    }
+    return rows.get(file);
+  }
+
+  /** event: as `sendAll` tells it. */
+  function on(event) {
+    const { row, words, body } = rowOf(event.file);
+    row.dataset.state = event.type;
+    if (event.type === "waiting") setText(words, `${bytes(event.file.size)}, waiting`);
+    else if (event.type === "sending") showBytes(words, body, event);
+    else if (event.type === "refused") showRefusal(row, words, body, event.problem);
+    else setText(words, "sent, waiting for a worker");
+    if (event.type === "accepted") {
+      byJob.set(event.body.job, event.file);
+      body.replaceChildren();
+    }
+  }
+
+  function showBytes(words, body, { sent, total }) {
+    setText(words, `${bytes(sent)} of ${bytes(total)}`);
+    const share = total ? sent / total : 0;
+    if (!body.firstChild) {
+      body.append(h("div.progress", { role: "progressbar", "aria-label": "Upload", "aria-valuemin": "0", "aria-valuemax": "100" }, h("span")));
+    }
+    body.firstChild.setAttribute("aria-valuenow", String(Math.round(share * 100)));
+    body.firstChild.firstChild.style.setProperty("--done", share.toFixed(4));
+  }
+
+  function showRefusal(row, words, body, problem) {
+    row.dataset.level = "error";
+    setText(words, "refused");
+    const others = (problem.defects ?? []).slice(1, SHOWN_DEFECTS);
+    const hidden = (problem.defects_total ?? 0) - others.length - 1;
+    body.replaceChildren(
+      h("p.field-error", { role: "alert" }, problem.detail),
+      ...(placeOf(problem) ? [h("p.soft.small", {}, placeOf(problem))] : []),
+      ...(others.length ? [h("ul.small", {}, others.map((defect) => h("li", {}, `${defect.line ? `Line ${thousands(defect.line)}: ` : ""}${defect.sentence}`)))] : []),
+      ...(hidden > 0 ? [h("p.small.soft", {}, `and ${thousands(hidden)} more defects`)] : []),
+      h("p.small.soft", {}, "Nothing of this file was kept. Correct it and upload it again."),
+    );
+  }
+
+  /** Shows how the job of an uploaded file goes; returns whether it is one of ours. */
+  function onJob(job) {
+    const file = byJob.get(job.id);
+    if (!file) return false;
+    const { row, words, body } = rows.get(file);
+    const card = body.querySelector(".job-card");
+    if (card) showJob(card, job);
+    else body.replaceChildren(makeCard(job, () => cancelJob(job.id)));
+    row.dataset.state = job.state;
+    words.replaceChildren(job.state === "done"
+      ? h("a", { href: `/recordings/${job.recording}` }, "open")
+      : h("a", { href: `/recordings/${job.recording}` }, "follow"));
+    if (job.error) body.append(h("p.field-error", { role: "alert" }, job.error.detail));
+    return true;
+  }
+
+  return { on, onJob, jobs: () => [...byJob.keys()] };
+}
+
+function bytes(size) {
+  const names = ["B", "kB", "MB", "GB"];
+  const power = Math.min(names.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(size, 1)) / 3)));
+  return `${threeDigits(size / 1000 ** power)} ${names[power]}`;
+}
