@@ -104,7 +104,7 @@ class StoredCut:
         last = self._last_application_event()
         begun = np.flatnonzero(last >= 0)
         states = [process.state for process in self.recording.topology.processes]
-        texts = self.recording.tables.events.texts("state", begun, last[begun])
+        texts = self.recording.tables.events.pick(begun, last[begun]).texts("state")
         for code, text in zip(begun.tolist(), texts, strict=True):
             states[code] = text
         return tuple(states)
@@ -185,7 +185,7 @@ class StoredCut:
             return None
         tables = self.recording.tables
         codes, ordinals = tables.messages.waiting(tables.all_channels, self._target, self.sent)
-        texts = [*self.states, *tables.messages.table.texts("value", codes, ordinals)]
+        texts = [*self.states, *tables.messages.table.pick(codes, ordinals).texts("value")]
         numbers = {text: number(text) for text in set(texts)}
         if any(item is None for item in numbers.values()):
             return None

@@ -98,7 +98,7 @@ class Flights:
 
     def received_index(self, codes: Ints, ordinals: Ints) -> Ints:
         """Where each flight is received; NONE if never."""
-        return self.table.nullable("received_index", codes, ordinals)
+        return self.table.pick(codes, ordinals).nullable("received_index")
 
     def arrivals(self, codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
         """(lane, index) of the receives number ``first`` to ``end`` of each lane, in order."""

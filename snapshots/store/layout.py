@@ -14,6 +14,7 @@ snapshots and kinds are codes: places in the manifest's lists (kinds, snapshots)
     markers/…                as messages
     marker_disorder/…        as message_disorder
     index.arrow              where each process and channel begins and ends
+    fences/                  every so many values of the searched columns, see fences.py
     records.arrow            record_state, record_channel, sorted by (snapshot, process, index)
     strays.arrow             receives that no send explains, sorted by line
     levels/                  the overview, see levels.py
@@ -36,6 +37,7 @@ MARKER_DISORDER = "marker_disorder"
 INDEX = "index.arrow"
 RECORDS = "records.arrow"
 STRAYS = "strays.arrow"
+FENCES = "fences"
 LEVELS = "levels"
 SNAPSHOT_STATES = "snapshot_states.arrow"
 SNAPSHOT_CHANNELS = "snapshot_channels.arrow"

@@ -6,15 +6,15 @@ aligned to its multiples; each level's bins are twice as wide as the finer one's
 the finest. A recording that a window can count at once has no levels.
 """
 
-import os
 from pathlib import Path
 
 import numpy as np
 
 from snapshots.store.bins import Bins, event_counts, most_messages
-from snapshots.store.errors import StoreDamaged
+from snapshots.store.fences import read_matrix
 from snapshots.store.layout import LEVELS
 from snapshots.store.manifest import Extent, Manifest
+from snapshots.store.parts import write_matrix
 from snapshots.store.tables import AXES, TIME, Tables
 
 COUNTED_ON_THE_FLY = 200_000  # events that a window counts without a level
@@ -89,10 +89,7 @@ def _paired(matrix: np.ndarray, odd: int, joined) -> np.ndarray:
 
 
 def _save(folder: Path, axis: str, exponent: int, what: str, matrix: np.ndarray) -> None:
-    with _path(folder, axis, exponent, what).open("wb") as sink:
-        np.save(sink, np.ascontiguousarray(matrix))
-        sink.flush()
-        os.fsync(sink.fileno())
+    write_matrix(_path(folder, axis, exponent, what), matrix)
 
 
 def _path(folder: Path, axis: str, exponent: int, what: str) -> Path:
@@ -103,13 +100,4 @@ def read_level(
     folder: Path, axis: str, exponent: int, what: str, shape: tuple[int, int]
 ) -> np.ndarray:
     """A mapped matrix. what: ``events`` or ``depth``. Raises: StoreDamaged."""
-    path = _path(folder, axis, exponent, what)
-    try:
-        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-        if matrix.shape != shape:
-            raise ValueError(f"its shape is {matrix.shape}, not {shape}")
-    except (OSError, ValueError, EOFError) as error:
-        raise StoreDamaged(
-            f"{LEVELS}/{path.name}", f"It cannot be read ({error}).", "Was it cut short?"
-        ) from error
-    return matrix
+    return read_matrix(_path(folder, axis, exponent, what), shape)

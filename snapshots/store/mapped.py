@@ -5,6 +5,7 @@ run: the index of an event, the ordinal of a message. Runs lie in parts, an arra
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from snapshots.store.errors import StoreDamaged
+from snapshots.store.fences import FENCE, read_fences
 from snapshots.store.layout import INDEX, NONE, PARTED
 from snapshots.store.manifest import Manifest, Part
 from snapshots.store.parts import map_batch
 
 Ints = NDArray[np.int64]
+
+_BLOCK = np.arange(FENCE)
 
 
 class MappedTable:
@@ -35,75 +39,59 @@ class MappedTable:
         Raises: StoreDamaged if a part is missing or is not what manifest and index say.
         """
         parts = manifest.parts_of(table)
-        self._name = table
+        self.name = table
         self.batches = [_mapped(folder, part) for part in parts]
         self.part, self.begin, self.end = _runs(table, index, runs, parts)
         self.length: Ints = self.end - self.begin
-        self._column = cache(self._view)
+        self._fence_begin = np.concatenate(([0], np.cumsum(self.length // FENCE)))
+        self._fences = read_fences(folder, table, int(self._fence_begin[-1]))
+        self.column = cache(self._column)
 
-    def _view(self, number: int, name: str) -> NDArray[Any]:
-        """The values of a column of fixed width; where it is null, anything."""
+    def _column(self, number: int, name: str) -> NDArray[Any]:
+        """The values of a column of fixed width in one part; where it is null, anything."""
         column = self.batches[number].column(name)
         dtype = np.dtype(column.type.to_pandas_dtype())
         values = np.frombuffer(column.buffers()[1], dtype)
         return values[column.offset : column.offset + len(column)]
 
-    def _validity(self, number: int, name: str) -> NDArray[np.uint8] | None:
-        bits = self.batches[number].column(name).buffers()[0]
-        return None if bits is None else np.frombuffer(bits, np.uint8)
-
     def bisect(self, column: str, targets: Ints) -> Ints:
-        """Per run the number of its first rows whose value in the sorted ``column`` is < target.
-
-        targets: [runs]. One binary search that advances over all runs of a part at once.
-        """
+        """Per run the number of its first rows whose value in the sorted ``column`` is < target."""
         return self.bisect_in(column, np.arange(len(self.length)), targets)
 
     def bisect_in(self, column: str, codes: Ints, targets: Ints) -> Ints:
-        """As ``bisect`` for the runs ``codes`` [N], which may repeat; targets: [N]."""
-        found = np.zeros(len(codes), np.int64)
+        """As ``bisect`` for the runs ``codes`` [N], which may repeat; targets: [N].
+
+        One binary search in the fences that advances over all runs at once, then one comparison
+        with all rows of the block found.
+        """
+        begin = self._fence_begin[codes]
+        fences = self._fences[column]
+        found = _first_not_below(fences, begin, self._fence_begin[codes + 1], targets) - begin
+        found *= FENCE
+        rows = (self.begin[codes] + found)[:, None] + _BLOCK
+        block = np.zeros(rows.shape, np.int64)
         for number, lanes in self._by_part(codes):
-            chosen = codes[lanes]
-            begin, end = self.begin[chosen], self.end[chosen]
-            values = self._column(number, column)
-            found[lanes] = _first_not_below(values, begin, end, targets[lanes]) - begin
-        return found
+            block[lanes] = self.column(number, column).take(rows[lanes], mode="clip")
+        below = (block < targets[:, None]) & (rows < self.end[codes, None])
+        return found + np.count_nonzero(below, axis=1)
+
+    def pick(self, codes: Ints, offsets: Ints) -> "Picked":
+        """The rows at ``offsets`` [N] of the runs ``codes`` [N]. Raises: StoreDamaged.
+
+        A row that is not there means that another file pointed at it.
+        """
+        if len(offsets) and ((offsets < 0) | (offsets >= self.length[codes])).any():
+            raise StoreDamaged(
+                self.name,
+                "A row points at another one that does not exist.",
+                "Was a file exchanged or changed? Ingest the log again.",
+            )
+        rows = self.begin[codes] + offsets
+        return Picked(self, len(rows), [(n, at, rows[at]) for n, at in self._by_part(codes)])
 
     def values(self, column: str, codes: Ints, offsets: Ints) -> NDArray[Any]:
-        """The values at ``offsets`` [N] of the runs ``codes`` [N]; the column has no nulls."""
-        self._check(codes, offsets)
-        gathered: NDArray[Any] | None = None
-        for number, lanes in self._by_part(codes):
-            values = self._column(number, column)
-            if gathered is None:
-                gathered = np.zeros(len(codes), values.dtype)
-            gathered[lanes] = values[self.begin[codes[lanes]] + offsets[lanes]]
-        return np.zeros(0, np.int64) if gathered is None else gathered
-
-    def nullable(self, column: str, codes: Ints, offsets: Ints) -> Ints:
-        """As ``values`` for a column of int64 that may be null: there NONE."""
-        gathered = self.values(column, codes, offsets)
-        for number, lanes in self._by_part(codes):
-            bits = self._validity(number, column)
-            if bits is not None:
-                rows = self.begin[codes[lanes]] + offsets[lanes]
-                valid = (bits[rows >> 3] >> (rows & 7)) & 1
-                gathered[lanes] = np.where(valid, gathered[lanes], NONE)
-        return gathered
-
-    def texts(self, column: str, codes: Ints, offsets: Ints) -> list[str | None]:
-        """As ``values`` for a column of text; None where it is null."""
-        self._check(codes, offsets)
-        gathered = np.full(len(codes), None, object)
-        for number, lanes in self._by_part(codes):
-            rows = pa.array(self.begin[codes[lanes]] + offsets[lanes])
-            gathered[lanes] = self.batches[number].column(column).take(rows).to_pylist()
-        return gathered.tolist()
-
-    def slice(self, column: str, code: int, first: int, end: int) -> NDArray[Any]:
-        """A view of the values of one run from offset ``first`` to ``end``; nulls are anything."""
-        begin = self.begin[code]
-        return self._column(int(self.part[code]), column)[begin + first : begin + end]
+        """``pick(codes, offsets).values(column)``."""
+        return self.pick(codes, offsets).values(column)
 
     def find_texts(self, column: str, code: int, texts: list[str]) -> Ints:
         """The offsets in one run where a column of text holds one of ``texts``. Reads the run."""
@@ -113,29 +101,59 @@ class MappedTable:
         run = rows.slice(self.begin[code], self.length[code])
         return np.flatnonzero(pc.is_in(run, pa.array(texts, rows.type)).to_numpy(False))
 
-    def number_or_none(self, column: str, code: int, offset: int) -> int | None:
-        """One value of a column that may be null."""
-        row = int(self.begin[code]) + offset
-        return self.batches[int(self.part[code])].column(column)[row].as_py()
-
     def _by_part(self, codes: Ints) -> Iterator[tuple[int, Any]]:
         """(part, places in ``codes`` that lie in it); codes without rows lie in none."""
-        if len(self.batches) == 1 and len(codes) and self.part[codes].min() == 0:
+        parts = self.part[codes]
+        if len(self.batches) == 1 and len(codes) and parts.min() == 0:
             yield 0, slice(None)
             return
-        parts = self.part[codes]
         for number in range(len(self.batches)):
-            lanes = np.flatnonzero(parts == number)
+            lanes = (parts == number).nonzero()[0]
             if len(lanes):
                 yield number, lanes
 
-    def _check(self, codes: Ints, offsets: Ints) -> None:
-        if len(offsets) and ((offsets < 0) | (offsets >= self.length[codes])).any():
-            raise StoreDamaged(
-                self._name,
-                "A row points at another one that does not exist.",
-                "Was a file exchanged or changed? Ingest the log again.",
-            )
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Chosen rows of a table. places: per part its number, the places [N] of its rows, the rows."""
+
+    table: MappedTable
+    count: int
+    places: list[tuple[int, Any, Ints]]
+
+    def values(self, column: str) -> NDArray[Any]:
+        """[N] values of a column without nulls."""
+        gathered: NDArray[Any] | None = None
+        for number, lanes, rows in self.places:
+            values = self.table.column(number, column)
+            if gathered is None:
+                gathered = np.zeros(self.count, values.dtype)
+            gathered[lanes] = values[rows]
+        return np.zeros(self.count, np.int64) if gathered is None else gathered
+
+    def nullable(self, column: str) -> Ints:
+        """[N] values of a column of int64 that may be null: there NONE."""
+        gathered = self.values(column)
+        for number, lanes, rows in self.places:
+            bits = self.table.batches[number].column(column).buffers()[0]
+            if bits is not None:
+                valid = (np.frombuffer(bits, np.uint8)[rows >> 3] >> (rows & 7)) & 1
+                gathered[lanes] = np.where(valid, gathered[lanes], NONE)
+        return gathered
+
+    def texts(self, column: str) -> list[str | None]:
+        """[N] values of a column of text; None where it is null."""
+        gathered = np.full(self.count, None, object)
+        for number, lanes, rows in self.places:
+            texts = self.table.batches[number].column(column)
+            if texts.null_count < len(texts):
+                gathered[lanes] = texts.take(pa.array(rows)).to_pylist()
+        return gathered.tolist()
+
+    def number_or_none(self, column: str) -> int | None:
+        """The one value picked, of a column of int64 that may be null."""
+        number, _, rows = self.places[0]
+        return self.table.batches[number].column(column)[int(rows[0])].as_py()
 
 
 def ragged(codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
@@ -148,6 +166,8 @@ def ragged(codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 def _first_not_below(values: Ints, begin: Ints, end: Ints, targets: Ints) -> Ints:
     """Per lane the first row in begin .. end with values[row] >= target, or end."""
+    if not len(values):
+        return begin
     below = begin - 1  # the last row known to be below the target
     step = 1 << max(int((end - begin).max()).bit_length() - 1, 0)
     while step:

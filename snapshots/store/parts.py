@@ -17,8 +17,6 @@ from snapshots.store.flights import reach_and_disorder
 from snapshots.store.layout import (
     DISORDER_COLUMNS,
     EVENTS,
-    INDEX,
-    INDEX_COLUMNS,
     MARKER_DISORDER,
     MARKERS,
     MESSAGE_DISORDER,
@@ -98,27 +96,12 @@ def write_bytes(path: Path, content: bytes) -> None:
     temporary.rename(path)
 
 
-def write_index(folder: Path, parts: tuple[Part, ...]) -> None:
-    """Write ``index.arrow``, by binary search in the sorted code columns of the parts."""
-    rows: dict[str, list] = {name: [] for name in INDEX_COLUMNS.names}
-    for table, (_, key) in PARTED.items():
-        for number, part in enumerate(part for part in parts if part.table == table):
-            codes = map_batch(folder / part.file).column(key).to_numpy()
-            for code, begin, end in _runs(codes):
-                for name, item in zip(rows, (table, code, number, begin, end), strict=True):
-                    rows[name].append(item)
-    write_table(folder / INDEX, pa.table(rows, INDEX_COLUMNS), INDEX_COLUMNS)
-
-
-def _runs(codes: np.ndarray) -> list[tuple[int, int, int]]:
-    """(code, begin, end) of each run of equal codes in a sorted column, by binary search."""
-    runs = []
-    begin = 0
-    while begin < len(codes):
-        end = int(np.searchsorted(codes, codes[begin], side="right"))
-        runs.append((int(codes[begin]), begin, end))
-        begin = end
-    return runs
+def write_matrix(path: Path, matrix: np.ndarray) -> None:
+    """Write one ``.npy`` file and see it to the disk."""
+    with path.open("wb") as sink:
+        np.save(sink, np.ascontiguousarray(matrix))
+        sink.flush()
+        os.fsync(sink.fileno())
 
 
 def map_batch(path: Path) -> pa.RecordBatch:

@@ -134,25 +134,24 @@ class StoredRecording:
 
     def messages(self, codes: Ints, ordinals: Ints) -> tuple[Message, ...]:
         """The messages with these ordinals [N] on the channels with these codes [N]."""
-        table = self.tables.messages.table
-        received = table.nullable("received_index", codes, ordinals)
-        columns = (
-            codes.tolist(),
-            ordinals.tolist(),
-            table.texts("message", codes, ordinals),
-            table.texts("value", codes, ordinals),
-            table.values("sent_index", codes, ordinals).tolist(),
-            table.values("sent_at", codes, ordinals).tolist(),
-            received.tolist(),
-            table.values("received_at", codes, ordinals).tolist(),
-        )
+        rows = self.tables.messages.table.pick(codes, ordinals)
         channels = self.topology.channels
-        return tuple(
-            Message(channels[code].id, ordinal, *fields, None, None)
-            if received_index == NONE
-            else Message(channels[code].id, ordinal, *fields, received_index, received_at)
-            for code, ordinal, *fields, received_index, received_at in zip(*columns, strict=True)
+        received = rows.nullable("received_index").tolist()
+        received_at = rows.nullable("received_at").tolist()
+        columns = (
+            [channels[code].id for code in codes.tolist()],
+            ordinals.tolist(),
+            rows.texts("message"),
+            rows.texts("value"),
+            rows.values("sent_index").tolist(),
+            rows.values("sent_at").tolist(),
+            [None if index == NONE else index for index in received],
+            [
+                None if index == NONE else at
+                for index, at in zip(received, received_at, strict=True)
+            ],
         )
+        return tuple(map(Message, *columns))
 
     def message(self, channel: ChannelId, sent_index: int) -> Message | None:
         """The message that the channel's source sends with its event ``sent_index``, if it does."""

@@ -65,12 +65,10 @@ def event(recording: "StoredRecording", process: ProcessId, index: int) -> dict[
     table = recording.tables.events
     if not 0 <= index < table.length[code]:
         raise KeyError(index)
-    codes, indices = np.array([code]), np.array([index])
-    numbers = {name: int(table.values(name, codes, indices)[0]) for name in (*_NUMBERS, "kind")}
-    texts = {name: table.texts(name, codes, indices)[0] for name in _TEXTS}
-    channel, snapshot = (
-        int(table.values(name, codes, indices)[0]) for name in ("channel", "snapshot")
-    )
+    row = table.pick(np.array([code]), np.array([index]))
+    numbers = {name: int(row.values(name)[0]) for name in (*_NUMBERS, "kind")}
+    texts = {name: row.texts(name)[0] for name in _TEXTS}
+    channel, snapshot = (int(row.values(name)[0]) for name in ("channel", "snapshot"))
     kind = recording.manifest.kinds[numbers["kind"]]
     messages = _recorded_ids(recording, snapshot, code, index) if kind == RECORD_CHANNEL else None
     return {
@@ -82,7 +80,7 @@ def event(recording: "StoredRecording", process: ProcessId, index: int) -> dict[
         "channel": None if channel == NONE else recording.topology.channels[channel].id,
         "snapshot": None if snapshot == NONE else recording.manifest.snapshots[snapshot],
         "messages": messages,
-        "logged_at": table.number_or_none("logged_at", code, index),
+        "logged_at": row.number_or_none("logged_at"),
         "flight": _flight(recording, kind, channel, index),
     }
 
@@ -98,13 +96,10 @@ def _flight(
     ordinal = by(channel, index)
     if ordinal is None:
         return None
-    codes, ordinals = np.array([channel]), np.array([ordinal])
-    received = int(flights.received_index(codes, ordinals)[0])
+    row = flights.table.pick(np.array([channel]), np.array([ordinal]))
     flight = {"channel": recording.topology.channels[channel].id, "ordinal": ordinal}
-    for name in ("sent_index", "sent_at"):
-        flight[name] = int(flights.table.values(name, codes, ordinals)[0])
-    flight["received_index"] = None if received == NONE else received
-    flight["received_at"] = flights.table.number_or_none("received_at", channel, ordinal)
+    for name in ("sent_index", "sent_at", "received_index", "received_at"):
+        flight[name] = row.number_or_none(name)
     return flight
 
 
@@ -202,12 +197,12 @@ def _at_step(recording: "StoredRecording", step: int) -> Neighbour:
     positions = recording.positions_at(step=step)
     later = recording.positions_at(step=step + 1)
     code = int(np.flatnonzero(later > positions)[0])
-    codes, index = np.array([code]), positions[[code]]
+    row = tables.events.pick(np.array([code]), positions[[code]])
     return Neighbour(
         process=recording.topology.processes[code].id,
-        index=int(index[0]),
-        kind=recording.manifest.kinds[int(tables.events.values("kind", codes, index)[0])],
-        at=int(tables.events.values("at", codes, index)[0]),
+        index=int(positions[code]),
+        kind=recording.manifest.kinds[int(row.values("kind")[0])],
+        at=int(row.values("at")[0]),
         step=step,
     )
 

@@ -44,6 +44,11 @@ class Tables:
         index = pa.Table.from_batches([read_batch(folder / INDEX, INDEX_COLUMNS)])
         self.source = channels.column("source").to_numpy().astype(np.int64)
         self.target = channels.column("target").to_numpy().astype(np.int64)
+        for ends in (self.source, self.target):
+            if ((ends < 0) | (ends >= processes.num_rows)).any():
+                raise StoreDamaged(
+                    CHANNELS, "A channel's end is no process.", "Was processes.arrow exchanged?"
+                )
         self.topology = _topology(processes, channels)
         mapped = {
             table: MappedTable(
@@ -85,11 +90,7 @@ class Tables:
 
 def _topology(processes: pa.RecordBatch, channels: pa.RecordBatch) -> Topology:
     names = processes.column("id").to_pylist()
-    ends = [channels.column(end).to_pylist() for end in ("source", "target")]
-    if not all(0 <= code < len(names) for codes in ends for code in codes):
-        raise StoreDamaged(
-            CHANNELS, "A channel's end is no process.", "Was processes.arrow exchanged?"
-        )
+    ends = (channels.column(end).to_pylist() for end in ("source", "target"))
     states = processes.column("state").to_pylist()
     columns = (channels.column("id").to_pylist(), *ends, channels.column("fifo").to_pylist())
     return Topology(

@@ -16,7 +16,7 @@ from snapshots.domain.topology import JsonText
 from snapshots.store.bins import Bins, event_counts, most_messages
 from snapshots.store.layout import NONE
 from snapshots.store.levels import COUNTED_ON_THE_FLY, span
-from snapshots.store.mapped import Ints, ragged
+from snapshots.store.mapped import Ints, Picked, ragged
 from snapshots.store.tables import AXES, TIME
 
 if TYPE_CHECKING:
@@ -208,43 +208,42 @@ class _View:
         return self._event_columns(codes[order], indices[order])
 
     def _event_columns(self, codes: Ints, indices: Ints) -> WindowEvents:
-        table = self.tables.events
+        rows = self.tables.events.pick(codes, indices)
         names = ("at", "step", "kind", "channel", "snapshot")
-        states = table.texts("state", codes, indices)
+        states = rows.texts("state")
         return WindowEvents(
             process=codes,
             index=indices,
-            **{name: table.values(name, codes, indices) for name in names},
+            **{name: rows.values(name) for name in names},
             state=states,
             state_known=np.array([state is not None for state in states], np.bool_),
-            label=table.texts("label", codes, indices),
+            label=rows.texts("label"),
         )
 
     def _messages(self, drawn: bool) -> WindowMessages:
         flights = self.tables.messages
         codes, ordinals = self._drawn(flights, drawn)
+        rows = flights.table.pick(codes, ordinals)
         return WindowMessages(
             channel=codes,
             ordinal=ordinals,
-            **self._ways(flights, codes, ordinals),
-            message=flights.table.texts("message", codes, ordinals),
-            value=flights.table.texts("value", codes, ordinals),
+            **self._ways(codes, rows),
+            message=rows.texts("message"),
+            value=rows.texts("value"),
         )
 
     def _markers(self, drawn: bool) -> WindowMarkers:
         flights = self.tables.markers
         codes, ordinals = self._drawn(flights, drawn)
+        rows = flights.table.pick(codes, ordinals)
         return WindowMarkers(
-            channel=codes,
-            snapshot=flights.table.values("snapshot", codes, ordinals),
-            **self._ways(flights, codes, ordinals),
+            channel=codes, snapshot=rows.values("snapshot"), **self._ways(codes, rows)
         )
 
-    def _ways(self, flights: "Flights", codes: Ints, ordinals: Ints) -> dict[str, Ints]:
+    def _ways(self, codes: Ints, rows: Picked) -> dict[str, Ints]:
         """Where each flight begins and ends: indices, instants and steps."""
-        events, table = self.tables.events, flights.table
-        sent = table.values("sent_index", codes, ordinals)
-        received = flights.received_index(codes, ordinals)
+        events = self.tables.events
+        sent, received = rows.values("sent_index"), rows.nullable("received_index")
         arrived = np.flatnonzero(received != NONE)
         received_step = np.full(len(codes), NONE)
         target = self.tables.target[codes[arrived]]
@@ -252,8 +251,8 @@ class _View:
         return {
             "sent_index": sent,
             "received_index": received,
-            "sent_at": table.values("sent_at", codes, ordinals),
-            "received_at": table.nullable("received_at", codes, ordinals),
+            "sent_at": rows.values("sent_at"),
+            "received_at": rows.nullable("received_at"),
             "sent_step": events.values("step", self.tables.source[codes], sent),
             "received_step": received_step,
         }

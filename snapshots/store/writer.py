@@ -21,6 +21,7 @@ from snapshots.domain.recording import (
     Recording,
 )
 from snapshots.store import levels
+from snapshots.store.index import write_index
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
     CHANNELS,
@@ -46,7 +47,6 @@ from snapshots.store.manifest import Extent, Manifest, Part
 from snapshots.store.parts import (
     write_bytes,
     write_events,
-    write_index,
     write_markers,
     write_messages,
     write_table,
@@ -56,12 +56,12 @@ _RECORDS = (RECORD_STATE, RECORD_CHANNEL)
 
 
 def finish(folder: Path, manifest: Manifest) -> Manifest:
-    """Write index, levels and, last, the manifest of a folder whose tables are all there.
+    """Write index, fences, levels and, last, the manifest of a folder with all its tables.
 
     manifest: with its parts; ``levels`` is filled in. Returns the manifest as written.
     Raises: StoreDamaged if a part is not what the manifest says, OSError.
     """
-    write_index(folder, manifest.parts)
+    write_index(folder, manifest)
     complete = replace(manifest, levels=levels.write_levels(folder, manifest))
     write_bytes(folder / MANIFEST, complete.to_json().encode())
     return complete

@@ -1,0 +1,69 @@
+"""Every FENCE-th value of the columns that are searched: the top of each binary search.
+
+Searches then touch one page of the table per run, and stay as fast when the recording grows. One
+matrix per table, ``fences/<table>.npy``: one row per searched column; the runs one after the other
+in the order of their codes, each with the value of the last row of every whole block.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from snapshots.store.errors import StoreDamaged
+from snapshots.store.layout import (
+    EVENTS,
+    FENCES,
+    MARKER_DISORDER,
+    MARKERS,
+    MESSAGE_DISORDER,
+    MESSAGES,
+)
+from snapshots.store.parts import write_matrix
+
+FENCE = 16  # rows in a block
+
+SEARCHED = {
+    EVENTS: ("at", "step"),
+    MESSAGES: ("sent_index", "received_reach"),
+    MESSAGE_DISORDER: ("received_sorted", "received_floor", "lost"),
+    MARKERS: ("sent_index", "received_reach"),
+    MARKER_DISORDER: ("received_sorted", "received_floor", "lost"),
+}
+
+
+def write_fences(
+    folder: Path, table: str, batches: list[pa.RecordBatch], runs: Iterable[tuple[int, int, int]]
+) -> None:
+    """runs: (part, begin, end) of the codes that have rows, in the order of the codes."""
+    columns = [[batch.column(name).to_numpy() for batch in batches] for name in SEARCHED[table]]
+    blocks = [
+        [column[part][begin + FENCE - 1 : end : FENCE] for part, begin, end in runs]
+        for column in columns
+    ]
+    none = np.zeros(0, np.int64)
+    matrix = np.stack([np.concatenate([none, *column]) for column in blocks])
+    (folder / FENCES).mkdir(exist_ok=True)
+    write_matrix(folder / FENCES / f"{table}.npy", matrix)
+
+
+def read_fences(folder: Path, table: str, count: int) -> dict[str, np.ndarray]:
+    """The fences of every searched column, mapped; count: how many. Raises: StoreDamaged."""
+    matrix = read_matrix(folder / FENCES / f"{table}.npy", (len(SEARCHED[table]), count))
+    return dict(zip(SEARCHED[table], matrix, strict=True))
+
+
+def read_matrix(path: Path, shape: tuple[int, int]) -> np.ndarray:
+    """A mapped matrix of that shape. Raises: StoreDamaged."""
+    try:
+        matrix = np.load(path, mmap_mode="r" if 0 not in shape else None, allow_pickle=False)
+        if matrix.shape != shape:
+            raise ValueError(f"its shape is {matrix.shape}, not {shape}")
+    except (OSError, ValueError, EOFError) as error:
+        raise StoreDamaged(
+            f"{path.parent.name}/{path.name}",
+            f"It cannot be read ({error}).",
+            "Was it deleted or cut short? Ingest the log again.",
+        ) from error
+    return np.asarray(matrix)
