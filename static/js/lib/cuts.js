@@ -121,7 +121,8 @@ function distance(a, b) {
 
 /**
  * Where a handle for position `n` of process `p` stands on the window's axis: just after the last
- * event inside, halfway to the next but at most `gap` away. -Infinity and Infinity lie outside.
+ * event inside, halfway to the next but at most `gap` away; or as far before a record_state, since
+ * that is where its snapshot cuts. -Infinity and Infinity lie outside the window.
  */
 export function handleX(window, p, n, gap) {
   if (n < window.positions[p]) return -Infinity;
@@ -129,6 +130,9 @@ export function handleX(window, p, n, gap) {
   const before = eventRow(window, p, n - 1);
   const after = eventRow(window, p, n);
   const { x } = window.events;
+  if (after >= 0 && window.kinds[window.events.kind[after]] === "record_state") {
+    return x[after] - (before >= 0 ? Math.min(gap, (x[after] - x[before]) / 2) : gap);
+  }
   if (before >= 0 && after >= 0) return x[before] + Math.min(gap, (x[after] - x[before]) / 2);
   if (before >= 0) return x[before] + gap;
   if (after >= 0) return x[after] - gap;

@@ -1,17 +1,18 @@
 /**
  * Where the processes of a topology stand, in the unit square. The same topology always looks the same.
  *
- * Small or dense graphs stand on a circle; others are relaxed from it by attraction along channels and
+ * Small or dense graphs stand on a ring; sparse ones are relaxed from it by attraction along channels and
  * repulsion between all (Fruchterman and Reingold, 1991), a fixed number of rounds.
  */
 
 const ROUNDS = 120;
+const SPARSE = 1.6; // channels per process below which relaxing helps
 export const MOST_DRAWN = 60;
 
 /** [{x, y}] for each of `count` processes; links: [[a, b], …] as indexes. */
 export function layoutTopology(count, links) {
   const places = circle(count);
-  if (count > 8 && links.length < count * 3) relax(places, links);
+  if (count > 8 && links.length < count * SPARSE) relax(places, links);
   return fitted(places);
 }
 

@@ -129,6 +129,11 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
       if (!next.delete(name)) next.add(name);
       set({ [key]: next });
     },
+    /** Tells every listener about everything, as if all had changed. */
+    tellAll() {
+      for (const key of Object.keys(state)) changed.add(key);
+      set({});
+    },
     /** listener(state, keys changed); called once per frame at most. Returns a function that ends it. */
     subscribe(listener) {
       listeners.add(listener);

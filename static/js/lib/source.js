@@ -72,6 +72,7 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
 export function defaultUrls(id, given = {}) {
   const api = `/api/recordings/${id}`;
   return {
+    topology: `${api}/topology`,
     window: `${api}/window`,
     cuts: `${api}/cuts`,
     snapshots: `${api}/snapshots`,

@@ -2,7 +2,7 @@
 
 import { decode, decodeMatrix, upperBound } from "./arrays.js";
 
-export const IN_FLIGHT = -1;
+export const IN_FLIGHT = -1; // a received_index; receivedX is NaN then
 
 /** Kinds without a state of their own leave the state not known; all other kinds leave it as it was. */
 const APPLICATION_KINDS = new Set(["internal", "send", "receive"]);
@@ -62,7 +62,8 @@ function axisColumn(byStep, at, step) {
 
 function addAxis(table, byStep) {
   table.sentX = axisColumn(byStep, table.sent_at, table.sent_step);
-  table.receivedX = axisColumn(byStep, table.received_at, table.received_step);
+  const receivedX = axisColumn(byStep, table.received_at, table.received_step);
+  table.receivedX = Float64Array.from(receivedX, (x, row) => (table.received_index[row] === IN_FLIGHT ? NaN : x));
 }
 
 function openBins(bins) {

@@ -3,7 +3,7 @@
 import { duration, instant, thousands } from "../lib/format.js";
 import { createPlayer } from "../lib/player.js";
 import { openSocket } from "../lib/socket.js";
-import { createSource, defaultUrls } from "../lib/source.js";
+import { createSource, defaultUrls, getJson } from "../lib/source.js";
 import { openTopology } from "../lib/topology.js";
 import { setText } from "../lib/dom.js";
 import { wireActions } from "./workbench/actions.js";
@@ -23,11 +23,15 @@ import { wireTabs } from "./workbench/tabs.js";
 import { createTopology } from "./workbench/topology.js";
 import { createTransport } from "./workbench/transport.js";
 
-/** Mounts on `root`; data is the json_script of the page (docs/architecture.md). */
+/** Mounts on `root`; data is the json_script of the page (docs/architecture.md). What it leaves out is fetched. */
 export async function mountWorkbench(root, data) {
-  const topology = openTopology(data.topology);
   const { recording } = data;
   const urls = defaultUrls(recording.id, data.urls);
+  const [plain, { items: summaries }] = await Promise.all([
+    data.topology ?? getJson(urls.topology),
+    data.snapshots ? { items: data.snapshots } : getJson(urls.snapshots),
+  ]);
+  const topology = openTopology(plain);
   const player = createPlayer(recording.extent);
   const app = { root, recording, topology, player, urls, cutHints: new Map(), colours: readColours(), reducedMotion: matchMedia("(prefers-reduced-motion: reduce)").matches };
   const message = root.querySelector("#wb-message");
@@ -41,7 +45,7 @@ export async function mountWorkbench(root, data) {
   app.snap = app.steps.snap;
   app.changeAxis = app.steps.axis;
   wireActions(app);
-  app.snapshots = createSnapshots(app, data.snapshots);
+  app.snapshots = createSnapshots(app, summaries);
   app.spacetime = createSpacetime(app);
   app.plotWidth = app.spacetime.plotWidth;
   const feed = createFeed(app);

@@ -80,10 +80,10 @@ export function wireActions(app) {
     return window && window.to >= player.bounds().to ? window.positionsTo[p] : Infinity;
   };
 
-  app.chooseSnapshot = (snapshot) => {
+  app.chooseSnapshot = async (snapshot) => {
     player.set({ snapshot });
-    const span = app.snapshots.spanOf(app.snapshots.byId.get(snapshot), player.state.axis);
-    if (span && !player.state.playing) player.seek(span[1]);
+    const place = await app.snapshots.placeOf(app.snapshots.byId.get(snapshot), player.state.axis);
+    if (place !== null && !player.state.playing && player.state.snapshot === snapshot) player.seek(place);
   };
 
   app.fit = () => {

@@ -6,6 +6,7 @@ import { isInside, markersAt } from "../../lib/cuts.js";
 
 const MOST_CHANNELS = 150;
 const MOST_VALUES = 24;
+const FEW = 12; // channels that are all shown to begin with
 
 export function createContents(app) {
   const { player, topology } = app;
@@ -16,6 +17,7 @@ export function createContents(app) {
   const totals = app.root.querySelector("#wb-contents-totals");
   const rows = new Map();
 
+  onlyFull.checked = topology.channels.length > FEW;
   filter.addEventListener("input", () => draw(player.state));
   onlyFull.addEventListener("change", () => draw(player.state));
 

@@ -2,7 +2,7 @@
 
 import { IN_FLIGHT } from "../../lib/window.js";
 
-export const LANE_LEAST = 16;
+export const LANE_LEAST = 10;
 const PAD = 14;
 
 /**

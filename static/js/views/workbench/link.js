@@ -14,7 +14,7 @@ export async function openingView(app) {
   const wanted = snapshots.byId.has(view.snapshot) ? view.snapshot : snapshots.list()[0]?.snapshot ?? null;
   player.set({ axis, snapshot: wanted, folded: view.folded ?? new Set(), tables: view.tables ?? new Set() });
   player.fitAll();
-  player.seek(view.now ?? startingPlace(app, axis));
+  player.seek(view.now ?? (await startingPlace(app, axis)));
   if (view.from !== undefined) player.zoom(view.from, view.to);
   if (view.cut) player.set({ cut: view.cut });
   if (view.selection) player.set({ selection: view.selection });
@@ -27,10 +27,10 @@ function bestAxis({ recording }) {
   return steps > 20 && (to - from) * 1.5 < steps ? "order" : "time";
 }
 
-function startingPlace({ player, snapshots }, axis) {
+/** Where the chosen snapshot's last process recorded; without a snapshot the start. */
+async function startingPlace({ player, snapshots }, axis) {
   const summary = snapshots.chosen();
-  const span = summary && snapshots.spanOf(summary, axis);
-  return span ? span[1] : player.bounds(axis).from;
+  return (summary && (await snapshots.placeOf(summary, axis))) ?? player.bounds(axis).from;
 }
 
 async function centre(app, { process, index }) {

@@ -18,9 +18,9 @@ export function wirePanel(app, name, chart) {
   const tools = h(
     "div.wb-tools",
     {},
-    button("Table", "Show as a table (t for all)", () => app.player.toggle("tables", name)),
+    button("▤", "Show as a table (t for all)", () => app.player.toggle("tables", name)),
     downloads(app, name, title, chart),
-    button("Fold", "Fold this panel", () => app.player.toggle("folded", name)),
+    button("–", "Fold this panel", () => app.player.toggle("folded", name)),
   );
   section.querySelector("header").append(tools);
   const [tableButton, , foldButton] = tools.children;
@@ -31,7 +31,7 @@ export function wirePanel(app, name, chart) {
     const asTable = state.tables.has(name);
     section.classList.toggle("is-folded", folded);
     section.classList.toggle("is-table", asTable);
-    foldButton.textContent = folded ? "Unfold" : "Fold";
+    foldButton.textContent = folded ? "+" : "–";
     foldButton.setAttribute("aria-expanded", String(!folded));
     tableButton.setAttribute("aria-pressed", String(asTable));
     const stale = drawn !== state.window || keys.has("tables") || (chart.follows && keys.has("shown"));
@@ -52,7 +52,7 @@ function limitedTable(title, { head, rows, notice }) {
 }
 
 function button(text, label, onclick) {
-  return h("button.btn.btn-quiet", { type: "button", title: label, onclick }, text);
+  return h("button.btn.btn-quiet", { type: "button", title: label, "aria-label": label, onclick }, text);
 }
 
 function downloads(app, name, title, chart) {
@@ -69,7 +69,7 @@ function downloads(app, name, title, chart) {
     const { head, rows: cells } = chart.rows();
     saveText(`${file}.csv`, csv(head, cells.map((row) => row.map(textOf))), "text/csv");
   };
-  const menu = h("details.menu", {}, h("summary.btn.btn-quiet", { title: "Download this chart" }, "Download"));
+  const menu = h("details.menu", {}, h("summary.btn.btn-quiet", { title: "Download this chart", "aria-label": "Download this chart" }, "↓"));
   const entries = [["PNG", image("png")], ["SVG", image("svg")], ["CSV", rows]];
   const close = (run) => () => {
     menu.open = false;

@@ -21,7 +21,7 @@ export function linked(sentence, nouns) {
 }
 
 function escaped(text) {
-  return text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
+  return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 
 /** The nouns of a finding and what they select. */

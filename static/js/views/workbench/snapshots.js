@@ -83,7 +83,17 @@ export function createSnapshots(app, summaries) {
     return [events, events];
   }
 
+  /** Where the last process recorded, or null where it is not known. */
+  async function placeOf(summary, axis) {
+    const span = spanOf(summary, axis);
+    if (axis === "order") return span?.[1] ?? null;
+    const detail = await app.source.snapshot(summary.snapshot).catch(() => null);
+    const recorded = Object.values(detail?.recorded_at ?? {}).filter(Number.isFinite);
+    return recorded.length ? Math.max(...recorded) : span?.[1] ?? null;
+  }
+
   function drawVerdict(state) {
+    app.root.querySelector("[data-command=cut]").setAttribute("aria-pressed", String(Boolean(state.cut)));
     if (state.cut) return drawCutVerdict(state);
     const summary = chosen();
     verdict.classList.remove("is-cut");
@@ -140,6 +150,7 @@ export function createSnapshots(app, summaries) {
     detail: () => details.get(player.state.snapshot) ?? null,
     phaseOf,
     spanOf,
+    placeOf,
     byId,
     update(state, keys) {
       if (keys.has("snapshot")) {

@@ -31,6 +31,8 @@ export function createSpacetime(app) {
   let flights = { window: null, messages: [], markers: [] };
   let hover = null;
   const panel = wirePanel(app, "spacetime", { figure, rows, plot });
+  app.root.style.setProperty("--lanes", String(Math.min(topology.processes.length, 200)));
+  app.root.classList.toggle("is-wide", topology.processes.length > 12);
   const handles = createHandles(app, box, measures, steer);
   const card = createHover(app, box);
 

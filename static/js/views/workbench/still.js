@@ -169,6 +169,7 @@ function heat({ window, colours, g }) {
 
 function layout({ g, colours, axis, unit, topology, dragging }) {
   const shown = topology.processes.slice(g.first, g.first + g.lanes);
+  const every = g.pitch && g.pitch < 13 ? 2 : 1;
   return {
     ...baseLayout(colours, { l: g.left, r: g.right, t: g.top, b: g.bottom }),
     width: g.width,
@@ -177,7 +178,7 @@ function layout({ g, colours, axis, unit, topology, dragging }) {
     yaxis: plainAxis(colours, {
       range: laneRange(g),
       tickvals: shown.map((_, i) => g.first + i),
-      ticktext: shown.map(({ id }) => `<b>${escapeText(shortened(id, g.left))}</b>`),
+      ticktext: shown.map(({ id }, i) => (i % every ? "" : `<b>${escapeText(shortened(id, g.left))}</b>`)),
       tickfont: { color: dragging ? colours.accent : colours.ink, size: g.pitch && g.pitch < 18 ? 10 : 12 },
       ticks: "",
       showline: false,

@@ -12,6 +12,7 @@ const NODE = 15;
 const SMALL_NODE = 7;
 const MANY = 20;
 const CURVE_POINTS = 9;
+const CROWD = 40; // channels with messages
 const PHASES = ["not recorded", "recording", "done", "never records"];
 
 export function createTopology(app) {
@@ -92,7 +93,7 @@ export function createTopology(app) {
         y: places.map(({ y }) => y),
         marker: { size: radius * 2, color: now.map((phase) => fills[phase] ?? colours.panel), line: { width: 2, color: now.map((phase) => rims[phase] ?? colours.quiet) } },
         text: shown.map((p) => escapeText(shortened(topology.processes[p].id))),
-        textposition: big ? "middle center" : "bottom center",
+        textposition: big ? "middle center" : places.map(outward),
         textfont: { color: colours.ink, size: big ? 12 : 10 },
       },
     ];
@@ -102,6 +103,13 @@ export function createTopology(app) {
       data: data.filter(({ x }) => x.length),
       layout: { ...baseLayout(colours, { l: 0, r: 0, t: 0, b: 0 }), ...size, xaxis: { ...hidden, range: [0, size.width] }, yaxis: { ...hidden, range: [size.height, 0] } },
     };
+  }
+
+  /** Names of small nodes stand away from the middle. */
+  function outward({ x, y }) {
+    if (x < size.width * 0.25) return "middle left";
+    if (x > size.width * 0.75) return "middle right";
+    return y < size.height / 2 ? "top center" : "bottom center";
   }
 
   function labels(now, colours) {
@@ -125,7 +133,9 @@ export function createTopology(app) {
     const counts = PHASES.map((phase) => [phase, now.filter((own) => own === phase).length]).filter(([, n]) => n);
     const words = player.state.snapshot === null ? "" : `Snapshot ${player.state.snapshot}: ${counts.map(([phase, n]) => `${thousands(n)} ${phase}`).join(", ")}.`;
     const missing = hidden > 0 ? ` ${counted(hidden, "process", "processes")} not shown: those with fewest channels.` : "";
-    setText(notice, words + missing);
+    const crowd = leastCounted(player.state.shown) > 1 ? " Numbers: channels with 2 or more; the table has all." : "";
+    setText(notice, words + missing + crowd);
+    notice.title = notice.textContent;
   }
 
   function drawMoving(state) {
@@ -160,22 +170,29 @@ export function createTopology(app) {
 
   function drawCounts(context, cut) {
     if (!cut) return;
+    const least = leastCounted(cut);
     context.font = `600 ${radius > SMALL_NODE ? 12 : 10}px system-ui, sans-serif`;
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (const channel of drawnChannels) {
       const messages = cut.channels.get(channel.code)?.length ?? 0;
-      if (!messages) continue;
+      if (messages < least) continue;
       const { x, y } = pointOn(channel, 0.4);
       const text = thousands(messages);
-      const width = context.measureText(text).width + 8;
+      const width = context.measureText(text).width + (radius > SMALL_NODE ? 8 : 4);
+      const half = radius > SMALL_NODE ? 8 : 6;
       context.fillStyle = app.colours.panel;
-      context.fillRect(x - width / 2, y - 8, width, 16);
+      context.fillRect(x - width / 2, y - half, width, 2 * half);
       context.strokeStyle = app.colours.message;
-      context.strokeRect(x - width / 2, y - 8, width, 16);
+      context.strokeRect(x - width / 2, y - half, width, 2 * half);
       context.fillStyle = app.colours.ink;
       context.fillText(text, x, y + 0.5);
     }
+  }
+
+  /** In a crowd only the fuller channels get their number; the notice says so. */
+  function leastCounted(cut) {
+    return cut && cut.channels.size > CROWD ? 2 : 1;
   }
 
   function rows() {
@@ -225,6 +242,7 @@ export function createTopology(app) {
       drawnKey = key;
       drawStill();
     }
+    if (keys.has("shown")) tell();
     if (["now", "shown", "window", "cut", "size", "theme", "folded"].some((name) => keys.has(name))) drawMoving(state);
   }
 

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { counted, duration, instant, threeDigits, ticks, valueText } from "../../static/js/lib/format.js";
+
+test("durations stand in the largest unit that keeps three digits", () => {
+  const cases = [[12400, "us", "12.4 ms"], [999, "us", "999 µs"], [1e6, "us", "1 s"], [90e6, "us", "1.5 min"], [7, "ns", "7 ns"], [0, "ms", "0 ms"]];
+  for (const [amount, unit, text] of cases) assert.equal(duration(amount, unit), text);
+});
+
+test("a unit that is no time is written as it is", () => {
+  assert.equal(duration(1234, "ticks"), "1,234 ticks");
+  assert.equal(instant(12, "ticks", 100), "12 ticks");
+});
+
+test("instants that lie close together are told apart", () => {
+  assert.equal(instant(12400, "us", 40000), "12.400 ms");
+  assert.notEqual(instant(5000001, "us", 10), instant(5000002, "us", 10));
+});
+
+test("three digits count", () => {
+  assert.deepEqual([9.8149, 12.449, 123.6, 12400, 0].map(threeDigits), ["9.81", "12.4", "124", "12,400", "0"]);
+});
+
+test("one is singular and thousands are separated", () => {
+  assert.deepEqual([counted(1, "event"), counted(2000, "event"), counted(2, "process", "processes")], ["1 event", "2,000 events", "2 processes"]);
+});
+
+test("values read as text, and what is cut off shows it", () => {
+  assert.equal(valueText({ balance: 9000, open: true }), "balance: 9,000, open: true");
+  assert.equal(valueText([1, "a"]), '[1,"a"]');
+  assert.equal(valueText("abcdef", 4), "abc…");
+  assert.equal(valueText(null), "null");
+});
+
+test("ticks are round, inside, and whole where asked", () => {
+  assert.deepEqual(ticks(0, 100, 5), [0, 20, 40, 60, 80, 100]);
+  assert.deepEqual(ticks(-2.1, 72.1, 4), [0, 20, 40, 60]);
+  assert.deepEqual(ticks(3, 5, 10, true), [3, 4, 5]);
+  assert.ok(ticks(1e9, 1e9 + 50, 5).every((x) => x >= 1e9 && x <= 1e9 + 50));
+});

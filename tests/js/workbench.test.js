@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { keyName } from "../../static/js/lib/keys.js";
+import { alongEdge, drawnProcesses, layoutTopology, MOST_DRAWN } from "../../static/js/lib/layout.js";
+import { matching } from "../../static/js/lib/palette.js";
+import { latestWins, openSocket } from "../../static/js/lib/socket.js";
+import { inOrder, openCut } from "../../static/js/lib/source.js";
+import { geometry, inFlight, lineOf, nearestEvent, nearestLine, progress } from "../../static/js/views/workbench/geometry.js";
+import { cutSentence, linked, nounsOf } from "../../static/js/views/workbench/sentences.js";
+import { describeCut } from "../../static/js/lib/cuts.js";
+import { twoBanks } from "./builders.js";
+
+const measures = (more) => geometry({ width: 420, height: 130, left: 100, right: 20, top: 10, bottom: 20, from: 0, to: 100, processes: 2, first: 0, ...more });
+
+test("time runs along x and lanes down y", () => {
+  const g = measures();
+  assert.deepEqual([g.x(0), g.x(100), g.at(250)], [100, 400, 50]);
+  assert.ok(g.y(0) < g.y(1));
+});
+
+test("lanes that do not fit are not drawn, and the first can be chosen", () => {
+  const g = measures({ processes: 1000, first: 990 });
+  assert.ok(g.lanes < 20);
+  assert.equal(g.first + g.lanes, 1000);
+  assert.equal(g.shows(999) && !g.shows(0), true);
+});
+
+test("the event and the message under the pointer are found", () => {
+  const window = twoBanks().window(0, 70);
+  const g = measures({ to: 70 });
+  const row = nearestEvent(window, g, g.x(50) + 3, g.y(0) - 2, 10);
+  assert.equal(window.events.at[row], 50);
+  assert.equal(nearestEvent(window, g, g.x(50), g.y(0) + 40, 10), -1);
+  const { channels } = window.topology;
+  const [x0, y0, x1, y1] = lineOf(window.messages, channels, g, 70, 2);
+  assert.equal(nearestLine(window.messages, channels, g, 70, (x0 + x1) / 2, (y0 + y1) / 2 + 1, 6), 2);
+});
+
+test("a message is in flight from its send until just before its receipt", () => {
+  const { messages } = twoBanks().window(0, 70);
+  assert.deepEqual([21, 22, 36, 50].map((now) => inFlight(messages, 1, now)), [false, true, true, false]);
+  assert.equal(progress(messages, 1, 36), 0.5);
+});
+
+test("the line of a message that never arrives ends at the cursor, short of its target", () => {
+  const window = twoBanks().window(0, 70);
+  window.messages.received_index[1] = -1;
+  const g = measures({ to: 70 });
+  const [, y0, x1, y1] = lineOf(window.messages, window.topology.channels, g, 40, 1);
+  assert.equal(x1, g.x(40));
+  assert.ok(Math.abs(y1 - y0) < Math.abs(g.y(0) - g.y(1)));
+});
+
+test("the same topology always looks the same, inside the unit square, no two on one spot", () => {
+  for (const [count, links] of [[1, []], [2, [[0, 1]]], [12, [[0, 1], [1, 2], [3, 4], [5, 6]]], [50, []]]) {
+    const places = layoutTopology(count, links);
+    assert.deepEqual(places, layoutTopology(count, links));
+    assert.ok(places.every(({ x, y }) => x >= 0 && x <= 1 && y >= 0 && y <= 1));
+    assert.equal(new Set(places.map(({ x, y }) => `${x.toFixed(3)} ${y.toFixed(3)}`)).size, count);
+  }
+});
+
+test("of too many processes those with most channels are drawn", () => {
+  const drawn = drawnProcesses(100, [[99, 98], [99, 97]]);
+  assert.equal(drawn.length, MOST_DRAWN);
+  assert.ok(drawn.includes(99) && drawn.includes(97));
+  assert.deepEqual(drawnProcesses(3, []), [0, 1, 2]);
+});
+
+test("channels that go both ways bow to different sides", () => {
+  const [a, b] = [{ x: 0, y: 0 }, { x: 10, y: 0 }];
+  assert.equal(alongEdge(a, b, 0.5, 3).y, 3);
+  assert.equal(alongEdge(b, a, 0.5, 3).y, -3);
+});
+
+test("the newest of several requests wins, those between are passed over", async () => {
+  const begun = [];
+  let finish;
+  const load = latestWins((n) => {
+    begun.push(n);
+    return new Promise((resolve) => (finish = () => resolve(n)));
+  });
+  const answers = [load(1), load(2), load(3)];
+  finish();
+  assert.deepEqual(await Promise.all([answers[0], answers[1]]), [1, null]);
+  await new Promise(setImmediate);
+  finish();
+  assert.equal(await answers[2], 3);
+  assert.deepEqual(begun, [1, 3]);
+});
+
+test("a failed request does not block the next", async () => {
+  const load = latestWins(async (n) => {
+    if (n === 1) throw new Error("no");
+    return n;
+  });
+  await assert.rejects(load(1));
+  assert.equal(await load(2), 2);
+});
+
+class ASocket {
+  constructor() {
+    ASocket.last = this;
+    this.readyState = 1;
+    this.sent = [];
+  }
+  send(text) {
+    this.sent.push(JSON.parse(text));
+  }
+  close() {
+    this.onclose();
+  }
+}
+
+function connected() {
+  globalThis.location = { href: "http://host/recordings/1" };
+  const news = [];
+  const socket = openSocket("/ws", { Socket: ASocket, onMessage: (message) => news.push(message) });
+  const receive = (message) => ASocket.last.onmessage({ data: JSON.stringify(message) });
+  return { socket, news, receive };
+}
+
+test("answers find their requests, whatever the order; the rest is news", async () => {
+  const { socket, news, receive } = connected();
+  const [a, b] = [socket.ask("window", { from: 0 }), socket.ask("cut", { at: 1 })];
+  receive({ type: "cursor", at: 5 });
+  receive({ type: "cut", request: 2, at: 1 });
+  receive({ type: "window", request: 1, from: 0 });
+  assert.deepEqual([(await a).from, (await b).at, news], [0, 1, [{ type: "cursor", at: 5 }]]);
+  socket.close();
+});
+
+test("a refused request says why, and a closed socket ends what is open", async () => {
+  const { socket, receive } = connected();
+  const refused = socket.ask("cut", {});
+  receive({ type: "refused", request: 1, detail: "positions are missing" });
+  await assert.rejects(refused, /positions are missing/);
+  const open = socket.ask("cut", {});
+  socket.close();
+  await assert.rejects(open, /closed/);
+});
+
+test("a cut of the server reads like one of the window", () => {
+  const recording = twoBanks();
+  const answer = {
+    consistent: true,
+    positions: { A: 1, B: 4 },
+    states: { A: 9000, B: 3000 },
+    channels: { "A->B": [], "B->A": [1000, 2000] },
+    messages: { "A->B": [], "B->A": ["b1", "b2"] },
+    orphans: [],
+  };
+  const there = openCut(answer, recording.topology);
+  const here = describeCut(recording.window(0, 70), [1, 4]);
+  for (const key of ["positions", "states", "known", "events", "inProcesses", "inChannels", "consistent", "nearest"]) assert.deepEqual(there[key], here[key], key);
+  assert.deepEqual(there.channels.get(1), [{ id: "b1", value: 1000 }, { id: "b2", value: 2000 }]);
+});
+
+test("positions that a snapshot lacks are -1", () => {
+  assert.deepEqual(inOrder({ A: 3 }, [{ id: "A" }, { id: "B" }]), [3, -1]);
+  assert.deepEqual(inOrder([3, null], []), [3, -1]);
+});
+
+test("the verdict of a cut names the message and both processes, and links them", () => {
+  const cut = describeCut(twoBanks().window(0, 70), [0, 3]);
+  const sentence = cutSentence(cut);
+  assert.match(sentence, /B has received a1 \(1,000\) inside this cut, but A sends it only after/);
+  const pieces = linked(sentence, cut.orphans.flatMap(nounsOf));
+  assert.deepEqual(pieces.filter((piece) => typeof piece !== "string").map(({ text }) => text), ["B", "a1", "A"]);
+  assert.equal(pieces.map((piece) => piece.text ?? piece).join(""), sentence);
+});
+
+test("a noun is linked as a whole word only, and a channel before its processes", () => {
+  const nouns = [{ text: "A", target: 1 }, { text: "A->B", target: 2 }];
+  assert.deepEqual(linked("A sent on A->B. AB?", nouns), [nouns[0], " sent on ", nouns[1], ". AB?"]);
+  assert.deepEqual(linked("m(1) came", [{ text: "m(1)", target: 1 }]), [{ text: "m(1)", target: 1 }, " came"]);
+});
+
+test("key presses have names", () => {
+  const press = (key, more = {}) => keyName({ key, ...more });
+  assert.deepEqual([press(" "), press("ArrowLeft", { shiftKey: true }), press("K", { ctrlKey: true }), press("?", { shiftKey: true }), press("[")], ["space", "shift+arrowleft", "ctrl+k", "?", "["]);
+});
+
+test("the palette finds by words, what begins so first", () => {
+  const commands = ["Copy a link", "Open Jobs", "Link nothing"].map((title) => ({ title }));
+  assert.deepEqual(matching(commands, "link").map(({ title }) => title), ["Link nothing", "Copy a link"]);
+  assert.equal(matching(commands, "jobs open").length, 1);
+});
