@@ -37,7 +37,6 @@ class Stack:
     def start_redis(self) -> None:
         self.redis = embedded_redis.prepare(self.folder / "redis")
         self.environment = clean_environment() | {
-            "DJANGO_SETTINGS_MODULE": "webapp.settings",
             "DATA_DIR": str(self.folder),
             "REDIS_URL": self.redis.url,
             "PORT": str(self.port),
@@ -128,4 +127,5 @@ def clean_environment() -> dict[str, str]:
     """Ours, without the settings that would lead to someone's real data."""
     from webapp.env import SETTINGS
 
-    return {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    ours = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    return ours | {"DJANGO_SETTINGS_MODULE": "webapp.settings"}

@@ -14,6 +14,7 @@ from threading import Thread
 from honcho.manager import SIGNALS, Manager
 from honcho.process import Popen, Process
 
+POLL_SECONDS = 0.1
 RESTART_SECONDS = 1
 GRACE_SECONDS = 3  # less than honcho's own patience, 5 s
 QUICK_SECONDS = 10  # a process that lives no longer than this has failed to start
@@ -23,7 +24,8 @@ MOST_QUICK_ENDS = 3
 class Supervisor(Manager):
     def __init__(self):
         super().__init__()
-        self.stopping = multiprocessing.Event()
+        # No Event: setting one waits for each waiter, also for those that were killed.
+        self.stopping = multiprocessing.RawValue("b", False)
 
     def add(self, name: str, command: str, *, once: bool) -> None:
         self._process_ctor = partial(OnceProcess if once else KeptProcess, stopping=self.stopping)
@@ -34,7 +36,7 @@ class Supervisor(Manager):
         return self.returncode in {known["rc"] for known in SIGNALS.values()}
 
     def terminate(self) -> None:
-        self.stopping.set()
+        self.stopping.value = True
         super().terminate()
 
     def _start(self) -> None:
@@ -53,13 +55,22 @@ class KeptProcess(Process):
         self._child_ctor = start_watched
 
     def run(self, events=None, ignore_signals=False):
-        quick_ends = 0
-        while quick_ends < MOST_QUICK_ENDS and not self.stopping.is_set():
-            began = time.monotonic()
-            super().run(events, ignore_signals)
-            quick_ends = quick_ends + 1 if time.monotonic() - began < QUICK_SECONDS else 0
-            self.stopping.wait(RESTART_SECONDS)
+        self.launcher = os.getppid()
+        Thread(target=self._end_with_launcher, daemon=True).start()
+        self._keep(events, ignore_signals)
         super()._send_message({"returncode": self.returncode}, type="stop")
+
+    @property
+    def over(self) -> bool:
+        return self.stopping.value or os.getppid() != self.launcher
+
+    def _keep(self, events, ignore_signals) -> None:
+        quick_ends = 0
+        while quick_ends < MOST_QUICK_ENDS and not self.over:
+            began = time.monotonic()
+            Process.run(self, events, ignore_signals)
+            quick_ends = quick_ends + 1 if time.monotonic() - began < QUICK_SECONDS else 0
+            time.sleep(0 if self.over else RESTART_SECONDS)
 
     def _send_message(self, data, type="line"):
         """honcho must not hear of an end that is followed by a new start."""
@@ -68,39 +79,55 @@ class KeptProcess(Process):
         else:
             super()._send_message(data, type)
 
+    def _end_with_launcher(self) -> None:
+        """A launcher that was killed could not tell anyone to stop."""
+        while os.getppid() == self.launcher:
+            time.sleep(POLL_SECONDS)
+        if self._child is not None:
+            end_group(self._child.pid)
+        os._exit(1)
+
 
 class OnceProcess(KeptProcess):
     """Runs to its end, and lets the others go on."""
 
-    def run(self, events=None, ignore_signals=False):
+    def _keep(self, events, ignore_signals) -> None:
         Process.run(self, events, ignore_signals)
-        self.stopping.wait()
-        Process._send_message(self, {"returncode": self.returncode}, type="stop")
+        while not self.over:
+            time.sleep(POLL_SECONDS)
 
 
 def start_watched(command: str, **options) -> Popen:
-    child = Popen(command, **options)
-    Thread(target=clear_after, args=(child, os.getppid()), daemon=True).start()
+    child = Popen(command, preexec_fn=hear_signals, **options)
+    Thread(target=clear_after, args=(child,), daemon=True).start()
     return child
 
 
-def clear_after(child: Popen, launcher: int) -> None:
-    """What a process leaves behind (a pool, a JVM) ends with it; all ends with the launcher."""
-    while child.poll() is None and os.getppid() == launcher:
-        time.sleep(0.1)
+def hear_signals() -> None:
+    """honcho ignores these from the first start on, and what is started later would inherit it."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def clear_after(child: Popen) -> None:
+    """What a process leaves behind (a pool, a JVM) must not go on beside its successor."""
+    while child.poll() is None:
+        time.sleep(POLL_SECONDS)
+    end_group(child.pid)
+
+
+def end_group(group: int) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if group_ends(child.pid, number):
+        try:
+            os.killpg(group, number)
+            wait_for_end(group)
+        except ProcessLookupError:
             return
 
 
-def group_ends(group: int, number: int) -> bool:
-    """Send the signal; whether all of the group are gone soon after."""
+def wait_for_end(group: int) -> None:
+    """Raises: ProcessLookupError as soon as no process of the group is left."""
     deadline = time.monotonic() + GRACE_SECONDS
-    try:
-        os.killpg(group, number)
-        while time.monotonic() < deadline:
-            os.killpg(group, 0)
-            time.sleep(0.1)
-    except ProcessLookupError:
-        return True
-    return False
+    while time.monotonic() < deadline:
+        os.killpg(group, 0)
+        time.sleep(POLL_SECONDS)

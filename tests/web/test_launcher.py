@@ -239,7 +239,17 @@ def test_what_a_killed_process_leaves_ends_before_it_starts_again(supervised):
     pid = int(run.wait_to_say(r"begun (\d+)")[1])
     os.kill(pid, signal.SIGKILL)
     run.wait_to_say(rf"begun (?!{pid}\b)\d+")
-    assert sum("sleep 1001" in line for line in run.left()) == 1
+    assert run.left().count("sleep 1001") == 1
+
+
+def test_what_started_again_stops_like_the_first(supervised):
+    run = supervised("echo begun $$; exec sleep 1000")
+    pid = int(run.wait_to_say(r"begun (\d+)")[1])
+    os.kill(pid, signal.SIGKILL)
+    run.wait_to_say(rf"begun (?!{pid}\b)\d+")
+    os.killpg(run.process.pid, signal.SIGINT)
+    assert run.process.wait(PATIENCE_SECONDS) == 0
+    assert "SIGKILL" not in run.said()
 
 
 def test_what_cannot_start_stops_everything(supervised):
