@@ -18,7 +18,12 @@ CHROMIUM_ARGUMENTS = [
     "--disable-sync",
 ]
 
-MARKED_BY_FIXTURE = {"spark": "spark", "celery_worker_process": "spark", "browser": "browser"}
+MARKED_BY_FIXTURE = {
+    "spark": "spark",
+    "celery_worker_process": "spark",
+    "browser": "browser",
+    "live_redis": "slow",
+}
 
 if java := machine.find_java():
     os.environ.setdefault("JAVA_HOME", str(java))

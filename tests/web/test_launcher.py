@@ -17,6 +17,8 @@ from webapp import embedded_redis, launch, machine
 
 PATIENCE_SECONDS = 60
 
+pytestmark = pytest.mark.slow
+
 
 class Launched:
     """`make run`'s launcher in a session of its own, as a terminal would have it."""
@@ -275,7 +277,6 @@ def test_a_killed_launcher_leaves_nothing(supervised):
     wait_until_nothing_is_left(run)
 
 
-@pytest.mark.slow
 @pytest.mark.spark
 def test_the_whole_starts_signs_in_and_stops(launched):
     run = launched(PORT=embedded_redis.free_port())
