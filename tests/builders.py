@@ -51,7 +51,7 @@ def simulated(
         topology or topologies.complete(4),
         workload or Bank(),
         snapshots=tuple(SnapshotStart(*start) for start in snapshots),
-        **{"seed": 1, "events": 300, "mean_delay": 4_000, **options},
+        **{"seed": 1, "events": 300, "mean_delay": 6_000, **options},
     )
     return Log(simulation.header("a simulated run"), tuple(simulate(simulation, protocol)))
 

@@ -115,8 +115,13 @@ def overtake(log: Log) -> Damaged:
             first, second = (
                 _find(log, RECEIVE, channel=record.channel, message=message) for message in pair
             )
+            sent = _find(log, SEND, channel=record.channel, message=second.message)
             between = _between(log, first, second)
-            if first.value != second.value and all(e.kind in APPLICATION_KINDS for e in between):
+            if (
+                sent.line < first.line
+                and first.value != second.value
+                and all(event.kind in APPLICATION_KINDS for event in between)
+            ):
                 return _swapped(log, record, first, second, between)
     raise _nowhere("two neighbours in flight on one channel")
 

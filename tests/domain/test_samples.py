@@ -1,0 +1,97 @@
+"""The samples are what their descriptions say, in the paper's words."""
+
+import pytest
+
+from snapshots.domain.assembly import assemble
+from snapshots.domain.cuts import Cut, contents, cut_at, state_at
+from snapshots.domain.restore import restore
+from snapshots.domain.samples import SAMPLES
+from snapshots.domain.verdicts import judge
+
+BY_SLUG = {sample.slug: sample for sample in SAMPLES}
+WRONG = {"two-tokens": "duplicated", "no-token": "lost"}
+
+
+def recording_of(slug):
+    return assemble(*BY_SLUG[slug].log()).recording
+
+
+def values(recording, report):
+    return {
+        channel: [recording.messages[channel][ordinal].value for ordinal in ordinals]
+        for channel, ordinals in report.in_flight.items()
+    }
+
+
+@pytest.mark.parametrize("slug", BY_SLUG)
+def test_a_sample_has_no_defects_and_is_the_same_each_time(slug):
+    log = BY_SLUG[slug].log()
+    assert assemble(*log).defects == ()
+    assert BY_SLUG[slug].log() == log
+
+
+@pytest.mark.parametrize("slug", BY_SLUG.keys() - WRONG.keys())
+def test_a_right_sample_is_consistent_and_restores_to_the_same_end(slug):
+    recording = recording_of(slug)
+    for report in judge(recording):
+        assert report.verdict == "consistent"
+        assert restore(recording, report.snapshot).equal
+
+
+@pytest.mark.parametrize("slug", WRONG)
+def test_a_wrong_sample_has_the_one_verdict_it_shows_and_does_not_restore(slug):
+    recording = recording_of(slug)
+    (report,) = judge(recording)
+    assert report.counts == {WRONG[slug]: 1}
+    assert not restore(recording, report.snapshot).equal
+
+
+def test_two_banks_hold_what_the_issue_says():
+    recording = recording_of("two-banks")
+    (report,) = judge(recording)
+    assert report.recorded_states == report.recomputed_states == {"A": "9000", "B": "3000"}
+    assert values(recording, report) == {"A->B": [], "B->A": ["1000", "2000"]}
+    assert report.recorded_channels == {"A->B": (), "B->A": ("m2", "m3")}
+    assert report.initiators == ("A",)
+
+
+def test_the_token_is_found_once_twice_or_not_at_all():
+    totals = {
+        slug: judge(recording_of(slug))[0].totals.total
+        for slug in ("one-token", "two-tokens", "no-token")
+    }
+    assert totals == {"one-token": 1, "two-tokens": 2, "no-token": 0}
+
+
+def test_the_recorded_state_of_the_paper_never_occurred():
+    recording = recording_of("never-occurred")
+    (report,) = judge(recording)
+    assert report.recorded_states == {"p": '"A"', "q": '"D"'}
+    assert report.recorded_channels == {"c": (), "c'": ("M'",)}
+    assert global_state(recording, Cut(report.positions)) == ('"A"', '"D"', [], ["M'"])
+    instants = range(sum(map(len, recording.events.values())) + 1)
+    assert ('"A"', '"D"', [], ["M'"]) not in [
+        global_state(recording, cut_at(recording, step=step)) for step in instants
+    ]
+
+
+def global_state(recording, cut):
+    states = [state_at(recording, process, cut.position(process)) for process in ("p", "q")]
+    held = contents(recording, cut)
+    return *states, *([message.id for message in held[channel]] for channel in ("c", "c'"))
+
+
+def test_fifty_processes_take_several_snapshots_at_once_with_much_in_flight():
+    recording = recording_of("fifty-processes")
+    reports = judge(recording)
+    assert len(recording.topology.processes) == 50
+    assert len(reports) == 5
+    assert any(a.began_at < b.began_at < a.ended_at for a in reports for b in reports)
+    assert all(sum(map(len, report.in_flight.values())) > 1 for report in reports)
+    assert all(report.totals.conserved for report in reports)
+    assert {len(report.initiators) for report in reports} == {1, 2, 3}
+
+
+def test_descriptions_are_two_or_three_sentences():
+    for sample in SAMPLES:
+        assert 2 <= sample.description.count(". ") + 1 <= 3, sample.slug
