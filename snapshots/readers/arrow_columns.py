@@ -133,9 +133,8 @@ class _Rows:
         column = self._column(name)
         if pa.types.is_null(column.type):
             return column.cast(pa.int64())
-        bad = pc.less(column, 0)
-        if pa.types.is_uint64(column.type):
-            bad = pc.greater(column, pa.scalar(LARGEST, pa.uint64()))
+        unsigned = pa.types.is_uint64(column.type)
+        bad = _beyond(column) if unsigned else pc.less(column.cast(pa.int64()), 0)
         self._problem_at(
             _rows(bad.fill_null(False)), name, ("number-range", "must be 0 or more and below 2^63")
         )
@@ -155,12 +154,8 @@ class _Rows:
 
     def _check_range(self, name: str, column: pa.Array, where: np.ndarray) -> None:
         if pa.types.is_uint64(column.type):
-            beyond = pc.greater(column, pa.scalar(LARGEST, pa.uint64())).fill_null(False)
-            self._problem_at(
-                _rows(pc.and_(beyond, pa.array(where))),
-                name,
-                ("number-range", "must be below 2^63"),
-            )
+            rows = _rows(pc.and_(_beyond(column), pa.array(where)))
+            self._problem_at(rows, name, ("number-range", "must be below 2^63"))
 
     def _json(self, name: str, where: np.ndarray) -> pa.Array:
         """JSON text made canonical, or numbers written as JSON."""
@@ -231,6 +226,11 @@ class _Rows:
 
 def _dense(column: pa.DictionaryArray) -> pa.Array:
     return column.dictionary.take(column.indices)
+
+
+def _beyond(column: pa.Array) -> pa.Array:
+    """The values of a uint64 column that do not fit int64."""
+    return pc.greater(column, pa.scalar(LARGEST, pa.uint64()))
 
 
 def _masked(column: pa.Array, where: np.ndarray) -> pa.Array:
