@@ -16,7 +16,7 @@ reference is ``snapshots.domain.assembly.assemble`` with ``snapshots.store.write
 import pickle
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +32,7 @@ from snapshots.readers.base import Limits
 from snapshots.readers.compression import compression_of, spool
 from snapshots.readers.lines import chunks, first_line
 from snapshots.readers.native import NativeReader
+from snapshots.readers.registry import sniff
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
     CHANNELS,
@@ -48,6 +49,7 @@ from snapshots.store.layout import (
 from snapshots.store.manifest import Extent, Manifest, Part
 from snapshots.store.parts import map_batch, write_table
 from snapshots.store.writer import finish, write_defects
+from tasks.spark import session
 from tasks.spark.kernels_match import EndsFile, MatchTask, match_channels
 from tasks.spark.kernels_order import OrderTask, order_processes
 from tasks.spark.kernels_parse import SourceTask, TextTask, parse_source, parse_text
@@ -89,29 +91,47 @@ class IngestResult:
 
 
 def ingest(
-    spark: SparkSession,
     source: Path,
-    format: str,
-    header: Header,
     folder: Path,
+    *,
     limits: Limits,
     progress: Progress,
+    format: str | None = None,
+    name: str = "",
+    spark: SparkSession | None = None,
 ) -> IngestResult:
     """Write the recording in ``source`` into the empty folder ``folder``.
 
-    format: the reader's name. folder must be reachable by driver and workers; what it holds after
-    an error is of no use. Raises: InputRefused, what ``progress`` raises, SparkUnavailable,
-    SparkTaskFailed, OSError.
+    folder must be reachable by driver and workers; what it holds after an error is of no use.
+    format: the reader's name; told from the content where it is None. name: of the recording,
+    where its header has none. spark: this process's session where none is given. Raises:
+    InputRefused, what ``progress`` raises, SparkUnavailable, SparkTaskFailed, OSError.
     """
-    task = IngestTask(Path(source), format, header, Path(folder), limits)
-    size = task.source.stat().st_size
-    if size * (_COMPRESSION if _is_packed(task.source) else 1) > SMALL_BYTES:
-        return Ingest(task, SparkStages(spark, task.folder), progress).run()
+    source, folder = Path(source), Path(folder)
+    reader = sniff(source, limits, format).reader
+    header = reader.header(source, limits)
+    task = IngestTask(
+        source, reader.name, replace(header, name=header.name or name), folder, limits
+    )
+    stages = SparkStages(spark or session.get(), folder)
+    if not _is_small(source):
+        return Ingest(task, stages, progress).run()
+    size = _size(source)
     progress(READING, 0, size)
-    [result] = SparkStages(spark).run(ingest_here, [task])
+    [result] = stages.run(ingest_here, [task])
     events = result.manifest.counts["events"]
     progress(FINISHING, events, events)
     return result
+
+
+def _is_small(source: Path) -> bool:
+    packed = source.is_dir() or source.suffix == ".parquet" or compression_of(source) is not None
+    return _size(source) * (_COMPRESSION if packed else 1) <= SMALL_BYTES
+
+
+def _size(source: Path) -> int:
+    files = source.rglob("*") if source.is_dir() else [source]
+    return sum(file.stat().st_size for file in files)
 
 
 @dataclass(frozen=True)
@@ -128,10 +148,6 @@ class IngestTask:
 def ingest_here(task: IngestTask) -> IngestResult:
     """The whole ingest in this process."""
     return Ingest(task, StagesHere(), lambda phase, done, total: None).run()
-
-
-def _is_packed(source: Path) -> bool:
-    return source.suffix == ".parquet" or compression_of(source) is not None
 
 
 class Ingest:
@@ -176,7 +192,7 @@ class Ingest:
     def _parse(self) -> list[Staged]:
         path = self.work / "header"
         path.write_bytes(pickle.dumps(self.task.header))
-        size = self.task.source.stat().st_size
+        size = _size(self.task.source)
         self.progress(READING, 0, size)
         if self.task.format == NativeReader.name:
             tasks = list(self._texts(str(path)))
@@ -195,7 +211,7 @@ class Ingest:
         self.defects.raise_refused()
         staged = [chunk for chunks_, _ in results for chunk in chunks_]
         for chunk in staged:
-            self.counts[list(chunk.counts)] += list(chunk.counts.values())
+            _count(self.counts, chunk.counts)
         named = dict.fromkeys(name for chunk in staged for name in chunk.snapshots)
         unknown = sorted({name for chunk in staged for name in chunk.kinds} - set(KINDS))
         self.snapshots, self.kinds = tuple(named), (*KINDS, *unknown)
@@ -253,7 +269,7 @@ class Ingest:
         channels = self.topology.channels
         counts = np.zeros(len(channels), np.int64)
         for chunk in staged:
-            counts[list(chunk.ends)] += list(chunk.ends.values())
+            _count(counts, chunk.ends)
         tasks = [
             self._match_task(first, end, ordered)
             for first, end in _covering(ranges(counts.tolist(), 2 * ROWS_PER_PART), len(channels))
@@ -444,6 +460,11 @@ class Ingest:
             max((span["max"].as_py() for span in spans), default=0),
             int(self.counts.sum()),
         )
+
+
+def _count(counts: np.ndarray, found: dict[int, int]) -> None:
+    for code, count in found.items():
+        counts[code] += count
 
 
 def _covering(found: list[tuple[int, int]], codes: int) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ from snapshots.domain.defects import Defects
 from snapshots.domain.recording import MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
 from snapshots.readers.base import Limits
 from snapshots.readers.native import parse_lines
+from snapshots.readers.registry import reader_named
 from tasks.spark.schemas import STAGED, Staged, Told
 
 ROWS_PER_CHUNK = 262_144
@@ -58,7 +59,6 @@ def parse_text(task: TextTask) -> tuple[list[Staged], Told]:
 def parse_source(task: SourceTask) -> tuple[list[Staged], Told]:
     """Stage all events of a source. Raises: InputRefused where reading cannot go on."""
     defects = Defects()
-    from snapshots.readers.registry import reader_named
 
     reader = reader_named(task.format)
     batches = reader.batches(Path(task.source), _header(task.header), task.limits, defects)

@@ -1,0 +1,86 @@
+"""Judging snapshots, the processes' half: what was recorded, and what the log has there."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain.recording import APPLICATION_KINDS, KINDS, RECORD_STATE
+from snapshots.store.layout import RECORD_COLUMNS, RECORDS
+from snapshots.store.manifest import Manifest
+from snapshots.store.mapped import read_batch
+from snapshots.store.tables import Tables
+
+_APPLICATION = np.array([KINDS.index(kind) for kind in sorted(APPLICATION_KINDS)])
+
+# One row per process that recorded, its first record_state; sorted by (snapshot, process).
+STATES = pa.schema(
+    [
+        ("snapshot", pa.int32()),
+        ("process", pa.int32()),
+        ("index", pa.int64()),
+        ("at", pa.int64()),
+        ("step", pa.int64()),
+        ("recorded", pa.large_string()),  # null: not known
+        ("recomputed", pa.large_string()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class StateTask:
+    """Half-open range of process codes of the store in ``folder``."""
+
+    folder: str
+    first: int
+    end: int
+
+
+def judge_states(task: StateTask) -> pa.Table:
+    """STATES of the task's processes."""
+    folder = Path(task.folder)
+    tables = Tables(folder, Manifest.read(folder))
+    rows = first_records(pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)]))
+    process = rows["process"].to_numpy()
+    rows = rows.filter(pa.array((process >= task.first) & (process < task.end)))
+    process = rows["process"].to_numpy().astype(np.int64)
+    index = rows["index"].to_numpy()
+    columns = {name: rows[name] for name in ("snapshot", "process", "index", "at")}
+    columns |= {
+        "step": pa.array(tables.events.values("step", process, index)),
+        "recorded": rows["state"],
+        "recomputed": pa.array(states_at(tables, process, index), pa.large_string()),
+    }
+    return pa.table([columns[name] for name in STATES.names], STATES.names).cast(STATES)
+
+
+def first_records(records: pa.Table) -> pa.Table:
+    """The first record_state of each snapshot and process. records: sorted as in the store."""
+    rows = records.filter(pc.equal(records["kind"], KINDS.index(RECORD_STATE)))
+    snapshot, process = rows["snapshot"].to_numpy(), rows["process"].to_numpy()
+    first = np.ones(len(snapshot), bool)
+    first[1:] = (snapshot[1:] != snapshot[:-1]) | (process[1:] != process[:-1])
+    return rows.filter(pa.array(first))
+
+
+def states_at(tables: Tables, process: np.ndarray, position: np.ndarray) -> list[str | None]:
+    """The state of each process after its first ``position`` events, None where it is not known.
+
+    All lanes step back together over the events that leave a state as it was.
+    """
+    last = position.astype(np.int64) - 1
+    moving = np.flatnonzero(last >= 0)
+    while len(moving):
+        kind = tables.events.values("kind", process[moving], last[moving])
+        moving = moving[~np.isin(kind, _APPLICATION)]
+        last[moving] -= 1
+        moving = moving[last[moving] >= 0]
+    start = np.flatnonzero(last < 0)
+    found = np.full(len(last), None, object)
+    inside = np.flatnonzero(last >= 0)
+    found[inside] = tables.events.pick(process[inside], last[inside]).texts("state")
+    processes = tables.topology.processes
+    found[start] = [processes[code].state for code in process[start].tolist()]
+    return found.tolist()

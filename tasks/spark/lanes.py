@@ -1,0 +1,114 @@
+"""One channel of a stored recording, all its messages (or markers) at once."""
+
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain.recording import Marker, Message
+from snapshots.domain.topology import Channel
+from snapshots.store.in_flight import Flights
+from snapshots.store.layout import NONE
+
+NEVER = 2**63 - 1  # later than every index
+
+
+class Lane:
+    """The messages or markers of one channel: int64[M] each, ``received`` NEVER while in flight."""
+
+    def __init__(self, channel: Channel, flights: Flights, code: int) -> None:
+        table = flights.table
+        self.channel = channel
+        self.code = code
+        self.length = int(table.length[code])
+        if self.length:
+            part = table.batches[int(table.part[code])]
+            self._rows = part.slice(int(table.begin[code]), self.length)
+            received = self._rows.column("received_index")
+            self.sent = self._rows.column("sent_index").to_numpy()
+            self.received = pc.fill_null(received, NEVER).to_numpy()
+        else:
+            self.sent = self.received = np.zeros(0, np.int64)
+
+    @cached_property
+    def in_order(self) -> bool:
+        return bool((self.received[1:] >= self.received[:-1]).all())
+
+    @cached_property
+    def reach(self) -> np.ndarray:
+        """The latest receive up to each ordinal."""
+        return self.received if self.in_order else np.maximum.accumulate(self.received)
+
+    @cached_property
+    def floor(self) -> np.ndarray:
+        """The earliest receive from each ordinal on."""
+        if self.in_order:
+            return self.received
+        return np.minimum.accumulate(self.received[::-1])[::-1]
+
+    @cached_property
+    def latest(self) -> np.ndarray:
+        """The ordinal up to each one that is received last; the first of those never received."""
+        rises = np.ones(self.length, bool)
+        rises[1:] = self.received[1:] > self.reach[:-1]
+        return np.maximum.accumulate(np.where(rises, np.arange(self.length), 0))
+
+    @cached_property
+    def earliest(self) -> np.ndarray:
+        """The ordinal from each one on that is received first; the first of equal ones."""
+        falls = np.ones(self.length, bool)
+        falls[:-1] = self.received[:-1] <= self.floor[1:]
+        chosen = np.where(falls, np.arange(self.length), self.length)
+        return np.minimum.accumulate(chosen[::-1])[::-1]
+
+    @cached_property
+    def arrivals(self) -> np.ndarray:
+        """Ordinals in the order of receiving, without those never received."""
+        order = np.argsort(self.received, kind="stable")
+        return order[: np.count_nonzero(self.received != NEVER)]
+
+    def texts(self, name: str, ordinals: np.ndarray) -> pa.Array:
+        return self._rows.column(name).take(pa.array(ordinals))
+
+    def numbers(self, name: str) -> np.ndarray:
+        """A column of numbers, anything where it is null; none of a channel without rows."""
+        if not self.length:
+            return np.zeros(0, np.int64)
+        return pc.fill_null(self._rows.column(name), 0).to_numpy()
+
+    @property
+    def ordinals(self) -> np.ndarray:
+        return np.arange(self.length)
+
+    def first_of(self, ids: list[str]) -> np.ndarray:
+        """For each id the ordinal of the first message that has it, NONE where none does."""
+        if not self.length or not ids:
+            return np.full(len(ids), NONE)
+        found = pc.index_in(pa.array(ids, pa.large_string()), self._rows.column("message"))
+        return pc.fill_null(found, NONE).to_numpy().astype(np.int64)
+
+    def message(self, ordinal: int) -> Message:
+        row = self._rows.slice(ordinal, 1).to_pylist()[0]
+        return Message(
+            channel=self.channel.id,
+            ordinal=int(ordinal),
+            id=row["message"],
+            value=row["value"],
+            sent_index=row["sent_index"],
+            sent_at=row["sent_at"],
+            received_index=row["received_index"],
+            received_at=row["received_at"],
+        )
+
+    def marker(self, ordinal: int, snapshot: str) -> Marker:
+        row = self._rows.slice(ordinal, 1).to_pylist()[0]
+        return Marker(
+            channel=self.channel.id,
+            ordinal=int(ordinal),
+            snapshot=snapshot,
+            sent_index=row["sent_index"],
+            sent_at=row["sent_at"],
+            received_index=row["received_index"],
+            received_at=row["received_at"],
+        )

@@ -1,0 +1,389 @@
+"""The snapshots job: every snapshot of a stored recording, judged.
+
+One Spark action: ranges of channels (kernels_channels) and of processes (kernels_states), each for
+all snapshots at once. What comes back is joined here into the reports of
+``snapshots.domain.verdicts``, which is the reference, and written beside the recording.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from snapshots.domain import witnesses as say
+from snapshots.domain.findings import INCOMPLETE, MOST_WITNESSES, UNKNOWN, Findings, Place
+from snapshots.domain.recording import KINDS, RECEIVE, Event
+from snapshots.domain.topology import ChannelId, ProcessId
+from snapshots.domain.totals import Totals
+from snapshots.domain.values import total
+from snapshots.domain.verdicts import SnapshotReport
+from snapshots.store.layout import (
+    NONE,
+    RECORD_COLUMNS,
+    RECORDS,
+    SNAPSHOT_CHANNEL_COLUMNS,
+    SNAPSHOT_STATE_COLUMNS,
+    STRAY_COLUMNS,
+    STRAYS,
+)
+from snapshots.store.manifest import Manifest
+from snapshots.store.mapped import read_batch
+from snapshots.store.tables import Tables
+from snapshots.store.writer import write_snapshots
+from tasks.spark import session
+from tasks.spark.kernels_channels import (
+    ChannelFacts,
+    ChannelTask,
+    SnapshotFacts,
+    judge_channels,
+)
+from tasks.spark.kernels_match import runs
+from tasks.spark.kernels_states import STATES, StateTask, judge_states
+from tasks.spark.schemas import ranges
+from tasks.spark.stages import SparkStages, Stages
+
+Progress = Callable[[str, int, int], None]
+JUDGING = "judging"
+ROWS_PER_TASK = 500_000
+
+
+def judge_snapshots(
+    folder: Path, progress: Progress, spark: SparkSession | None = None
+) -> tuple[SnapshotReport, ...]:
+    """Judge every snapshot of the recording in ``folder`` and write what was found into it.
+
+    spark: this process's session where none is given. progress: called with the phase, how many
+    channels and processes are done, and of how many; may raise to cancel. Reports come in the order
+    of the snapshots' first events. Raises: StoreMissing, StoreDamaged, SparkUnavailable,
+    SparkTaskFailed, what ``progress`` raises.
+    """
+    stages = SparkStages(spark or session.get())
+    judge = Judge(Path(folder))
+    reports = judge.reports(*judge.facts(stages, progress))
+    write_snapshots(
+        Path(folder), [report.summary() for report in reports], judge.state_rows(), judge.contents
+    )
+    return reports
+
+
+def judge_part(tasks: tuple[StateTask | ChannelTask, ...]) -> list[pa.Table | ChannelFacts]:
+    """The kernel: what each of the tasks finds."""
+    return [
+        judge_states(task) if isinstance(task, StateTask) else judge_channels(task)
+        for task in tasks
+    ]
+
+
+class Judge:
+    """What all parts found, joined. states: STATES; contents: rows of SNAPSHOT_CHANNEL_COLUMNS."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.manifest = Manifest.read(folder)
+        self.tables = Tables(folder, self.manifest)
+        self.topology = self.tables.topology
+        self.names = self.manifest.snapshots
+        self.processes = [process.id for process in self.topology.processes]
+        self.channels = [channel.id for channel in self.topology.channels]
+        self.start = total(process.state for process in self.topology.processes)
+        self.states = STATES.empty_table()
+        self.contents = SNAPSHOT_CHANNEL_COLUMNS.empty_table()
+
+    def facts(self, stages: Stages, progress: Progress) -> tuple[list[SnapshotFacts], "Log"]:
+        """The Spark action: fills ``states`` and ``contents``."""
+        tasks = self._tasks()
+        weights = [sum(task.end - task.first for task in group) for group in tasks]
+        goal = sum(weights)
+        progress(JUDGING, 0, goal)
+        groups = stages.run(
+            judge_part,
+            tasks,
+            weights=weights,
+            advance=lambda done: progress(JUDGING, done, goal),
+        )
+        found = [item for group in groups for item in group]
+        channels = [item for item in found if isinstance(item, ChannelFacts)]
+        states = [self.states, *(item for item in found if isinstance(item, pa.Table))]
+        contents = [self.contents, *(item.contents for item in channels)]
+        self.states = _sorted(pa.concat_tables(states), "process")
+        self.contents = _sorted(pa.concat_tables(contents), "channel")
+        facts = [
+            _merged([item.snapshots[code] for item in channels])
+            for code, _ in enumerate(self.names)
+        ]
+        return facts, Log(self)
+
+    def _tasks(self) -> list[tuple[StateTask | ChannelTask, ...]]:
+        folder = str(self.folder)
+        load = self.tables.messages.table.length + self.tables.markers.table.length + 1
+        lanes = [len(self.names)] * len(self.processes)
+        tasks = [
+            *(StateTask(folder, *bounds) for bounds in ranges(lanes, ROWS_PER_TASK)),
+            *(ChannelTask(folder, *bounds) for bounds in ranges(load.tolist(), ROWS_PER_TASK)),
+        ]
+        return [tuple(tasks)] if len(tasks) <= 2 else [(task,) for task in tasks]
+
+    def reports(self, facts: list[SnapshotFacts], log: "Log") -> tuple[SnapshotReport, ...]:
+        """Of the snapshots that the log names in a record or a marker, by their first event."""
+        judged = [_Verdict(self, log, code, found) for code, found in enumerate(facts)]
+        present = [item for item in judged if item.began is not None]
+        return tuple(item.report() for item in sorted(present, key=lambda item: item.began))
+
+    def state_rows(self) -> pa.Table:
+        """SNAPSHOT_STATE_COLUMNS for every snapshot and process."""
+        shape = len(self.names), len(self.processes)
+        lane = self.states["snapshot"].to_numpy() * shape[1] + self.states["process"].to_numpy()
+        found = np.full(shape[0] * shape[1], NONE, np.int64)
+        found[lane] = np.arange(len(lane))
+        row = pa.array(found, mask=found == NONE)
+        position = np.full(len(found), NONE, np.int64)
+        position[lane] = self.states["index"].to_numpy()
+        columns = [
+            np.repeat(np.arange(shape[0]), shape[1]),
+            np.tile(np.arange(shape[1]), shape[0]),
+            position,
+            *(self.states[name].take(row) for name in ("at", "recorded", "recomputed")),
+        ]
+        return pa.table(columns, SNAPSHOT_STATE_COLUMNS.names).cast(SNAPSHOT_STATE_COLUMNS)
+
+
+class Log:
+    """What the records and the strays of the recording say, by snapshot code.
+
+    began: (step, at), ended_at: of records and stray markers, None where there are none. strays:
+    kind, process, index of all stray receives, by line. first_marker, markers_received: of strays.
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        self.tables = judge.tables
+        count = len(judge.names)
+        records = read_batch(judge.folder / RECORDS, RECORD_COLUMNS)
+        strays = read_batch(judge.folder / STRAYS, STRAY_COLUMNS)
+        self.strays = pa.Table.from_batches([strays])
+        self.process = strays.column("process").to_numpy().astype(np.int64)
+        self.index = strays.column("index").to_numpy()
+        self.kind = self.tables.events.values("kind", self.process, self.index)
+        self.is_message = self.kind == KINDS.index(RECEIVE)
+        self.messages = np.flatnonzero(self.is_message)
+        self.began: list[tuple[int, int] | None] = [None] * count
+        self.ended_at: list[int | None] = [None] * count
+        self.markers_received = [0] * count
+        self.first_marker: list[dict[int, int]] = [{} for _ in range(count)]
+        self._take(records)
+        self._take(strays.filter(pa.array(~self.is_message)))
+        for row in np.flatnonzero(~self.is_message).tolist():
+            self._take_marker(row)
+
+    def _take(self, rows: pa.RecordBatch) -> None:
+        snapshot, at = rows.column("snapshot").to_numpy(), rows.column("at").to_numpy()
+        process = rows.column("process").to_numpy().astype(np.int64)
+        step = self.tables.events.values("step", process, rows.column("index").to_numpy())
+        for code, begin, end in runs(np.sort(snapshot)):
+            mine = np.argsort(snapshot, kind="stable")[begin:end]
+            first = mine[np.argmin(step[mine])]
+            self.began[code] = _least(self.began[code], (int(step[first]), int(at[first])))
+            self.ended_at[code] = _most(self.ended_at[code], int(at[mine].max()))
+
+    def _take_marker(self, row: int) -> None:
+        code, process = self.strays["snapshot"][row].as_py(), int(self.process[row])
+        self.markers_received[code] += 1
+        first = self.first_marker[code]
+        first[process] = min(first.get(process, int(self.index[row])), int(self.index[row]))
+
+    def stray(self, row: int, judge: Judge) -> Event:
+        """A stray receive of a message."""
+        found = self.strays.slice(row, 1).to_pylist()[0]
+        lane = np.array([found["process"]]), np.array([found["index"]])
+        picked = self.tables.events.pick(*lane)
+        return Event(
+            process=judge.processes[found["process"]],
+            index=found["index"],
+            kind=RECEIVE,
+            at=found["at"],
+            step=int(picked.values("step")[0]),
+            line=found["line"],
+            channel=judge.channels[found["channel"]],
+            message=found["message"],
+            value=picked.texts("value")[0],
+        )
+
+
+class _Verdict:
+    """One snapshot, judged from the facts of all channels, its states and the strays."""
+
+    def __init__(self, judge: Judge, log: Log, code: int, facts: SnapshotFacts) -> None:
+        self.judge = judge
+        self.log = log
+        self.code = code
+        self.name = judge.names[code]
+        self.facts = facts
+        self.findings = facts.findings
+        bounds = np.searchsorted(judge.states["snapshot"].to_numpy(), [code, code + 1])
+        rows = judge.states.slice(bounds[0], bounds[1] - bounds[0])
+        self.rows = rows.to_pylist()
+        self.position = np.full(len(judge.processes), NONE, np.int64)
+        self.position[rows["process"].to_numpy()] = rows["index"].to_numpy()
+        self.began = _least(facts.began, log.began[code])
+        self.markers_received = facts.markers_received + log.markers_received[code]
+        self.has_markers = bool(facts.markers_sent or self.markers_received)
+
+    def report(self) -> SnapshotReport:
+        self.initiators = self._initiators()
+        self._judge_states()
+        self._judge_strays()
+        self._judge_completeness()
+        recorded, in_flight = self._contents()
+        return SnapshotReport(
+            snapshot=self.name,
+            findings=self.findings.worst_first(),
+            counts=self.findings.worst_first_counts(),
+            initiators=self.initiators,
+            began_at=self.began[1],
+            ended_at=_most(self.facts.ended_at, self.log.ended_at[self.code]),
+            markers_sent=self.facts.markers_sent,
+            markers_received=self.markers_received,
+            positions=self._by_process("index"),
+            recorded_at=self._by_process("at"),
+            recorded_states=self._by_process("recorded"),
+            recomputed_states=self._by_process("recomputed"),
+            recorded_channels=recorded,
+            in_flight=in_flight,
+            totals=Totals(self.judge.start, self._held_by_processes(), self.facts.amount),
+        )
+
+    def _by_process(self, column: str) -> dict[ProcessId, object]:
+        names = self.judge.processes
+        return {names[row["process"]]: row[column] for row in self.rows if row[column] is not None}
+
+    def _initiators(self) -> tuple[ProcessId, ...]:
+        """Who recorded before any marker came; without markers, who recorded first."""
+        names = self.judge.processes
+        if not self.has_markers:
+            first = sorted((row["step"], row["process"]) for row in self.rows)[:1]
+            return tuple(names[process] for _, process in first)
+        markers = _earliest(self.facts.first_marker, self.log.first_marker[self.code])
+        return tuple(
+            names[row["process"]]
+            for row in self.rows
+            if row["index"] < markers.get(row["process"], row["index"] + 1)
+        )
+
+    def _judge_states(self) -> None:
+        for row in self.rows:
+            recorded, recomputed = row["recorded"], row["recomputed"]
+            if recorded is None or recorded == recomputed:
+                continue
+            process = self.judge.processes[row["process"]]
+            place = Place(process, row["index"], row["at"])
+            if recomputed is None:
+                self.findings.add(say.state_unknown(process, place, recorded))
+            else:
+                self.findings.add(say.state_mismatch(process, place, recorded, recomputed))
+
+    def _judge_strays(self) -> None:
+        """In order of line."""
+        rows = self.log.messages
+        inside = rows[self.log.index[rows] < self.position[self.log.process[rows]]]
+        for place, row in enumerate(inside.tolist()):
+            if not self.findings.wants(UNKNOWN):
+                self.findings.count(UNKNOWN, len(inside) - place)
+                return
+            stray = self.log.stray(row, self.judge)
+            channel = self.judge.topology.channel_by_id[stray.channel]
+            self.findings.add(say.stray_inside(channel, stray))
+
+    def _judge_completeness(self) -> None:
+        """Processes first, then the channels' markers."""
+        for code in np.flatnonzero(self.position == NONE).tolist():
+            process = self.judge.processes[code]
+            self.findings.add(say.never_recorded(process, self.name, self._path(process)))
+        if not self.has_markers:
+            return
+        facts, listed = self.facts, 0
+        missing = [*((code, None) for code in facts.unsent), *facts.unclosed]
+        for code, marker in sorted(missing, key=lambda item: item[0])[:MOST_WITNESSES]:
+            listed += 1
+            channel = self.judge.topology.channels[code]
+            path = self._path(channel.source, channel.id)
+            if marker is None:
+                self.findings.add(say.marker_not_sent(channel, self.name, path))
+            else:
+                self.findings.add(say.marker_in_flight(channel, marker, path))
+        unlisted = facts.unsent_total + facts.unclosed_total - listed
+        if unlisted:
+            self.findings.count(INCOMPLETE, unlisted)
+
+    def _path(self, goal: ProcessId, *last: ChannelId) -> tuple[ChannelId, ...] | None:
+        """Only for a witness that will be kept."""
+        if not self.findings.wants(INCOMPLETE):
+            return None
+        way = self.judge.topology.path(self.initiators, goal)
+        return None if way is None else (*way, *last)
+
+    def _contents(self) -> tuple[dict[ChannelId, tuple], dict[ChannelId, tuple]]:
+        """Recorded lists, and ordinals in flight of every channel whose two ends recorded."""
+        judge, names = self.judge, self.judge.channels
+        bounds = np.searchsorted(judge.contents["snapshot"].to_numpy(), [self.code, self.code + 1])
+        rows = judge.contents.slice(bounds[0], bounds[1] - bounds[0]).to_pylist()
+        known = self.position != NONE
+        both = np.flatnonzero(known[judge.tables.source] & known[judge.tables.target])
+        in_flight: dict[ChannelId, tuple] = {names[code]: () for code in both.tolist()}
+        recorded: dict[ChannelId, tuple] = {}
+        for row in rows:
+            if row["recorded"] is not None:
+                recorded[names[row["channel"]]] = tuple(row["recorded"])
+            if row["recomputed"] is not None:
+                in_flight[names[row["channel"]]] = tuple(row["recomputed"])
+        return recorded, in_flight
+
+    def _held_by_processes(self) -> int | float | None:
+        held: list[str | None] = [None] * len(self.judge.processes)
+        for row in self.rows:
+            held[row["process"]] = row["recorded"] or row["recomputed"]
+        return total(held)
+
+
+def _merged(parts: list[SnapshotFacts]) -> SnapshotFacts:
+    """The facts of consecutive ranges of channels as those of all."""
+    whole = SnapshotFacts()
+    for part in parts:
+        _merge_findings(whole.findings, part.findings)
+        whole.unsent += part.unsent
+        whole.unclosed += part.unclosed
+        whole.unsent_total += part.unsent_total
+        whole.unclosed_total += part.unclosed_total
+        whole.markers_sent += part.markers_sent
+        whole.markers_received += part.markers_received
+        unknown = whole.amount is None or part.amount is None
+        whole.amount = None if unknown else whole.amount + part.amount
+        whole.began = _least(whole.began, part.began)
+        whole.ended_at = _most(whole.ended_at, part.ended_at)
+        whole.first_marker = _earliest(whole.first_marker, part.first_marker)
+    return whole
+
+
+def _merge_findings(whole: Findings, part: Findings) -> None:
+    for verdict, kept in part.kept.items():
+        for finding in kept:
+            whole.add(finding)
+        unlisted = part.counts[verdict] - len(kept)
+        if unlisted:
+            whole.count(verdict, unlisted)
+
+
+def _earliest(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
+    return one | {key: min(value, one.get(key, value)) for key, value in other.items()}
+
+
+def _least(one, other):
+    return one if other is None else other if one is None else min(one, other)
+
+
+def _most(one, other):
+    return one if other is None else other if one is None else max(one, other)
+
+
+def _sorted(rows: pa.Table, by: str) -> pa.Table:
+    return rows.sort_by([("snapshot", "ascending"), (by, "ascending")])

@@ -1,0 +1,94 @@
+"""Does what Spark wrote and judged equal what the reference does with the same log?"""
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+
+from snapshots.domain.assembly import Assembly, assemble
+from snapshots.domain.defects import Defects, InputRefused
+from snapshots.domain.script import Log
+from snapshots.domain.verdicts import SnapshotReport
+from snapshots.readers import registry
+from snapshots.readers.base import Limits
+from snapshots.readers.native import write_lines
+from snapshots.store.layout import CHANNELS, PARTED, PROCESSES, RECORDS, STRAYS
+from snapshots.store.manifest import Manifest
+from snapshots.store.parts import map_batch
+from snapshots.store.writer import write_recording
+from tasks.spark.ingest import IngestResult, ingest
+
+LIMITS = Limits()
+
+
+def silent(phase: str, done: int, total: int) -> None:
+    """Progress that nobody looks at."""
+
+
+def written(log: Log, path: Path) -> Path:
+    """The log as a native file."""
+    path.write_bytes(b"".join(write_lines(*log)))
+    return path
+
+
+def assembled(source: Path) -> Assembly:
+    """What the reference makes of a file; its defects with those of the reader."""
+    reader = registry.sniff(source, LIMITS).reader
+    header, found = reader.header(source, LIMITS), Defects()
+    assembly = assemble(header, list(registry.events(reader, source, header, LIMITS, found)))
+    found.extend(assembly.defects)
+    return Assembly(assembly.recording, found.listed, found.total)
+
+
+def ingested(source: Path, folder: Path, spark=None) -> IngestResult:
+    folder.mkdir(parents=True)
+    return ingest(source, folder, limits=LIMITS, progress=silent, spark=spark)
+
+
+def table(folder: Path, manifest: Manifest, name: str) -> pa.Table:
+    """All parts of a table as one."""
+    schema, _ = PARTED[name]
+    parts = [map_batch(folder / part.file) for part in manifest.parts_of(name)]
+    return pa.Table.from_batches(parts, schema)
+
+
+def assert_same_store(folder: Path, result: IngestResult, assembly: Assembly, other: Path) -> None:
+    """Table by table, and the manifest but for its parts; ``other``: an empty folder."""
+    other.mkdir()
+    source_format = result.manifest.source_format
+    expected = write_recording(assembly.recording, other, assembly.defects, source_format)
+    for name in PARTED:
+        assert_same_rows(name, table(folder, result.manifest, name), table(other, expected, name))
+    for name in (PROCESSES, CHANNELS, RECORDS, STRAYS):
+        assert_same_rows(name, map_batch(folder / name), map_batch(other / name))
+    ours, theirs = asdict(result.manifest), asdict(expected)
+    del ours["parts"], theirs["parts"]
+    assert ours == theirs
+    assert result.defects == assembly.defects
+    assert result.defects_total == assembly.defects_total
+
+
+def assert_same_rows(name: str, found, expected) -> None:
+    assert found.num_rows == expected.num_rows, name
+    for column in expected.schema.names:
+        assert found.column(column).to_pylist() == expected.column(column).to_pylist(), (
+            f"{name}.{column}"
+        )
+
+
+def assert_same_reports(found: tuple[SnapshotReport, ...], expected) -> None:
+    """Field by field, so that a failure names the one that differs."""
+    assert [report.snapshot for report in found] == [report.snapshot for report in expected]
+    for ours, theirs in zip(found, expected, strict=True):
+        for field in theirs.__dataclass_fields__:
+            assert getattr(ours, field) == getattr(theirs, field), f"{theirs.snapshot}: {field}"
+
+
+def assert_same_refusal(found: InputRefused, expected: InputRefused) -> None:
+    """The same defects refuse it. Kept ones may differ: the job looks no further than it must."""
+    assert refused(found) == refused(expected)
+
+
+def refused(error: InputRefused) -> Counter:
+    return Counter(item for item in error.defects if item.severity == "refused")
