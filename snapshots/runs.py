@@ -18,6 +18,8 @@ from snapshots.leases import Cancelled, Lease, LeaseLost
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Refused, cancelled, problem
+from snapshots.readers import registry
+from snapshots.readers.native import NativeReader
 
 logger = logging.getLogger(__name__)
 
@@ -119,23 +121,21 @@ def _end(lease: Lease, state: str, status: str, error: dict[str, Any]) -> None:
 
 def _ingest(lease: Lease) -> None:
     """Upload -> store -> verdicts -> published, and then the rows, in one transaction."""
-    from tasks.spark.snapshots import judge_snapshots
-
+    from tasks.spark import session
     from tasks.spark.ingest import ingest
+    from tasks.spark.snapshots import judge_snapshots
 
     recording = lease.job.recording
     Recording.objects.filter(pk=recording.pk).update(status=Recording.Status.RUNNING, error=None)
+    source, limits = uploads.path_of(recording.upload), recording_limits()
+    reader = registry.sniff(source, limits, recording.format or None).reader
+    header = reader.header(source, limits)
     name = stores.name_of(lease.job.pk, lease.job.attempt)
     temporary = stores.store().temporary(name)
-    ingest(
-        uploads.path_of(recording.upload),
-        temporary,
-        format=recording.format or None,
-        name=recording.name,
-        limits=recording_limits(),
-        progress=_Progress(lease, 0.0, 0.8),
-    )
-    judge_snapshots(temporary, progress=_Progress(lease, 0.8, 0.97))
+    progress = Progress(lease)
+    spark = session.get()
+    ingest(spark, source, reader.name, header, temporary, limits, progress)
+    judge_snapshots(spark, temporary, progress)
     lease.report("publishing", 0.97)
     stores.publish(temporary, name)
     _make_ready(lease, name)
@@ -171,12 +171,10 @@ def _simulate(lease: Lease) -> None:
     recording = lease.job.recording
     lease.report("simulating", 0.0)
     with uploads.Draft() as draft:
-        simulations.write(
-            draft, recording.name, recording.parameters, progress=_Progress(lease, 0.0, 0.2)
-        )
+        simulations.write(draft, recording.name, recording.parameters, Progress(lease))
         draft.keep()
         replaced, recording.upload = recording.upload, draft.name
-        fields = {"upload": draft.name, "size": draft.size, "format": "cutline"}
+        fields = {"upload": draft.name, "size": draft.size, "format": NativeReader.name}
         with transaction.atomic():
             lease.write(phase="simulated")
             Recording.objects.filter(pk=recording.pk).update(**fields)
@@ -186,11 +184,13 @@ def _simulate(lease: Lease) -> None:
 
 def _restore(lease: Lease) -> None:
     """The report is the job's result; the recording stays as it is."""
+    from tasks.spark import session
     from tasks.spark.restore import restore_snapshot
 
     recording = lease.job.recording
     folder = stores.store().folder(recording.store)
-    report = restore_snapshot(folder, lease.job.snapshot, progress=_Progress(lease, 0.0, 1.0))
+    spark = session.get()
+    report = restore_snapshot(spark, folder, lease.job.snapshot, Progress(lease))
     lease.write(
         state=Job.State.DONE,
         finished_at=timezone.now(),
@@ -207,17 +207,29 @@ STEPS: dict[str, Callable[[Lease], None]] = {
 }
 
 
-class _Progress:
-    """A part's own progress, placed between ``begin`` and ``end`` of the whole job's 0..1."""
+SHARES = {
+    "simulating": (0.0, 0.1),
+    "reading": (0.1, 0.45),
+    "ordering": (0.45, 0.6),
+    "matching": (0.6, 0.72),
+    "timing": (0.72, 0.8),
+    "finishing": (0.8, 0.85),
+    "checking": (0.85, 0.97),
+}
+"""Between which parts of a whole job's 0..1 a phase lies; one that is not listed is all of it."""
 
-    def __init__(self, lease: Lease, begin: float, end: float) -> None:
-        self._lease, self._begin, self._end = lease, begin, end
 
-    def __call__(self, phase: str, done: int = 0, total: int | None = None) -> None:
+class Progress:
+    """What the jobs call with a phase, how much of it is done, and of how much."""
+
+    def __init__(self, lease: Lease) -> None:
+        self._lease = lease
+
+    def __call__(self, phase: str, done: int = 0, total: int = 0) -> None:
         """Raises: Cancelled, LeaseLost."""
+        begin, end = SHARES.get(phase, (0.0, 1.0))
         share = min(done / total, 1.0) if total else 0.0
-        progress = self._begin + (self._end - self._begin) * share
-        self._lease.report(phase, progress, done, total)
+        self._lease.report(phase, begin + (end - begin) * share, done, total or None)
 
 
 def _drop_leftovers(lease: Lease) -> None:

@@ -36,7 +36,7 @@ def accept_uploads(
     if name:
         name = topologies.checked_name(name)
     formats = [_checked_head(file, format) for file in files]
-    with _kept(file.draft for file in files), transaction.atomic():
+    with kept(file.draft for file in files), transaction.atomic():
         return [
             _queue_upload(user, file.draft, file.name, name or file.name, found)
             for file, found in zip(files, formats, strict=True)
@@ -51,7 +51,7 @@ def accept_file(owner, path, *, format: str = "", name: str = "", **fields: Any)
         draft.file.flush()
         upload = uploads.DraftUpload(draft, path.name, "")
         found = _checked_head(upload, format)
-        with _kept([draft]), transaction.atomic():
+        with kept([draft]), transaction.atomic():
             return _queue_upload(owner, draft, path.name, name or path.name, found, **fields)
 
 
@@ -59,13 +59,14 @@ def _checked_head(file: uploads.DraftUpload, format: str) -> str:
     """The name of the file's format, after a look at its beginning. Raises: Refused."""
     file.draft.file.flush()
     try:
-        return registry.check_head(file.draft.path, recording_limits(), format=format or None).format
+        head = registry.check_head(file.draft.path, recording_limits(), format=format or None)
     except InputRefused as refused:
         raise Refused.of(refused, file.name) from None
+    return head.format
 
 
 @contextlib.contextmanager
-def _kept(drafts: Iterable[uploads.Draft]):
+def kept(drafts: Iterable[uploads.Draft]):
     """The drafts outlive the request iff the block, a transaction, succeeds."""
     drafts = list(drafts)
     for draft in drafts:

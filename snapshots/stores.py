@@ -6,16 +6,33 @@ that changes its folder changes what everyone opens next.
 
 import re
 import shutil
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 
 from snapshots import leases
 from snapshots.models import Recording
+from snapshots.problems import LISTED_DEFECTS
 from snapshots.store import publish as publishing
 from snapshots.store.locations import Store
 from snapshots.store.reader import StoredRecording, open_cached
 
+_KEPT_OF_A_SNAPSHOT = (
+    "snapshot",
+    "verdict",
+    "verdicts",
+    "verdict_counts",
+    "initiators",
+    "began_at",
+    "ended_at",
+    "markers_sent",
+    "markers_received",
+    "positions",
+    "totals",
+)
 _NAME = re.compile(r"j(?P<job>[0-9]+)-(?P<attempt>[0-9]+)(?P<rest>\..*)?")
 
 
@@ -35,6 +52,43 @@ def open_recording(recording: Recording) -> StoredRecording:
 def publish(temporary: Path, name: str) -> None:
     """Move a complete recording to its place."""
     publishing.publish(temporary, store().folder(name))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the rows keep of a stored recording: fields of Recording and of each Snapshot."""
+
+    fields: dict[str, Any]
+    snapshots: list[dict[str, Any]]
+    verdicts: dict[str, int]
+
+
+def summary(name: str) -> Summary:
+    """verdicts: how many snapshots have which worst verdict. Raises: StoreError."""
+    stored = StoredRecording.open(store().folder(name))
+    counts, extent = stored.manifest.counts, stored.manifest.extent
+    found = stored.snapshots()
+    defects = stored.defects()
+    fields = {
+        "format": stored.manifest.source_format,
+        "time_unit": stored.manifest.time_unit,
+        "event_count": counts["events"],
+        "message_count": counts["messages"],
+        "marker_count": counts["markers"],
+        "process_count": counts["processes"],
+        "channel_count": counts["channels"],
+        "snapshot_count": len(found),
+        "began_at": extent.from_,
+        "ended_at": extent.to,
+        "defects": defects["defects"][:LISTED_DEFECTS],
+        "defects_total": defects["total"],
+    }
+    snapshots = [_snapshot_fields(code, item) for code, item in enumerate(found)]
+    return Summary(fields, snapshots, Counter(item["verdict"] for item in found))
+
+
+def _snapshot_fields(code: int, item: dict[str, Any]) -> dict[str, Any]:
+    return {"code": code} | {name: item[name] for name in _KEPT_OF_A_SNAPSHOT}
 
 
 def remove(name: str) -> None:

@@ -66,6 +66,21 @@ def as_domain(document: Mapping[str, Any]) -> Topology:
     )
 
 
+def document_of(topology: Topology) -> dict[str, Any]:
+    """The definition of a topology of the domain, without a name."""
+    return {
+        "processes": [
+            {"id": item.id} | ({} if item.state is None else {"state": orjson.loads(item.state)})
+            for item in topology.processes
+        ],
+        "channels": [
+            {"id": item.id, "source": item.source, "target": item.target, "fifo": item.fifo}
+            for item in topology.channels
+        ],
+        "layout": {},
+    }
+
+
 def read(text: str, name: str = "topology") -> dict[str, Any]:
     """The checked document in a ``.top`` file, JSON or an edge list, told apart by content.
 

@@ -32,7 +32,21 @@ class OrjsonRenderer(BaseRenderer):
 
 
 def dumps(payload: Any) -> bytes:
-    return orjson.dumps(payload, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+    try:
+        return orjson.dumps(payload)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(_with_wide_numbers(payload))
+
+
+def _with_wide_numbers(payload: Any) -> Any:
+    """orjson writes no whole number beyond 64 bits; sums of states can be such numbers."""
+    if isinstance(payload, dict):
+        return {key: _with_wide_numbers(item) for key, item in payload.items()}
+    if isinstance(payload, list | tuple):
+        return [_with_wide_numbers(item) for item in payload]
+    if isinstance(payload, int) and not -(2**63) <= payload < 2**64:
+        return orjson.Fragment(str(payload))
+    return payload
 
 
 def reply(payload: Any, status: int = 200) -> HttpResponse:

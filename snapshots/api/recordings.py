@@ -90,5 +90,7 @@ def get_topology_of_recording(request: HttpRequest, id: int) -> HttpResponse:
 def list_defects(request: HttpRequest, id: int, limit: Limit, offset: Offset) -> HttpResponse:
     """What was wrong with the input, and kept. ``total`` counts those beyond the list, too."""
     recording = access.recording(request.user, id)
-    items = open_recording(recording).defects if recording.is_ready else recording.defects
+    items = recording.defects
+    if recording.is_ready:
+        items = open_recording(recording).defects()["defects"]
     return reply({"items": items[offset : offset + limit], "total": recording.defects_total})

@@ -1,0 +1,43 @@
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError
+
+from snapshots import services
+from snapshots.management.jobs import see_through, workers_answer
+from snapshots.models import Job
+from snapshots.problems import Problem
+from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user
+
+
+class Command(BaseCommand):
+    help = "Ingest logs, as the upload does. Without a worker they are ingested here."
+
+    def add_arguments(self, parser) -> None:
+        parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+        parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="whose it will be")
+        parser.add_argument("--format", default="", help="instead of telling it from the content")
+        parser.add_argument("--wait", action="store_true", help="until they are ready")
+        parser.add_argument("--inline", action="store_true", help="ingest here, without a worker")
+
+    def handle(self, *, files: list[Path], owner: str, **options) -> None:
+        try:
+            user = get_or_create_user(owner)
+        except NotAnAddress as error:
+            raise CommandError(str(error)) from None
+        jobs = [self._accept(user, path, options["format"]) for path in files]
+        inline = options["inline"]
+        if not inline and not workers_answer():
+            self.stderr.write("No worker answers: ingesting here instead.")
+            inline = True
+        if inline or options["wait"]:
+            see_through(self, jobs, inline=inline)
+
+    def _accept(self, user, path: Path, format: str) -> Job:
+        try:
+            job = services.accept_file(user, path, format=format)
+        except OSError as error:
+            raise CommandError(f"{path}: {error.strerror}") from None
+        except Problem as problem:
+            raise CommandError(f"{path}: {problem.detail}") from None
+        self.stdout.write(f"{path}: recording {job.recording_id}, job {job.pk}")
+        return job

@@ -1,0 +1,18 @@
+from django.core.management.base import BaseCommand
+
+from snapshots import gallery
+from snapshots.management.jobs import see_through
+
+
+class Command(BaseCommand):
+    help = "Load the sample gallery; samples that are there with the same content stay as they are."
+
+    def add_arguments(self, parser) -> None:
+        parser.add_argument("--wait", action="store_true", help="until they are ready")
+        parser.add_argument("--inline", action="store_true", help="ingest here, without a worker")
+
+    def handle(self, *, wait: bool, inline: bool, **options) -> None:
+        jobs, unchanged = gallery.load()
+        if jobs and (wait or inline):
+            see_through(self, jobs, inline=inline)
+        self.stdout.write(f"Samples: {len(jobs)} loaded, {len(unchanged)} as before.")

@@ -1,0 +1,64 @@
+"""Jobs from the shell: run here, or watched while a worker runs them."""
+
+import time
+from collections.abc import Sequence
+
+from celery import current_app
+from django.core.management.base import BaseCommand, CommandError
+from kombu.exceptions import OperationalError
+
+from snapshots import runs
+from snapshots.models import Job
+
+SECONDS_BETWEEN_LOOKS = 0.2
+PING_SECONDS = 1.0
+
+
+def workers_answer() -> bool:
+    """Whether a worker is there to take a job."""
+    try:
+        return bool(current_app.control.ping(timeout=PING_SECONDS))
+    except (OperationalError, OSError):
+        return False
+
+
+def see_through(command: BaseCommand, jobs: Sequence[Job], *, inline: bool) -> None:
+    """Until every job has ended, one line for each. Raises: CommandError if one did not succeed.
+
+    inline: run in this process what no worker runs.
+    """
+    ended = [_ended(job, inline=inline) for job in jobs]
+    for job in ended:
+        command.stdout.write(_sentence(job))
+    wrong = [job for job in ended if job.state != Job.State.DONE]
+    if wrong:
+        raise CommandError(f"{len(wrong)} of {len(ended)} did not succeed.")
+
+
+def _ended(job: Job, *, inline: bool) -> Job:
+    while job.is_open:
+        if inline:
+            _run_here(job)
+        job.refresh_from_db()
+        if job.is_open:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+    return job
+
+
+def _run_here(job: Job) -> None:
+    try:
+        runs.run(job.pk)
+    except runs.TryAgain as passing:
+        raise CommandError(str(passing)) from None
+
+
+def _sentence(job: Job) -> str:
+    recording = job.recording
+    recording.refresh_from_db()
+    if job.state != Job.State.DONE:
+        return f"{recording.name}: {job.state}. {(job.error or {}).get('detail', '')}"
+    found = ", ".join(f"{count} {verdict}" for verdict, count in job.result["verdicts"].items())
+    return (
+        f"{recording.name}: ready, {recording.event_count:,} events, "
+        f"{recording.snapshot_count:,} snapshots{': ' if found else ''}{found}"
+    )

@@ -1,0 +1,122 @@
+"""What the tests of the web half begin with: people, clients, files, and ready recordings.
+
+A ready recording is written by the reference (assembly, verdicts, the store's writer), which makes
+the same store as Spark does, in milliseconds.
+"""
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import transaction
+from django.test import Client
+
+from snapshots import stores
+from snapshots.domain.assembly import assemble
+from snapshots.domain.samples import two_banks
+from snapshots.domain.script import Log
+from snapshots.domain.verdicts import SnapshotReport, judge
+from snapshots.models import Recording, Snapshot
+from snapshots.readers.native import write_lines
+from snapshots.store.layout import NONE, SNAPSHOT_CHANNEL_COLUMNS, SNAPSHOT_STATE_COLUMNS
+from snapshots.store.writer import write_recording, write_snapshots
+from webapp.accounts.services import get_or_create_user, make_token
+
+
+def a_person(email: str = "ada@example.org") -> User:
+    return get_or_create_user(email)
+
+
+def a_client(user: User) -> Client:
+    """With a bearer token. A 500 is an answer to look at, not an exception."""
+    _, token = make_token(user, "test")
+    return Client(headers={"Authorization": f"Bearer {token}"}, raise_request_exception=False)
+
+
+def native(log: Log) -> bytes:
+    return b"".join(write_lines(log.header, log.events))
+
+
+def a_file(content: bytes = b"", name: str = "log.jsonl") -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, content or native(two_banks()))
+
+
+def packed(log: Log) -> bytes:
+    return gzip.compress(native(log))
+
+
+def uploads_of(data_dir: Path) -> list[str]:
+    return sorted(path.name for path in (data_dir / "uploads").iterdir())
+
+
+def post_json(client: Client, address: str, body: object, method: str = "post"):
+    text = body if isinstance(body, str | bytes) else json.dumps(body)
+    return client.generic(method.upper(), address, text, content_type="application/json")
+
+
+def a_ready_recording(owner: User | None, log: Log | None = None, **fields) -> Recording:
+    """The two banks, unless another log is given."""
+    log = log or two_banks()
+    row = Recording.objects.create(owner=owner, name=log.header.name, **fields)
+    name = stores.name_of(row.pk, 0)
+    assembly = assemble(log.header, log.events)
+    temporary = stores.store().temporary(name)
+    manifest = write_recording(assembly.recording, temporary, assembly.defects)
+    reports = judge(assembly.recording)
+    write_snapshots(temporary, *_tables(reports, manifest.snapshots, assembly.recording.topology))
+    stores.publish(temporary, name)
+    _make_ready(row, name)
+    return row
+
+
+def _make_ready(row: Recording, name: str) -> None:
+    found = stores.summary(name)
+    with transaction.atomic():
+        Snapshot.objects.bulk_create(
+            Snapshot(recording=row, **fields) for fields in found.snapshots
+        )
+        for field, value in {**found.fields, "store": name, "status": "ready"}.items():
+            setattr(row, field, value)
+        row.save()
+
+
+def _tables(reports: tuple[SnapshotReport, ...], snapshots, topology):
+    codes = {snapshot: code for code, snapshot in enumerate(snapshots)}
+    states, channels = [], []
+    for report in reports:
+        code = codes[report.snapshot]
+        states += [_state(report, code, place, p.id) for place, p in enumerate(topology.processes)]
+        channels += [
+            _channel(report, code, place, c.id) for place, c in enumerate(topology.channels)
+        ]
+    spoken = [row for row in channels if row["recorded"] is not None or row["recomputed"]]
+    return (
+        [report.summary() for report in reports],
+        pa.Table.from_pylist(states, SNAPSHOT_STATE_COLUMNS),
+        pa.Table.from_pylist(spoken, SNAPSHOT_CHANNEL_COLUMNS),
+    )
+
+
+def _state(report: SnapshotReport, snapshot: int, place: int, process: str) -> dict:
+    return {
+        "snapshot": snapshot,
+        "process": place,
+        "position": report.positions.get(process, NONE),
+        "recorded_at": report.recorded_at.get(process),
+        "recorded": report.recorded_states.get(process),
+        "recomputed": report.recomputed_states.get(process),
+    }
+
+
+def _channel(report: SnapshotReport, snapshot: int, place: int, channel: str) -> dict:
+    recorded = report.recorded_channels.get(channel)
+    recomputed = report.in_flight.get(channel)
+    return {
+        "snapshot": snapshot,
+        "channel": place,
+        "recorded": None if recorded is None else list(recorded),
+        "recomputed": None if recomputed is None else list(recomputed),
+    }
