@@ -33,7 +33,7 @@ def thousands(number: float) -> str:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """"1 event", "2,000 events"."""
+    """ "1 event", "2,000 events"."""
     return f"{thousands(number)} {noun if number == 1 else plural or noun + 's'}"
 
 

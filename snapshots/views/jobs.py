@@ -14,8 +14,8 @@ COLUMNS = [
     Column("Recording", "recording__name"),
     Column("State", "state"),
     Column("Progress", "progress", is_number=True),
-    Column("Asked for", "created_at", is_number=True),
-    Column("Ended", "finished_at", is_number=True),
+    Column("Asked for, UTC", "created_at", is_number=True),
+    Column("Ended, UTC", "finished_at", is_number=True),
 ]
 
 

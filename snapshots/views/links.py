@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 
 
 def to_snapshot(recording: int, snapshot: str) -> str:
-    """Browsers walk up at segments of dots alone, however they are quoted: those go in the query."""
+    """Browsers walk up at segments of dots, however they are quoted: those go in the query."""
     if {".", "..", ""} & set(snapshot.split("/")):
         return f"/recordings/{recording}/snapshots?{urlencode({'id': snapshot})}"
     return f"/recordings/{recording}/snapshots/{quote(snapshot)}"

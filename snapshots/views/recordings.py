@@ -30,7 +30,7 @@ COLUMNS = [
     Column("Events", "event_count", is_number=True),
     Column("Processes", "process_count", is_number=True),
     Column("Size", "size", is_number=True),
-    Column("Created", "created_at", is_number=True),
+    Column("Created, UTC", "created_at", is_number=True),
 ]
 DEFECTS_ON_A_PAGE = 200
 MOST_PROCESSES_INLINE = 2_000  # above, the workbench fetches the topology by itself
@@ -57,7 +57,9 @@ def _render_list(request: HttpRequest, *, refusals=(), accepted=(), status=200) 
     rows = list(listing.page)
     context = {
         "listing": listing,
-        "rows": [{"recording": row, "verdicts": found, "job": job} for row, found, job in _told(rows)],
+        "rows": [
+            {"recording": row, "verdicts": found, "job": job} for row, found, job in _told(rows)
+        ],
         "refusals": refusals,
         "accepted": accepted,
     }
@@ -75,14 +77,18 @@ def _told(rows):
     found = Snapshot.objects.filter(recording__in=rows).values_list("recording", "verdict")
     for recording, verdict, number in found.annotate(Count("pk")).order_by():
         counts[recording][verdict] = number
-    jobs = {job.recording_id: job for job in Job.objects.filter(recording__in=rows, state__in=Job.OPEN)}
+    jobs = {
+        job.recording_id: job for job in Job.objects.filter(recording__in=rows, state__in=Job.OPEN)
+    }
     for row in rows:
-        verdicts = [(verdict, counts[row.pk][verdict]) for verdict in VERDICTS if counts[row.pk][verdict]]
+        verdicts = [
+            (verdict, counts[row.pk][verdict]) for verdict in VERDICTS if counts[row.pk][verdict]
+        ]
         yield row, verdicts, jobs.get(row.pk)
 
 
 def _upload(request: HttpRequest) -> HttpResponse:
-    """The plain form: every file for itself, so that one that is refused does not stop the others."""
+    """The plain form: every file for itself, so that a refused one does not stop the others."""
     files = request.FILES.getlist("file")
     jobs, refusals = [], []
     for file in files or [None]:
@@ -118,7 +124,9 @@ def _workbench(row: Recording) -> dict:
     """What the page carries; None where it is too much for a page and is fetched instead."""
     few = row.process_count <= MOST_PROCESSES_INLINE
     listed = row.snapshot_count <= MOST_SNAPSHOTS_INLINE
-    summaries = [payloads.snapshot_summary(item) for item in row.snapshots.all()] if listed else None
+    summaries = (
+        [payloads.snapshot_summary(item) for item in row.snapshots.all()] if listed else None
+    )
     return {
         "recording": payloads.recording_detail(row),
         "topology": payloads.topology_of_recording(open_recording(row)) if few else None,

@@ -17,7 +17,9 @@ class Choice:
 
 
 WORKLOADS = [
-    Choice("bank", "Bank transfers", "Every process holds money and sends some of it on, at random."),
+    Choice(
+        "bank", "Bank transfers", "Every process holds money and sends some of it on, at random."
+    ),
     Choice("token-ring", "Token ring", "Tokens are held for a while, then passed on."),
     Choice("random", "Random traffic", "Every process sends at random and counts what comes."),
 ]

@@ -52,12 +52,10 @@ def _restore(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpR
 
 
 def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
-    stored = open_recording(recording)
-    contents = stored.snapshot(row.snapshot)
+    contents = open_recording(recording).snapshot(row.snapshot)
     summary = payloads.snapshot_summary(row)
     states = state_rows(contents, row.initiators)
     channels = channel_rows(contents)
-    empty, unknown = silent_channels(stored.topology, channels, contents)
     return {
         "recording": recording,
         "snapshot": summary,
@@ -65,8 +63,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
         "states": Paginator(states, ROWS).get_page(request.GET.get("processes")),
         "channels": Paginator(channels, ROWS).get_page(request.GET.get("channels")),
-        "empty_channels": empty,
-        "unknown_channels": unknown,
+        "silent_channels": silent_channels(contents),
         "recorded": sum(state.position is not None for state in states),
         "timeline": _timeline(recording, summary, states),
         "neighbours": _neighbours(recording, row),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from snapshots import quantities
-from snapshots.domain.topology import JsonText, Topology
+from snapshots.domain.topology import JsonText
 from snapshots.store.stored_snapshot import SnapshotChannel, StoredSnapshot
 from snapshots.views import links
 
@@ -124,7 +124,9 @@ class Witness:
     path: list[str]
 
 
-def witnesses(recording: int, snapshot: str, findings: Iterable[Mapping[str, Any]]) -> list[Witness]:
+def witnesses(
+    recording: int, snapshot: str, findings: Iterable[Mapping[str, Any]]
+) -> list[Witness]:
     return [
         Witness(
             finding["verdict"],
@@ -152,8 +154,10 @@ def _nouns(recording: int, snapshot: str, finding: Mapping[str, Any]):
     other = finding.get("other")
     if other:
         name = other.get("message") or "marker"
-        yield "overtaken by" if finding["verdict"] == "fifo-violation" else "other", name, link(
-            event=links.event(other["sent"])
+        yield (
+            "overtaken by" if finding["verdict"] == "fifo-violation" else "other",
+            name,
+            link(event=links.event(other["sent"])),
         )
     if channel is not None:
         yield "channel", channel, link(channel=channel)
@@ -161,10 +165,17 @@ def _nouns(recording: int, snapshot: str, finding: Mapping[str, Any]):
         yield "process", finding["process"], link(process=finding["process"])
 
 
-def silent_channels(topology: Topology, rows: Sequence[ChannelRow], snapshot: StoredSnapshot):
-    """(empty, not known): how many channels have no row, and why."""
-    unknown = sum(
-        contents.recomputed is None and not contents.recorded
-        for contents in snapshot.channels.values()
-    )
-    return len(topology.channels) - len(rows) - unknown, unknown
+def silent_channels(snapshot: StoredSnapshot) -> list[tuple[str, list[str]]]:
+    """The channels that have no row, by why: (words, channels)."""
+    silent = [
+        (channel, contents)
+        for channel, contents in snapshot.channels.items()
+        if not contents.recorded and not contents.recomputed
+    ]
+    return [
+        ("empty", [channel for channel, contents in silent if contents.recomputed is not None]),
+        (
+            "not known: an end of it never recorded",
+            [channel for channel, contents in silent if contents.recomputed is None],
+        ),
+    ]

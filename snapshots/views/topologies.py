@@ -19,7 +19,7 @@ COLUMNS = [
     Column("Name", "name"),
     Column("Processes"),
     Column("Channels"),
-    Column("Last changed", "updated_at", is_number=True),
+    Column("Last changed, UTC", "updated_at", is_number=True),
 ]
 EMPTY = {"name": "", "processes": [], "channels": [], "layout": {}}
 LISTS = ("processes", "channels")

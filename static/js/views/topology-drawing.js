@@ -1,7 +1,8 @@
 /** The drawing of the topology editor: an SVG to change with pointer and keyboard. */
 
-import { channelBetween, channelId, processIds } from "./topology-model.js";
-import { channelPath, HEIGHT, point, processAt, RADIUS, toPlace, WIDTH } from "./topology-geometry.js";
+import { valueText } from "../lib/format.js";
+import { channelPath, point, processAt, RADIUS, sizeFor, toPlace } from "./topology-geometry.js";
+import { channelBetween, channelId, processIds, readState } from "./topology-model.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const STEP = 0.02;
@@ -15,7 +16,6 @@ export const MOST_DRAWN = 300;
 export function mountDrawing(root, editor) {
   const svg = create("svg", {
     class: "drawing",
-    viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
     role: "group",
     "aria-label": "Topology",
     tabindex: "0",
@@ -29,6 +29,12 @@ export function mountDrawing(root, editor) {
   root.replaceChildren(svg, hint);
 
   let gesture = null;
+  let size = sizeFor(root.clientWidth || 640);
+  new ResizeObserver(() => {
+    if (!root.clientWidth || root.clientWidth === size.width) return;
+    size = sizeFor(root.clientWidth);
+    show();
+  }).observe(root);
 
   function show() {
     const topology = editor.now();
@@ -40,6 +46,8 @@ export function mountDrawing(root, editor) {
     if (tooMany) return;
     const focused = document.activeElement?.dataset?.key;
     svg.dataset.tool = editor.tool();
+    svg.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
+    svg.style.height = `${size.height}px`;
     drawChannels(topology);
     drawProcesses(topology);
     if (focused) nodes.querySelector(`[data-key="${focused}"]`)?.focus({ preventScroll: true });
@@ -60,7 +68,7 @@ export function mountDrawing(root, editor) {
           "data-key": channel.key,
           "aria-selected": selected,
         });
-        const path = channelPath(from, to, bowed);
+        const path = channelPath(from, to, bowed, size);
         group.append(
           create("path", { d: path, class: "drawing-reach" }),
           create("path", {
@@ -78,8 +86,8 @@ export function mountDrawing(root, editor) {
   function drawProcesses(topology) {
     nodes.replaceChildren(
       ...topology.processes.map((process) => {
-        const { x, y } = point(process);
-        const state = process.state.trim();
+        const { x, y } = point(process, size);
+        const state = stateWords(process.state);
         const group = create("g", {
           class: "drawing-process",
           transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
@@ -92,8 +100,8 @@ export function mountDrawing(root, editor) {
         if (editor.channelFrom() === process.key) group.classList.add("is-source");
         group.append(
           create("circle", { r: RADIUS }),
-          text(shortened(process.id, 7), { y: state ? -1 : 4, class: "drawing-id" }),
-          text(shortened(state, 9), { y: 12, class: "drawing-state" }),
+          text(shortened(process.id, 6), { y: 4, class: "drawing-id" }),
+          text(shortened(state, 18), { y: RADIUS + 14, class: "drawing-state" }),
           title(state ? `${process.id}: ${state}` : process.id),
         );
         return group;
@@ -105,9 +113,9 @@ export function mountDrawing(root, editor) {
     if (event.button !== 0) return;
     const at = position(svg, event);
     const topology = editor.now();
-    const process = processAt(topology, at.x, at.y);
+    const process = processAt(topology, at, size);
     const line = event.target.closest(".drawing-channel");
-    gesture = { from: at, process, line: process ? null : line, moved: false, offset: offset(process, at) };
+    gesture = { from: at, process, line: process ? null : line, moved: false, offset: offset(process, at, size) };
     svg.setPointerCapture(event.pointerId);
     if (process) nodes.querySelector(`[data-key="${process.key}"]`)?.focus({ preventScroll: true });
   });
@@ -122,19 +130,19 @@ export function mountDrawing(root, editor) {
   });
 
   function dragProcess(at) {
-    const { x, y } = toPlace(at.x - gesture.offset.x, at.y - gesture.offset.y);
+    const { x, y } = toPlace({ x: at.x - gesture.offset.x, y: at.y - gesture.offset.y }, size);
     editor.moveTo(gesture.process.key, x, y, gesture.started === true);
     gesture.started = true;
   }
 
   function dragChannel(at) {
-    const from = point(gesture.process);
+    const from = point(gesture.process, size);
     draft.setAttribute("d", `M${from.x} ${from.y}L${at.x} ${at.y}`);
     draft.classList.toggle("is-ready", Boolean(otherEnd(at)));
   }
 
   function otherEnd(at) {
-    const found = processAt(editor.now(), at.x, at.y);
+    const found = processAt(editor.now(), at, size);
     return found && found.key !== gesture.process.key ? found : null;
   }
 
@@ -159,7 +167,7 @@ export function mountDrawing(root, editor) {
   }
 
   function click(at) {
-    const { x, y } = toPlace(at.x, at.y);
+    const { x, y } = toPlace(at, size);
     if (gesture.process) editor.pick(gesture.process.key);
     else if (gesture.line) editor.select(gesture.line.dataset.key);
     else if (editor.tool() === "process") editor.addAt(x, y);
@@ -168,9 +176,9 @@ export function mountDrawing(root, editor) {
 
   svg.addEventListener("dblclick", (event) => {
     const at = position(svg, event);
-    const process = processAt(editor.now(), at.x, at.y);
+    const process = processAt(editor.now(), at, size);
     if (process) editor.rename(process.key);
-    else if (editor.tool() !== "process") editor.addAt(...Object.values(toPlace(at.x, at.y)));
+    else if (editor.tool() !== "process") editor.addAt(...Object.values(toPlace(at, size)));
   });
 
   svg.addEventListener("keydown", (event) => {
@@ -207,7 +215,7 @@ export function mountDrawing(root, editor) {
 }
 
 function hintFor(editor, topology) {
-  if (topology.processes.length === 0) return "Empty. Press “Add process”, or double-click in the drawing.";
+  if (topology.processes.length === 0) return "Nothing here yet. Double-click to add a process, or press p.";
   if (editor.channelFrom()) return "Choose the process where the channel ends. Esc lets it be.";
   return {
     move: "Drag a process to move it; double-click it to rename; double-click beside it to add one.",
@@ -217,10 +225,17 @@ function hintFor(editor, topology) {
   }[editor.tool()];
 }
 
-function offset(process, at) {
+function offset(process, at, size) {
   if (!process) return { x: 0, y: 0 };
-  const centre = point(process);
+  const centre = point(process, size);
   return { x: at.x - centre.x, y: at.y - centre.y };
+}
+
+/** What stands below a process: its state as values are written everywhere. */
+function stateWords(typed) {
+  const { value, problem } = readState(typed);
+  if (problem) return typed.trim();
+  return value === undefined ? "" : valueText(value);
 }
 
 /** Where the pointer is, in the drawing's own pixels. */

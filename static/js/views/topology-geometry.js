@@ -1,23 +1,27 @@
-/** Where the lines of a drawn topology run. Pure; lengths in pixels of the drawing. */
+/** Where the lines of a drawn topology run. Pure; lengths in pixels, `size` is {width, height}. */
 
-export const WIDTH = 800;
-export const HEIGHT = 560;
 export const RADIUS = 22;
 const BOW = 18;
 const ARROW = 7;
 
-export function point(process) {
-  return { x: process.x * WIDTH, y: process.y * HEIGHT };
+export function point(process, size) {
+  return { x: process.x * size.width, y: process.y * size.height };
 }
 
-export function toPlace(x, y) {
-  return { x: x / WIDTH, y: y / HEIGHT };
+/** The inverse: a place in 0..1. */
+export function toPlace({ x, y }, size) {
+  return { x: x / size.width, y: y / size.height };
+}
+
+/** The drawing's size on a page that has `width` pixels for it. */
+export function sizeFor(width) {
+  return { width, height: Math.round(Math.max(320, Math.min(560, width * 0.7))) };
 }
 
 /** The path of a channel from rim to rim; bowed aside where there is one the other way too. */
-export function channelPath(from, to, bowed) {
-  const a = point(from);
-  const b = point(to);
+export function channelPath(from, to, bowed, size) {
+  const a = point(from, size);
+  const b = point(to, size);
   const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
   const across = { x: -(b.y - a.y) / length, y: (b.x - a.x) / length };
   const bow = bowed ? BOW : 0;
@@ -43,9 +47,9 @@ function fixed(number) {
 }
 
 /** The process under a point, or undefined; the last drawn lies on top. */
-export function processAt(topology, x, y, reach = RADIUS + 4) {
+export function processAt(topology, at, size, reach = RADIUS + 4) {
   return topology.processes.findLast((process) => {
-    const centre = point(process);
-    return Math.hypot(centre.x - x, centre.y - y) <= reach;
+    const centre = point(process, size);
+    return Math.hypot(centre.x - at.x, centre.y - at.y) <= reach;
   });
 }

@@ -138,6 +138,10 @@ export function makeBidirectional(topology) {
   );
 }
 
+export function isBidirectional(topology) {
+  return makeBidirectional(topology) === topology;
+}
+
 export function channelBetween(topology, source, target) {
   return topology.channels.find(
     (channel) => channel.source === source && channel.target === target,
@@ -242,10 +246,12 @@ function circle(count) {
       [0.78, 0.5],
     ];
   }
-  return Array.from({ length: count }, (_, order) => {
-    const angle = (2 * Math.PI * order) / count - Math.PI / 2;
-    return [0.5 + 0.4 * Math.cos(angle), 0.5 + 0.4 * Math.sin(angle)];
-  });
+  const angles = Array.from({ length: count }, (_, order) => (2 * Math.PI * order) / count - Math.PI / 2);
+  const lowest = Math.max(...angles.map(Math.sin));
+  return angles.map((angle) => [
+    0.5 + 0.4 * Math.cos(angle),
+    0.1 + (0.78 * (Math.sin(angle) + 1)) / (lowest + 1),
+  ]);
 }
 
 /** `count` places of a grid, each the farthest from everything already there. */

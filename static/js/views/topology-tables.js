@@ -1,7 +1,7 @@
 /** The tables of the topology editor: the same topology to type, without drawing. */
 
 import { h } from "../lib/dom.js";
-import { channelId, problems, processIds } from "./topology-model.js";
+import { channelId, isBidirectional, problems, processIds } from "./topology-model.js";
 
 const ROWS = 200;
 
@@ -27,20 +27,18 @@ export function mountTables(root, editor) {
   function build(topology) {
     const focus = focusedField();
     root.replaceChildren(
-      section("Processes", "processes", ["id", "state at the start"], topology.processes, processRow, {
-        label: "Add process",
-        run: () => editor.addAt(null, null),
-      }),
-      section("Channels", "channels", ["from", "to", "id", "FIFO"], topology.channels, channelRow, {
-        label: "Add channel",
-        run: () => editor.addChannelRow(),
-        disabled: topology.processes.length < 2,
-      }),
+      section("Processes", "processes", ["id", "state at the start"], topology.processes, processRow, [
+        button("Add process", () => editor.addAt(null, null)),
+      ]),
+      section("Channels", "channels", ["from", "to", "id", "FIFO"], topology.channels, channelRow, [
+        button("Both ways", () => editor.makeBidirectional(), isBidirectional(topology), "Add what is missing so that every channel has one in the other direction"),
+        button("Add channel", () => editor.addChannelRow(), topology.processes.length < 2),
+      ]),
     );
     if (focus) field(focus.key, focus.name)?.focus();
   }
 
-  function section(name, of, head, items, row, add) {
+  function section(name, of, head, items, row, buttons) {
     const rows = items.slice(0, shown[of]).map(row);
     const hidden = items.length - rows.length;
     const cells = [...head.map((word) => h("th", { scope: "col" }, word)), h("th", {}, h("span.visually-hidden", {}, "remove"))];
@@ -48,7 +46,7 @@ export function mountTables(root, editor) {
       "section.panel",
       { "aria-label": name },
       h("div.panel-head", {}, h("h2", {}, `${name} `, h("span.soft", {}, String(items.length))),
-        h("button.btn", { type: "button", onclick: add.run, disabled: add.disabled }, add.label)),
+        h("div.row", {}, buttons)),
       items.length === 0
         ? h("p.panel-body.soft", {}, of === "channels" ? "No channel yet: messages need at least one." : "No process yet.")
         : h("div.table-wrap.editor-rows", {}, h("table.table.editor-table", {}, h("thead", {}, h("tr", {}, cells)), h("tbody", {}, rows))),
@@ -56,6 +54,10 @@ export function mountTables(root, editor) {
         ? h("p.panel-body", {}, h("button.btn", { type: "button", onclick: () => more(of) }, `Show ${Math.min(hidden, ROWS)} more of ${hidden} hidden`))
         : null,
     );
+  }
+
+  function button(label, run, disabled = false, title = null) {
+    return h("button.btn", { type: "button", onclick: run, disabled, title }, label);
   }
 
   function more(of) {

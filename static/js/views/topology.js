@@ -80,6 +80,7 @@ function mountEditor(form, start) {
       selected = null;
       show();
     },
+    makeBidirectional: () => change(model.makeBidirectional(steps.now)),
     rename: (key) => tables.focus(key, "id"),
     cancel() {
       channelFrom = null;
@@ -152,8 +153,6 @@ function mountEditor(form, start) {
   undo.addEventListener("click", () => step("undo"));
   redo.addEventListener("click", () => step("redo"));
   removeButton.addEventListener("click", () => selected !== null && editor.remove(selected));
-  form.querySelector("[data-add-process]").addEventListener("click", () => editor.addAt(null, null));
-  form.querySelector("[data-both-ways]").addEventListener("click", () => change(model.makeBidirectional(steps.now)));
   form.elements.name.addEventListener("input", (event) => steps.amend(model.rename(steps.now, event.target.value)));
   text.closest("details").addEventListener("toggle", (event) => {
     if (event.target.open && !text.value) text.value = asText(steps.now);
