@@ -12,13 +12,12 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from snapshots import leases, payloads, simulations, stores, uploads
+from snapshots import leases, simulations, stores, uploads
 from snapshots.domain.defects import InputRefused
 from snapshots.leases import Cancelled, Lease, LeaseLost
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Refused, cancelled, problem
-from snapshots.readers import registry
 from snapshots.readers.native import NativeReader
 
 logger = logging.getLogger(__name__)
@@ -121,21 +120,23 @@ def _end(lease: Lease, state: str, status: str, error: dict[str, Any]) -> None:
 
 def _ingest(lease: Lease) -> None:
     """Upload -> store -> verdicts -> published, and then the rows, in one transaction."""
-    from tasks.spark import session
     from tasks.spark.ingest import ingest
     from tasks.spark.snapshots import judge_snapshots
 
     recording = lease.job.recording
     Recording.objects.filter(pk=recording.pk).update(status=Recording.Status.RUNNING, error=None)
-    source, limits = uploads.path_of(recording.upload), recording_limits()
-    reader = registry.sniff(source, limits, recording.format or None).reader
-    header = reader.header(source, limits)
     name = stores.name_of(lease.job.pk, lease.job.attempt)
     temporary = stores.store().temporary(name)
     progress = Progress(lease)
-    spark = session.get()
-    ingest(spark, source, reader.name, header, temporary, limits, progress)
-    judge_snapshots(spark, temporary, progress)
+    ingest(
+        uploads.path_of(recording.upload),
+        temporary,
+        limits=recording_limits(),
+        progress=progress,
+        format=recording.format or None,
+        name=recording.name,
+    )
+    judge_snapshots(temporary, progress)
     lease.report("publishing", 0.97)
     stores.publish(temporary, name)
     _make_ready(lease, name)
@@ -184,19 +185,16 @@ def _simulate(lease: Lease) -> None:
 
 def _restore(lease: Lease) -> None:
     """The report is the job's result; the recording stays as it is."""
-    from tasks.spark import session
     from tasks.spark.restore import restore_snapshot
 
-    recording = lease.job.recording
-    folder = stores.store().folder(recording.store)
-    spark = session.get()
-    report = restore_snapshot(spark, folder, lease.job.snapshot, Progress(lease))
+    folder = stores.store().folder(lease.job.recording.store)
+    report = restore_snapshot(folder, lease.job.snapshot, Progress(lease))
     lease.write(
         state=Job.State.DONE,
         finished_at=timezone.now(),
         phase="restored",
         progress=1.0,
-        result=payloads.restore_report(report),
+        result=report.to_json(),
     )
 
 
@@ -214,7 +212,7 @@ SHARES = {
     "matching": (0.6, 0.72),
     "timing": (0.72, 0.8),
     "finishing": (0.8, 0.85),
-    "checking": (0.85, 0.97),
+    "judging": (0.85, 0.97),
 }
 """Between which parts of a whole job's 0..1 a phase lies; one that is not listed is all of it."""
 

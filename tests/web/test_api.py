@@ -193,7 +193,7 @@ def test_an_event_tells_its_fields_and_its_message(api, banks):
     assert found["flight"]["received_at"] == 3800
 
 
-@pytest.mark.parametrize("place", ["A/99999", "A/99999999999999999999999", "C/0", f"A/{'9' * 5000}"])
+@pytest.mark.parametrize("place", ["A/99999", f"A/{'9' * 23}", "C/0", f"A/{'9' * 5000}"])
 def test_an_event_that_is_not_there_is_not_found(api, banks, place):
     problem_of(api.get(f"/api/recordings/{banks.pk}/events/{place}"), 404, "not-found")
 
@@ -299,8 +299,9 @@ def test_recordings_are_found_by_name_and_status(api, ada):
     assert len(api.get("/api/recordings?limit=1&offset=1").json()["items"]) == 1
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=1e9", "offset=-1", "offset=99999999999999999999",
-                                   "status=done"])  # fmt: skip
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=1e9", "offset=-1", f"offset={'9' * 20}", "status=done"]
+)
 def test_a_list_without_meaning_is_refused(api, query):
     problem = problem_of(api.get(f"/api/recordings?{query}"), 422, "invalid-field")
     assert problem["field"] in query
