@@ -3,6 +3,7 @@
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15000;
 const ANSWER_WITHIN = 8000;
+const FINAL = 4400; // the server's own close codes: coming back would not help
 
 /** While one call of `perform` is out, only the newest of the others waits; those it passes get null. */
 export function latestWins(perform) {
@@ -57,11 +58,11 @@ export function openSocket(path, { onMessage = () => {}, onState = () => {}, Soc
       onState("open");
     };
     socket.onmessage = ({ data }) => receive(JSON.parse(data));
-    socket.onclose = () => {
+    socket.onclose = ({ code } = {}) => {
       for (const { reject } of open.values()) reject(new Error("The connection closed."));
       open.clear();
       onState("closed");
-      if (!ended) setTimeout(connect, wait);
+      if (!ended && !(code >= FINAL)) setTimeout(connect, wait);
       wait = Math.min(wait * 2, LONGEST_WAIT);
     };
   }

@@ -16,12 +16,15 @@ import { createFeed } from "./workbench/feed.js";
 import { keepLink, openingView } from "./workbench/link.js";
 import { createOverview } from "./workbench/overview.js";
 import { createSnapshots } from "./workbench/snapshots.js";
+import { wireShare } from "./workbench/share.js";
 import { createSpacetime } from "./workbench/spacetime.js";
 import { createStates } from "./workbench/states.js";
 import { createSteps } from "./workbench/steps.js";
 import { wireTabs } from "./workbench/tabs.js";
 import { createTopology } from "./workbench/topology.js";
 import { createTransport } from "./workbench/transport.js";
+
+const MESSAGE_STAYS = 6000; // ms
 
 /** Mounts on `root`; data is the json_script of the page (docs/architecture.md). What it leaves out is fetched. */
 export async function mountWorkbench(root, data) {
@@ -34,17 +37,17 @@ export async function mountWorkbench(root, data) {
   const topology = openTopology(plain);
   const player = createPlayer(recording.extent);
   const app = { root, recording, topology, player, urls, cutHints: new Map(), colours: readColours(), reducedMotion: matchMedia("(prefers-reduced-motion: reduce)").matches };
-  const message = root.querySelector("#wb-message");
-  app.say = (text) => setText(message, text);
+  app.say = speaker(root.querySelector("#wb-message"));
   app.readInstant = (at) => instant(at, recording.time_unit, player.state.to - player.state.from);
   app.readDuration = (amount) => duration(amount, recording.time_unit);
   app.readPlace = (x) => (player.state.axis === "order" ? `event ${thousands(Math.round(x))}` : app.readInstant(x));
-  app.socket = openSocket(urls.socket, { onMessage: (news) => app.onNews?.(news), onState: (state) => root.classList.toggle("is-offline", state === "closed") });
+  app.socket = openSocket(urls.socket, { onMessage: (news) => app.onNews?.(news), onState: (state) => state === "open" && app.onConnected?.() });
   app.source = createSource({ urls, topology, socket: app.socket, csrf: () => root.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "" });
   app.steps = createSteps(app);
   app.snap = app.steps.snap;
   app.changeAxis = app.steps.axis;
   wireActions(app);
+  wireShare(app);
   app.snapshots = createSnapshots(app, summaries);
   app.spacetime = createSpacetime(app);
   app.plotWidth = app.spacetime.plotWidth;
@@ -61,6 +64,16 @@ export async function mountWorkbench(root, data) {
   root.classList.add("is-ready");
   await overview.load();
   return app;
+}
+
+/** say(text) shows a message for a while, "" takes it away. */
+function speaker(element) {
+  let timer = null;
+  return (text) => {
+    clearTimeout(timer);
+    setText(element, text);
+    if (text) timer = setTimeout(() => setText(element, ""), MESSAGE_STAYS);
+  };
 }
 
 /** Themes and sizes are no part of the player's state, but views must hear of them. */

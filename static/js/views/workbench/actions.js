@@ -49,8 +49,7 @@ export function wireActions(app) {
     if (row >= 0) return window.events.x[row];
     if (axis === "time" && Number.isFinite(at)) return at;
     try {
-      const answer = await app.source.event(topology.processes[process].id, index);
-      const event = answer.event ?? answer;
+      const event = await app.source.event(topology.processes[process].id, index);
       return axis === "order" ? event.step + 1 : event.at;
     } catch (error) {
       app.say(`The event could not be found: ${error.message}`);
@@ -141,40 +140,4 @@ export function wireActions(app) {
     if (goal) player.set({ cut: goal.slice() });
     app.spacetime.handles.focus(0);
   };
-
-  // --- share and follow --------------------------------------------------------------------
-
-  app.copyLink = async () => {
-    try {
-      await navigator.clipboard.writeText(app.link());
-      app.say("The link to this view is copied.");
-    } catch {
-      app.say("The browser does not allow copying; the address bar holds the link.");
-    }
-  };
-
-  let following = false;
-  let peer = null;
-  app.peerNow = (axis) => (peer?.axis === axis ? peer.now : null);
-  app.follow = () => {
-    following = !following;
-    app.socket.send({ type: "follow", follow: following });
-    app.root.querySelector("#wb-follow").setAttribute("aria-pressed", String(following));
-    app.say(following ? "Following the presenter's cursor." : "");
-    if (!following) peer = null;
-  };
-
-  app.onNews = (news) => {
-    if (news.type !== "cursor" || !following) return;
-    const axis = news.step !== undefined && news.step !== null ? "order" : "time";
-    peer = { axis, now: axis === "order" ? news.step : news.at };
-    if (axis === player.state.axis) player.seek(peer.now);
-  };
-
-  let told = 0;
-  player.subscribe((state, keys) => {
-    if (following || !keys.has("now") || performance.now() - told < 200) return;
-    told = performance.now();
-    app.socket.send({ type: "seek", [state.axis === "order" ? "step" : "at"]: Math.floor(state.now) });
-  });
 }

@@ -31,7 +31,8 @@ export function commandList(app) {
     { name: "tables", title: "Tables or charts", keys: ["t"], run: toggleTables },
     { name: "find", title: "Find a command, process, channel or snapshot", keys: ["/", "ctrl+k"], run: () => app.palette.open() },
     { name: "copy", title: "Copy a link to this view", keys: [], run: () => app.copyLink() },
-    { name: "follow", title: "Follow the presenter's cursor", keys: [], run: () => app.follow() },
+    { name: "present", title: "Present: share my cursor", keys: [], run: () => app.takeRole("presenter") },
+    { name: "follow", title: "Follow the presenter's cursor", keys: [], run: () => app.takeRole("follower") },
     { name: "help", title: "List of keys", keys: ["?"], run: () => app.help.showModal() },
     { name: "back", title: "Back: end the cut, the selection", keys: ["escape"], run: () => app.back() },
   ];
@@ -48,7 +49,12 @@ export function wireCommands(app) {
   app.run = (name) => byName.get(name).run();
   app.palette = createPalette(() => [...commands.map(forPalette), ...places(app)]);
   app.help = helpDialog(commands);
-  for (const button of app.root.querySelectorAll(".wb-head [data-command]")) button.addEventListener("click", () => app.run(button.dataset.command));
+  for (const button of app.root.querySelectorAll(".wb-head [data-command]")) {
+    button.addEventListener("click", () => {
+      button.closest("details")?.removeAttribute("open");
+      app.run(button.dataset.command);
+    });
+  }
   return listen(commands);
 }
 

@@ -41,21 +41,17 @@ export function createDetails(app) {
   async function loadEvent(process, index) {
     const mine = request;
     try {
-      const { event, message, ...plain } = await app.source.event(topology.processes[process].id, index);
+      const { kind, flight, process: name, ...fields } = await app.source.event(topology.processes[process].id, index);
       if (mine !== request) return;
-      const fields = event ?? plain;
-      const { kind, process: name, index: n, ...rest } = fields;
-      const entries = Object.entries(rest).map(([key, value]) => [key === "at" ? "at" : key.replaceAll("_", " "), key === "at" || key === "logged_at" ? app.readInstant(value) : valueText(value, 2000)]);
-      const ends = row(process, index) >= 0 ? otherEnd(player.state.window, process, index) : farEnd(message ?? plain.message_row, process, index);
-      facts(`${name ?? topology.processes[process].id}: ${kind}`, [["index", thousands(n ?? index)], ...entries.filter(([, text]) => text !== "null")], ...ends);
+      const said = Object.entries(fields).filter(([, value]) => value !== null);
+      facts(`${name}: ${kind}`, said.map(([key, value]) => [key.replaceAll("_", " "), fieldText(key, value)]), ...farEnd(flight, process, index));
     } catch (error) {
       if (mine === request) box.append(h("p.soft", {}, `The other fields could not be loaded: ${error.message}`));
     }
   }
 
-  function row(process, index) {
-    const { window } = player.state;
-    return window?.exact ? eventRow(window, process, index) : -1;
+  function fieldText(key, value) {
+    return key === "at" || key === "logged_at" ? app.readInstant(value) : valueText(value, 2000);
   }
 
   /** Links from one end of a message or marker to the other. */
@@ -66,19 +62,26 @@ export function createDetails(app) {
         const sent = sourceCode === process && table.sent_index[i] === index;
         const received = targetCode === process && table.received_index[i] === index;
         if (!sent && !received) continue;
-        if (sent && table.received_index[i] === IN_FLIGHT) return [h("p", {}, "It is never received: in flight at the end.")];
-        const to = sent ? { of: "event", process: target, index: table.received_index[i], at: table.received_at[i] } : { of: "event", process: source, index: table.sent_index[i], at: table.sent_at[i] };
-        return [h("p", {}, sent ? "Received as " : "Sent as ", link(`${to.process}, event ${thousands(to.index)}`, to), ` (${app.readInstant(to.at)}).`)];
+        const arrived = table.received_index[i] !== IN_FLIGHT;
+        if (sent) return endSentence("Received as ", arrived ? { process: target, index: table.received_index[i], at: table.received_at[i] } : null);
+        return endSentence("Sent as ", { process: source, index: table.sent_index[i], at: table.sent_at[i] });
       }
     }
     return [];
   }
 
-  function farEnd(message, process, index) {
-    const { sent, received } = message ?? {};
-    const here = ({ process: id, index: n } = {}) => id === topology.processes[process].id && n === index;
-    const other = here(sent) ? received : here(received) ? sent : null;
-    return other ? [h("p", {}, here(sent) ? "Received as " : "Sent as ", link(`${other.process}, event ${thousands(other.index)}`, { of: "event", ...other }), ".")] : [];
+  /** The same, from what the server says of the message or marker. */
+  function farEnd(flight, process, index) {
+    if (!flight) return [];
+    const { source, target, sourceCode } = topology.channels[topology.channelCode.get(flight.channel)];
+    const isSender = sourceCode === process && flight.sent_index === index;
+    if (!isSender) return endSentence("Sent as ", { process: source, index: flight.sent_index, at: flight.sent_at });
+    return endSentence("Received as ", flight.received_index === null ? null : { process: target, index: flight.received_index, at: flight.received_at });
+  }
+
+  function endSentence(words, end) {
+    if (!end) return [h("p", {}, "It is never received: in flight at the end.")];
+    return [h("p", {}, words, link(`${end.process}, event ${thousands(end.index)}`, { of: "event", ...end }), ` (${app.readInstant(end.at)}).`)];
   }
 
   function drawMessage({ window }, { channel, id, row: given }) {

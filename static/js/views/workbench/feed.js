@@ -35,7 +35,6 @@ export function createFeed(app) {
       let window = await source.window(padded);
       if (window && !window.exact && !same(padded, view) && mightFit(window)) window = await source.window(view);
       if (window) player.set({ window });
-      app.say("");
     } catch (error) {
       app.say(`This part could not be loaded: ${error.message}`);
     } finally {

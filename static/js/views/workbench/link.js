@@ -36,8 +36,7 @@ async function startingPlace({ player, snapshots }, axis) {
 async function centre(app, { process, index }) {
   const { player, topology } = app;
   try {
-    const answer = await app.source.event(topology.processes[process].id, index);
-    const { at, step } = answer.event ?? answer;
+    const { at, step } = await app.source.event(topology.processes[process].id, index);
     const place = player.state.axis === "order" ? step + 1 : at;
     const all = player.bounds();
     const span = (all.to - all.from) * Math.min(1, EVENTS_AROUND / Math.max(player.extent.steps, 1));

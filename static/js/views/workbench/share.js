@@ -1,0 +1,51 @@
+/** Sharing a view: its link, and the presenter's cursor. */
+
+const SHARED_EVERY = 100; // ms
+
+export function wireShare(app) {
+  const { player } = app;
+  const badge = app.root.querySelector("#wb-role");
+  let role = "none";
+  let peer = null;
+  let told = 0;
+
+  app.copyLink = async () => {
+    try {
+      await navigator.clipboard.writeText(app.link());
+      app.say("The link to this view is copied.");
+    } catch {
+      app.say("The browser does not allow copying; the address bar holds the link.");
+    }
+  };
+
+  /** "presenter" shares this cursor, "follower" gets the presenter's; the same again ends it. */
+  app.takeRole = (wanted) => {
+    role = role === wanted ? "none" : wanted;
+    peer = null;
+    app.socket.send({ type: "follow", role });
+    badge.hidden = role === "none";
+    badge.textContent = { presenter: "presenting", follower: "following", none: "" }[role];
+    app.say({ presenter: "Who follows this recording sees your cursor.", follower: "Following the presenter's cursor.", none: "" }[role]);
+  };
+
+  /** Where the presenter is on this axis, or null. */
+  app.peerNow = (axis) => (peer?.axis === axis ? peer.now : null);
+
+  app.onNews = (news) => {
+    if (news.type !== "cursor" || role !== "follower") return;
+    peer = news.step === undefined ? { axis: "time", now: news.at } : { axis: "order", now: news.step };
+    if (peer.axis === player.state.axis) player.seek(peer.now);
+    else app.changeAxis(peer.axis).then(() => player.seek(peer.now));
+  };
+
+  app.onConnected = () => role !== "none" && app.socket.send({ type: "follow", role });
+
+  player.subscribe((state, keys) => {
+    const moved = ["now", "playing", "speed"].some((key) => keys.has(key));
+    const soon = state.playing && performance.now() - told < SHARED_EVERY;
+    if (role !== "presenter" || !moved || soon) return;
+    told = performance.now();
+    const type = keys.has("playing") ? (state.playing ? "play" : "pause") : "seek";
+    app.socket.send({ type, playing: state.playing, speed: state.speed, [state.axis === "order" ? "step" : "at"]: Math.floor(state.now) });
+  });
+}
