@@ -24,12 +24,16 @@ _MATRIX = 2**24  # entries of the finest level at most
 _CHUNK = 2**22  # matrix entries, or messages, in memory at once
 
 
-def write_levels(folder: Path, manifest: Manifest) -> dict[str, tuple[int, ...]]:
+def write_levels(
+    folder: Path, manifest: Manifest, above: int = COUNTED_ON_THE_FLY
+) -> dict[str, tuple[int, ...]]:
     """Write all levels of a recording whose index is written; per axis their exponents.
+
+    above: a recording of so many events or fewer has none.
 
     Raises: StoreDamaged, OSError.
     """
-    if manifest.counts["events"] <= COUNTED_ON_THE_FLY:
+    if manifest.counts["events"] <= above:
         return {axis: () for axis in AXES}
     tables = Tables(folder, manifest)
     (folder / LEVELS).mkdir(exist_ok=True)

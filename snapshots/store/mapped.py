@@ -169,7 +169,7 @@ def _first_not_below(values: Ints, begin: Ints, end: Ints, targets: Ints) -> Int
     if not len(values):
         return begin
     below = begin - 1  # the last row known to be below the target
-    step = 1 << max(int((end - begin).max()).bit_length() - 1, 0)
+    step = 1 << max(int((end - begin).max(initial=0)).bit_length() - 1, 0)
     while step:
         tried = below + step
         inside = tried < end

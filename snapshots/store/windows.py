@@ -23,12 +23,24 @@ if TYPE_CHECKING:
     from snapshots.store.in_flight import Flights
     from snapshots.store.reader import StoredRecording
 
-MOST_MESSAGES = 4_000  # and at most as many markers
-MOST_EVENTS = 20_000
-MOST_BESIDE_BINS = 2_000  # record events, and markers, that a binned window still holds
-MOST_PROCESSES = 200  # rows of a binned window
-MOST_CHANNELS = 400
 _WIDTHS = 256, 4096  # bins, least and most
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one window may hold.
+
+    An exact window: so many messages (and as many markers) and events. A binned one: so many record
+    events, and so many markers, beside its bins; rows of so many processes and channels; so many
+    events counted where no level is fine enough.
+    """
+
+    messages: int = 4_000
+    events: int = 20_000
+    beside_bins: int = 2_000
+    processes: int = 200
+    channels: int = 400
+    counted: int = COUNTED_ON_THE_FLY
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +139,12 @@ class Window:
 
 
 def window(
-    recording: "StoredRecording", from_: float, to: float, width: int, axis: str = TIME
+    recording: "StoredRecording",
+    from_: float,
+    to: float,
+    width: int,
+    axis: str = TIME,
+    limits: Limits = Limits(),  # noqa: B008, frozen
 ) -> Window:
     """The window ``from_`` .. ``to``; width: pixels, of which a bin takes at least one.
 
@@ -137,14 +154,17 @@ def window(
         raise ValueError(f"axis {axis!r} is none of {', '.join(AXES)}")
     if not (math.isfinite(from_) and math.isfinite(to) and from_ <= to):
         raise ValueError(f"{from_} to {to} is no window: from must be finite and not beyond to")
-    return _View(recording, from_, to, axis).window(width)
+    return _View(recording, from_, to, axis, limits).window(width)
 
 
 class _View:
     """The edges of one window, and what lies between them."""
 
-    def __init__(self, recording: "StoredRecording", from_: float, to: float, axis: str) -> None:
+    def __init__(
+        self, recording: "StoredRecording", from_: float, to: float, axis: str, limits: Limits
+    ) -> None:
         self.recording = recording
+        self.limits = limits
         self.tables = recording.tables
         self.from_, self.to, self.axis = from_, to, axis
         self.left = self.tables.positions_before(axis, math.ceil(from_))
@@ -158,8 +178,9 @@ class _View:
         per_channel = self._overlapping(self.tables.messages)
         markers_total = int(self._overlapping(self.tables.markers).sum())
         events_total, messages_total = int(per_process.sum()), int(per_channel.sum())
-        exact = events_total <= MOST_EVENTS and max(messages_total, markers_total) <= MOST_MESSAGES
-        with_markers = exact or markers_total <= MOST_BESIDE_BINS
+        flights_total = max(messages_total, markers_total)
+        exact = events_total <= self.limits.events and flights_total <= self.limits.messages
+        with_markers = exact or markers_total <= self.limits.beside_bins
         return Window(
             axis=self.axis,
             from_=self.from_,
@@ -202,7 +223,7 @@ class _View:
     def _record_events(self) -> WindowEvents:
         steps, processes, indices = self.recording.record_order
         first, end = np.searchsorted(steps, [self.left.sum(), self.right.sum()])
-        end = end if end - first <= MOST_BESIDE_BINS else first
+        end = end if end - first <= self.limits.beside_bins else first
         codes, indices = processes[first:end], indices[first:end]
         order = np.lexsort((indices, codes))
         return self._event_columns(codes[order], indices[order])
@@ -258,8 +279,8 @@ class _View:
         }
 
     def _bins(self, width: int, per_process: Ints, per_channel: Ints) -> WindowBins:
-        processes = _busiest(per_process, MOST_PROCESSES)
-        channels = _busiest(per_channel, MOST_CHANNELS)
+        processes = _busiest(per_process, self.limits.processes)
+        channels = _busiest(per_channel, self.limits.channels)
         bins, stored = self._choose_bins(width, int(per_process.sum()))
         if stored:
             events = self.recording.level(self.axis, bins, "events", processes)
@@ -291,7 +312,7 @@ class _View:
         stored = manifest.levels[self.axis]
         if matching.exponent in stored:
             return matching, True
-        if not stored or events <= COUNTED_ON_THE_FLY:
+        if not stored or events <= self.limits.counted:
             return matching, False
         exponent = min(max(matching.exponent, stored[0]), stored[-1])
         return Bins.covering(from_, to, exponent), True

@@ -55,14 +55,17 @@ from snapshots.store.parts import (
 _RECORDS = (RECORD_STATE, RECORD_CHANNEL)
 
 
-def finish(folder: Path, manifest: Manifest) -> Manifest:
+def finish(
+    folder: Path, manifest: Manifest, levels_above: int = levels.COUNTED_ON_THE_FLY
+) -> Manifest:
     """Write index, fences, levels and, last, the manifest of a folder with all its tables.
 
-    manifest: with its parts; ``levels`` is filled in. Returns the manifest as written.
+    manifest: with its parts; ``levels`` is filled in. levels_above: a recording of so many events
+    or fewer has no levels. Returns the manifest as written.
     Raises: StoreDamaged if a part is not what the manifest says, OSError.
     """
     write_index(folder, manifest)
-    complete = replace(manifest, levels=levels.write_levels(folder, manifest))
+    complete = replace(manifest, levels=levels.write_levels(folder, manifest, levels_above))
     write_bytes(folder / MANIFEST, complete.to_json().encode())
     return complete
 

@@ -1,0 +1,56 @@
+"""Stored recordings for tests: written by the reference writer, opened, scattered over parts."""
+
+import random
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain.recording import Recording
+from snapshots.store import parts
+from snapshots.store.layout import EVENTS, MARKERS, MESSAGES, PARTED
+from snapshots.store.manifest import Manifest
+from snapshots.store.reader import StoredRecording
+from snapshots.store.writer import finish, write_recording
+
+_WRITERS = {
+    EVENTS: parts.write_events,
+    MESSAGES: parts.write_messages,
+    MARKERS: parts.write_markers,
+}
+
+
+@contextmanager
+def stored(recording: Recording, *, scattered: int | None = None) -> Iterator[StoredRecording]:
+    """The recording, written and opened. scattered: a seed, to spread it over parts at random."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        manifest = write_recording(recording, folder)
+        if scattered is not None:
+            scatter(folder, manifest, scattered)
+        yield StoredRecording.open(folder)
+
+
+def scatter(folder: Path, manifest: Manifest, seed: int) -> Manifest:
+    """Write the parts again: up to four a table, with any processes or channels, in any order."""
+    chance = random.Random(seed)
+    written = []
+    for table, write in _WRITERS.items():
+        for part in manifest.parts_of(table):
+            rows = pa.Table.from_batches([parts.map_batch(folder / part.file)])
+            key = rows[PARTED[table][1]]
+            homes = {code: chance.randrange(4) for code in pc.unique(key).to_pylist()}
+            for home in chance.sample(range(4), 4):
+                codes = pa.array([code for code in homes if homes[code] == home], key.type)
+                chosen = rows.filter(pc.is_in(key, codes))
+                written += write(folder, _without_reach(chosen))
+    return finish(folder, replace(manifest, parts=tuple(written)))
+
+
+def _without_reach(rows: pa.Table) -> pa.Table:
+    names = [name for name in rows.column_names if name != "received_reach"]
+    return rows.select(names)

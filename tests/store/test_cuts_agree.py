@@ -1,0 +1,143 @@
+"""Whatever the domain says of a cut by looking at every message, the store says by searching."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from snapshots.domain import cuts
+from snapshots.domain.cuts import Cut
+from snapshots.domain.recording import Recording
+from snapshots.domain.values import total
+from snapshots.store.reader import StoredRecording
+from tests.builders import a_run, recorded, runs
+from tests.store.folders import stored
+
+MESSY_RUNS = runs(max_processes=8)
+
+
+def as_cut(opened: StoredRecording, positions: np.ndarray) -> Cut:
+    names = [process.id for process in opened.topology.processes]
+    return Cut(dict(zip(names, positions.tolist(), strict=True)))
+
+
+def any_positions(data: st.DataObject, opened: StoredRecording) -> np.ndarray:
+    lengths = opened.tables.events.length.tolist()
+    return np.array([data.draw(st.integers(0, length)) for length in lengths], np.int64)
+
+
+def assert_agree(recording: Recording, opened: StoredRecording, positions: np.ndarray) -> None:
+    stored_cut, cut = opened.cut(positions), as_cut(opened, positions)
+    contents = cuts.contents(recording, cut)
+    assert stored_cut.all_contents() == contents
+    assert stored_cut.depths.tolist() == [len(messages) for messages in contents.values()]
+    for channel, messages in contents.items():
+        assert stored_cut.contents(channel) == messages
+    assert stored_cut.orphans() == cuts.orphans(recording, cut)
+    assert stored_cut.consistent == cuts.is_consistent(recording, cut)
+    states = [
+        cuts.state_at(recording, process, position) for process, position in cut.positions.items()
+    ]
+    assert list(stored_cut.states) == states
+    on_their_way = [message.value for messages in contents.values() for message in messages]
+    assert stored_cut.total() == total([*states, *on_their_way])
+    inside = [event for event in recording.strays if cut.includes(event.process, event.index)]
+    assert [(stray.process, stray.index) for stray in stored_cut.strays()] == [
+        (event.process, event.index) for event in inside
+    ]
+    assert stored_cut.stray_count == len(inside)
+
+
+@settings(max_examples=40, deadline=None)
+@given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
+def test_any_cut_is_the_domains(log, scattered, data):
+    recording = recorded(log)
+    with stored(recording, scattered=scattered) as opened:
+        for _ in range(5):
+            assert_agree(recording, opened, any_positions(data, opened))
+
+
+@settings(max_examples=40, deadline=None)
+@given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
+def test_the_nearest_consistent_cut_is_the_domains(log, scattered, data):
+    recording = recorded(log)
+    with stored(recording, scattered=scattered) as opened:
+        for _ in range(5):
+            positions = any_positions(data, opened)
+            nearest = opened.cut(positions).nearest
+            expected = cuts.nearest_consistent_cut(recording, as_cut(opened, positions))
+            assert as_cut(opened, nearest) == expected
+            assert opened.cut(nearest).consistent
+
+
+@settings(max_examples=40, deadline=None)
+@given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
+def test_positions_at_an_instant_and_at_a_step_are_the_domains(log, scattered, data):
+    recording = recorded(log)
+    with stored(recording, scattered=scattered) as opened:
+        extent = opened.manifest.extent
+        at = data.draw(st.integers(extent.from_ - 1, extent.to + 1))
+        step = data.draw(st.integers(-1, extent.steps + 1))
+        for asked in ({"at": at}, {"step": step}):
+            positions = opened.positions_at(**asked)
+            assert as_cut(opened, positions) == cuts.cut_at(recording, **asked)
+            assert opened.cut(positions).consistent
+            assert_agree(recording, opened, positions)
+
+
+def test_a_message_that_is_never_received_lies_in_its_channel():
+    run = a_run()
+    run.send("p->q", "m1", value=3)
+    with stored(recorded(run)) as opened:
+        cut = opened.cut(opened.tables.events.length)
+        assert [message.id for message in cut.contents("p->q")] == ["m1"]
+        assert cut.depths.tolist() == [1, 0]
+
+
+def test_a_lost_message_stays_in_the_channel_while_later_ones_arrive():
+    run = a_run()
+    for message in ("m1", "m2", "m3"):
+        run.send("p->q", message, value=1)
+    run.receive("p->q", "m2").receive("p->q", "m3")
+    with stored(recorded(run)) as opened:
+        assert opened.tables.messages.disorder.length.tolist() == [3, 0]
+        cut = opened.cut(np.array([3, 2]))
+        assert [message.id for message in cut.contents("p->q")] == ["m1"]
+        assert opened.cut(np.array([3, 1])).depths.tolist() == [2, 0]
+
+
+def test_only_the_last_missing_leaves_a_channel_in_order():
+    run = a_run()
+    for message in ("m1", "m2"):
+        run.send("p->q", message, value=1)
+    run.receive("p->q", "m1")
+    with stored(recorded(run)) as opened:
+        assert opened.tables.messages.disorder.length.tolist() == [0, 0]
+
+
+def test_at_most_so_many_messages_are_listed_and_all_are_counted():
+    run = a_run()
+    for number in range(5):
+        run.send("p->q", f"m{number}", value=1)
+    with stored(recorded(run)) as opened:
+        cut = opened.cut(np.array([5, 0]))
+        assert [message.id for message in cut.contents("p->q", most=2)] == ["m0", "m1"]
+        assert [len(messages) for messages in cut.all_contents(most=3).values()] == [3, 0]
+        assert cut.depths.tolist() == [5, 0]
+
+
+@pytest.mark.parametrize("positions", [[1], [0, 9], [-1, 0]])
+def test_positions_that_do_not_fit_are_refused_with_a_sentence(positions):
+    run = a_run()
+    run.send("p->q", "m1", value=3)
+    with stored(recorded(run)) as opened, pytest.raises(ValueError, match="position"):
+        opened.cut(np.array(positions))
+
+
+def test_a_protocol_event_leaves_the_state_as_it_was():
+    run = a_run()
+    run.internal("p", "think", state=7)
+    for _ in range(300):
+        run.send_marker("p->q", "s")
+    with stored(recorded(run)) as opened:
+        assert opened.cut(np.array([301, 0])).states == ("7", "5")
