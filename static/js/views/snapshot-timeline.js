@@ -2,8 +2,7 @@
 
 import { instant, unitFor } from "../lib/format.js";
 
-const ROW = 18;
-const MOST_HEIGHT = 480;
+const MOST_NAMED = 21; // rows whose names fit the height that pages.css gives
 
 /** timeline: {processes, at, initiators, began_at, ended_at, unit}; colors(name) gives a colour. */
 export function timelineTraces(timeline, colors) {
@@ -28,12 +27,12 @@ export function timelineTraces(timeline, colors) {
 
 export function timelineLayout(timeline, colors) {
   const { processes } = timeline;
-  const many = processes.length * ROW > MOST_HEIGHT;
+  const many = processes.length > MOST_NAMED;
   const axis = { color: colors("text-soft"), gridcolor: colors("line"), zeroline: false, fixedrange: false };
   const wall = (at) => ({ type: "line", yref: "paper", y0: 0, y1: 1, x0: scaled(at, timeline), x1: scaled(at, timeline), line: { color: colors("cut"), width: 1, dash: "dot" } });
   return {
-    height: Math.min(MOST_HEIGHT, processes.length * ROW + 90),
-    margin: { l: 8, r: 16, t: 8, b: 40 },
+    autosize: true,
+    margin: { l: 16, r: 16, t: 32, b: 44 },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: "system-ui, sans-serif", size: 12, color: colors("text") },

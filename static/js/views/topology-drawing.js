@@ -84,6 +84,11 @@ export function mountDrawing(root, editor) {
   }
 
   function drawProcesses(topology) {
+    if (topology.processes.length === 0) {
+      const middle = { x: size.width / 2, y: size.height / 2, class: "drawing-empty" };
+      nodes.replaceChildren(text("Double-click here to add a process, or press p.", middle));
+      return;
+    }
     nodes.replaceChildren(
       ...topology.processes.map((process) => {
         const { x, y } = point(process, size);
@@ -101,7 +106,7 @@ export function mountDrawing(root, editor) {
         group.append(
           create("circle", { r: RADIUS }),
           text(shortened(process.id, 6), { y: 4, class: "drawing-id" }),
-          text(shortened(state, 18), { y: RADIUS + 14, class: "drawing-state" }),
+          text(shortened(state, 18), { y: process.y < 0.5 ? -RADIUS - 8 : RADIUS + 18, class: "drawing-state" }),
           title(state ? `${process.id}: ${state}` : process.id),
         );
         return group;
@@ -215,7 +220,7 @@ export function mountDrawing(root, editor) {
 }
 
 function hintFor(editor, topology) {
-  if (topology.processes.length === 0) return "Nothing here yet. Double-click to add a process, or press p.";
+  if (topology.processes.length === 0) return "Or paste a topology as text, below.";
   if (editor.channelFrom()) return "Choose the process where the channel ends. Esc lets it be.";
   return {
     move: "Drag a process to move it; double-click it to rename; double-click beside it to add one.",
