@@ -1,0 +1,75 @@
+"""The API of a running stack, called as other programs call it."""
+
+import http.client
+import json
+import time
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from tests.stack import Stack
+
+PATIENCE_SECONDS = 120
+
+
+@dataclass
+class Answer:
+    status: int
+    body: Any
+    headers: dict[str, str]
+
+
+class Api:
+    def __init__(self, stack: Stack, email: str = "owner@localhost") -> None:
+        self.port = stack.port
+        self.headers = {"Authorization": f"Bearer {stack.token(email)}"}
+
+    def call(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method, f"/api{path}", body, {**self.headers, **headers})
+            answer = connection.getresponse()
+            raw = answer.read()
+            return Answer(answer.status, json.loads(raw) if raw else None, dict(answer.headers))
+        finally:
+            connection.close()
+
+    def get(self, path: str) -> Any:
+        answer = self.call("GET", path)
+        assert answer.status == 200, answer
+        return answer.body
+
+    def post(self, path: str, body: Any = None) -> Answer:
+        raw = json.dumps(body).encode()
+        return self.call("POST", path, raw, **{"Content-Type": "application/json"})
+
+    def upload(self, content: bytes, name: str = "log.jsonl", **fields: str) -> Answer:
+        boundary = uuid.uuid4().hex
+        body = form(boundary, content, name, fields)
+        kind = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+        return self.call("POST", "/recordings", body, **kind)
+
+    def ended(self, job: int) -> dict[str, Any]:
+        """The job, when it has ended."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while (found := self.get(f"/jobs/{job}"))["state"] in ("queued", "running"):
+            assert time.monotonic() < deadline, f"the job is still under way: {found}"
+            time.sleep(0.05)
+        return found
+
+    def ingested(self, content: bytes, name: str = "log.jsonl", **fields: str) -> int:
+        """The id of the ready recording."""
+        accepted = self.upload(content, name, **fields)
+        assert accepted.status == 202, accepted
+        job = self.ended(accepted.body["job"])
+        assert job["state"] == "done", job
+        return accepted.body["id"]
+
+
+def form(boundary: str, content: bytes, name: str, fields: dict[str, str]) -> bytes:
+    parts = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'
+        for field, value in fields.items()
+    ]
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    return "".join(parts).encode() + head.encode() + content + f"\r\n--{boundary}--\r\n".encode()
