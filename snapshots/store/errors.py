@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from snapshots.store.layout import FOLDERS
+
 
 class StoreError(Exception):
     """A stored recording cannot be used; ``permanent``: a retry cannot help."""
@@ -27,3 +29,9 @@ class StoreDamaged(StoreError):
         self.where = where
         self.what = what
         self.cause = cause
+
+
+def place_of(path: Path) -> str:
+    """A file's name within its recording."""
+    folder = path.parent.name
+    return f"{folder}/{path.name}" if folder in FOLDERS else path.name

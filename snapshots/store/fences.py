@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from snapshots.store.errors import StoreDamaged
+from snapshots.store.errors import StoreDamaged, place_of
 from snapshots.store.layout import (
     EVENTS,
     FENCES,
@@ -62,7 +62,7 @@ def read_matrix(path: Path, shape: tuple[int, int]) -> np.ndarray:
             raise ValueError(f"its shape is {matrix.shape}, not {shape}")
     except (OSError, ValueError, EOFError) as error:
         raise StoreDamaged(
-            f"{path.parent.name}/{path.name}",
+            place_of(path),
             f"It cannot be read ({error}).",
             "Was it deleted or cut short? Ingest the log again.",
         ) from error

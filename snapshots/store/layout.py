@@ -176,6 +176,8 @@ SNAPSHOT_CHANNEL_COLUMNS = pa.schema(
     ]
 )
 
+FOLDERS = (EVENTS, MESSAGES, MESSAGE_DISORDER, MARKERS, MARKER_DISORDER, FENCES, LEVELS)
+
 # Tables that are lists of parts: their columns, and the column whose codes the index lists.
 PARTED = {
     EVENTS: (EVENT_COLUMNS, "process"),

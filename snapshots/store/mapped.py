@@ -6,7 +6,6 @@ run: the index of an event, the ordinal of a message. Runs lie in parts, an arra
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from snapshots.store.errors import StoreDamaged
+from snapshots.store.errors import StoreDamaged, place_of
 from snapshots.store.fences import FENCE, read_fences
 from snapshots.store.layout import INDEX, NONE, PARTED
 from snapshots.store.manifest import Manifest, Part
@@ -45,10 +44,15 @@ class MappedTable:
         self.length: Ints = self.end - self.begin
         self._fence_begin = np.concatenate(([0], np.cumsum(self.length // FENCE)))
         self._fences = read_fences(folder, table, int(self._fence_begin[-1]))
-        self.column = cache(self._column)
+        self._columns: dict[tuple[int, str], NDArray[Any]] = {}
 
-    def _column(self, number: int, name: str) -> NDArray[Any]:
+    def column(self, number: int, name: str) -> NDArray[Any]:
         """The values of a column of fixed width in one part; where it is null, anything."""
+        if (number, name) not in self._columns:
+            self._columns[number, name] = self._view(number, name)
+        return self._columns[number, name]
+
+    def _view(self, number: int, name: str) -> NDArray[Any]:
         column = self.batches[number].column(name)
         dtype = np.dtype(column.type.to_pandas_dtype())
         values = np.frombuffer(column.buffers()[1], dtype)
@@ -192,7 +196,7 @@ def _mapped(folder: Path, part: Part) -> pa.RecordBatch:
 
 def read_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
     """The mapped batch of a file of the layout. Raises: StoreDamaged."""
-    where = f"{path.parent.name}/{path.name}"
+    where = place_of(path)
     try:
         batch = map_batch(path)
     except FileNotFoundError:

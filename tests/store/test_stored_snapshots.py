@@ -1,0 +1,83 @@
+"""What the snapshots job found, read back beside the positions the log holds."""
+
+import pyarrow as pa
+import pytest
+
+from snapshots.store.layout import NONE, SNAPSHOT_CHANNEL_COLUMNS, SNAPSHOT_STATE_COLUMNS
+from snapshots.store.writer import write_snapshots
+from tests.builders import a_run, recorded
+from tests.store.folders import stored
+
+
+def two_banks():
+    """p records s before m2 arrives, so m2 is in flight; q never records t."""
+    run = a_run()
+    run.send("q->p", "m1", value=1).send("q->p", "m2", value=2)
+    run.receive("q->p", "m1").record("p", "s").record("q", "s").receive("q->p", "m2")
+    run.record_channel("q->p", "s", "m2").record("p", "t")
+    return recorded(run)
+
+
+STATES = pa.table(
+    {
+        "snapshot": [1, 1, 0, 0],
+        "process": [1, 0, 1, 0],
+        "position": [NONE, 4, 2, 1],
+        "recorded_at": [None, 800, 500, 400],
+        "recorded": [None, "10", "5", "10"],
+        "recomputed": [None, "10", None, "10"],
+    },
+    SNAPSHOT_STATE_COLUMNS,
+)
+CHANNELS = pa.table(
+    {"snapshot": [0], "channel": [1], "recorded": [["m1", "m2", "m9"]], "recomputed": [[1]]},
+    SNAPSHOT_CHANNEL_COLUMNS,
+)
+SUMMARIES = [{"snapshot": "s", "verdict": "duplicated"}, {"snapshot": "t", "verdict": "unknown"}]
+
+
+def test_before_the_snapshots_job_there_is_nothing_to_read():
+    with stored(two_banks()) as opened:
+        assert opened.snapshots() == []
+        with pytest.raises(KeyError):
+            opened.snapshot("s")
+
+
+def test_a_snapshot_comes_back_with_what_was_recorded_and_what_is_recomputed():
+    with stored(two_banks()) as opened:
+        write_snapshots(opened.folder, SUMMARIES, STATES, CHANNELS)
+        assert opened.snapshots() == SUMMARIES
+        snapshot = opened.snapshot("s")
+        assert snapshot.summary["verdict"] == "duplicated"
+        assert snapshot.states["p"].recorded == "10"
+        assert (snapshot.states["q"].position, snapshot.states["q"].recomputed) == (2, None)
+        channel = snapshot.channels["q->p"]
+        assert channel.recorded == ("m1", "m2", "m9")
+        assert [message.id for message in channel.recomputed] == ["m2"]
+        assert {name: message.value for name, message in channel.sent.items()} == {
+            "m1": "1",
+            "m2": "2",
+        }
+
+
+def test_a_silent_channel_is_empty_or_unknown_where_an_end_never_recorded():
+    with stored(two_banks()) as opened:
+        write_snapshots(opened.folder, SUMMARIES, STATES, CHANNELS)
+        silent = opened.snapshot("s").channels["p->q"]
+        assert (silent.recorded, silent.recomputed) == (None, ())
+        unfinished = opened.snapshot("t")
+        assert unfinished.channels["p->q"].recomputed is None
+        assert unfinished.states["q"].position is None
+        assert unfinished.states["q"].recorded_at is None
+
+
+def test_the_position_of_a_snapshot_is_its_first_record():
+    run = a_run().internal("p", "think").record("p", "s").internal("p", "on").record("p", "s")
+    with stored(recorded(run)) as opened:
+        assert opened.snapshot_positions("s").tolist() == [1, NONE]
+
+
+def test_snapshots_are_numbered_as_they_first_occur():
+    run = a_run().record("q", "z").record("p", "a").record("p", "z")
+    with stored(recorded(run)) as opened:
+        assert opened.manifest.snapshots == ("z", "a")
