@@ -161,7 +161,7 @@ export function total(values) {
 /**
  * Everything the panels show about one cut, from the window alone.
  *
- * channels: Map channel code -> [{id, value, row}] in order. events: how many lie inside.
+ * channels: Map channel code -> [{id, value, row}] in order; rows are those of `window`. events: how many lie inside.
  * inProcesses, inChannels: sums of money or tokens, null where something is not a number.
  */
 export function describeCut(window, positions) {
@@ -173,6 +173,7 @@ export function describeCut(window, positions) {
     channels.set(channel, rows.map((row) => ({ id: messages.id[row], value: messages.value[row], row })));
   }
   return summed({
+    window,
     positions: Array.from(positions),
     states,
     known,

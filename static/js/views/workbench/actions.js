@@ -126,9 +126,19 @@ export function wireActions(app) {
     if (!start) return;
     app.cutHints.clear();
     player.set({ cut: start.slice() });
+    if (start === codes) await showSnapshot();
     if (!cutFits(start)) app.say("A cut of so many processes does not fit into the link.");
     requestAnimationFrame(() => app.spacetime.handles.focus(0));
   };
+
+  /** Brings the whole cut of the chosen snapshot into view, where it is not. */
+  async function showSnapshot() {
+    const { state } = player;
+    const [first, last] = (await app.snapshots.recordedSpan(state.axis)) ?? [state.from, state.to];
+    if (first >= state.from && last <= state.to) return;
+    const air = Math.max((last - first) * 0.2, 1);
+    player.zoom(first - air, last + air);
+  }
 
   app.endCut = () => player.set({ cut: null });
 

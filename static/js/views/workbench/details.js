@@ -84,9 +84,9 @@ export function createDetails(app) {
     return [h("p", {}, words, link(`${end.process}, event ${thousands(end.index)}`, { of: "event", ...end }), ` (${app.readInstant(end.at)}).`)];
   }
 
-  function drawMessage({ window }, { channel, id, row: given }) {
-    const i = given ?? app.messageRow(window, { channel, id });
-    if (i === undefined || i < 0 || !window?.exact) {
+  function drawMessage({ window }, { channel, id }) {
+    const i = app.messageRow(window, { channel, id });
+    if (i < 0) {
       facts(`message ${id}`, [["channel", link(topology.channels[channel].id, { of: "channel", channel: topology.channels[channel].id })]], h("p.soft", {}, "It lies outside the part in view."));
       return;
     }

@@ -32,7 +32,7 @@ export function drawMoving(canvas, scene) {
 function drawFuture(context, { g, state, colours }) {
   const x = Math.max(g.left, g.x(state.now));
   if (x >= g.width - g.right || state.cut) return;
-  context.fillStyle = faded(colours.panel, 0.55);
+  context.fillStyle = faded(colours.panel, 0.45);
   context.fillRect(x, g.top, g.width - g.right - x, g.plotBottom - g.top);
 }
 
@@ -121,7 +121,7 @@ function drawCut(context, scene) {
   context.closePath();
   context.fillStyle = faded(colours.panel, 0.55);
   context.fill();
-  if (window?.exact && shown) {
+  if (window && shown?.window === window) {
     const flying = [...shown.channels.values()].flat().map(({ row }) => row).filter((row) => row !== undefined);
     drawRows(context, scene, flying, colours.message, 3, []);
     drawRows(context, scene, shown.orphans.map(({ row }) => row).filter((row) => row !== undefined), colours.orphan, 3, [7, 5]);

@@ -101,7 +101,7 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     const [px, py] = local(event);
     const target = hit(px, py, press.touch ? 20 : 12);
     if (target?.of === "marker") app.select(app.markerEvent(target.row));
-    else if (target) app.select(target);
+    else if (target) app.select(withoutRow(target));
     else {
       player.set({ selection: null });
       if (!player.state.cut) player.seek(app.snap(measures().at(px)));
@@ -121,4 +121,9 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) player.pan((event.deltaX * unit) / measures().plotWidth);
     else player.zoomBy(Math.exp(event.deltaY * unit * 0.0016), measures().at(px));
   }, { passive: false });
+}
+
+/** Rows are those of one window; a selection outlives it. */
+function withoutRow({ row, ...target }) {
+  return target;
 }

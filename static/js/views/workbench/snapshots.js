@@ -85,11 +85,21 @@ export function createSnapshots(app, summaries) {
 
   /** Where the last process recorded, or null where it is not known. */
   async function placeOf(summary, axis) {
-    const span = spanOf(summary, axis);
-    if (axis === "order") return span?.[1] ?? null;
-    const detail = await app.source.snapshot(summary.snapshot).catch(() => null);
-    const recorded = Object.values(detail?.recorded_at ?? {}).filter(Number.isFinite);
-    return recorded.length ? Math.max(...recorded) : span?.[1] ?? null;
+    const recorded = axis === "time" ? await recordedAt(summary) : [];
+    return recorded.length ? Math.max(...recorded) : spanOf(summary, axis)?.[1] ?? null;
+  }
+
+  async function recordedAt({ snapshot }) {
+    const detail = await app.source.snapshot(snapshot).catch(() => null);
+    return Object.values(detail?.recorded_at ?? {}).filter(Number.isFinite);
+  }
+
+  /** The first and last place where a process recorded for the chosen snapshot, or null. */
+  async function recordedSpan(axis) {
+    const summary = chosen();
+    if (!summary || axis === "order") return summary && spanOf(summary, axis);
+    const recorded = await recordedAt(summary);
+    return recorded.length ? [Math.min(...recorded), Math.max(...recorded)] : null;
   }
 
   function drawVerdict(state) {
@@ -151,6 +161,7 @@ export function createSnapshots(app, summaries) {
     phaseOf,
     spanOf,
     placeOf,
+    recordedSpan,
     byId,
     update(state, keys) {
       if (keys.has("snapshot")) {

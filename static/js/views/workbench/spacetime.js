@@ -132,7 +132,7 @@ export function createSpacetime(app) {
   function withRow(target, window) {
     if (!target || !window) return target;
     if (target.of === "event") return { ...target, row: eventRow(window, target.process, target.index) };
-    if (target.of === "message" && target.row === undefined) return { ...target, row: app.messageRow(window, target) };
+    if (target.of === "message") return { ...target, row: app.messageRow(window, target) };
     return target;
   }
 
@@ -155,7 +155,10 @@ export function createSpacetime(app) {
     const content = ["window", "snapshot", "axis", "theme", "detail", "size"].some((key) => keys.has(key)) || (keys.has("cut") && Boolean(state.cut) !== handles.wereShown());
     if (!drawn || content || (zoom && (took < QUICK || drawn.axis !== state.axis))) drawStill();
     else if (zoom) follow(state);
-    if (keys.has("window") || zoom) tellWindow(state);
+    if (keys.has("window") || zoom) {
+      tellWindow(state);
+      hover = null;
+    }
     drawFrame();
   }
 

@@ -6,6 +6,7 @@ import { IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, plainAxis } from "./panel.js";
 
+const MANY = 800; // messages (or markers, a quarter of it) from which lines are drawn thinner
 const NEVER = 0.6; // how far toward its target a message that never arrives is drawn
 
 /** {data, layout} for Plotly. scene: {window, g, topology, positions (of the chosen snapshot or null), …}. */
@@ -50,9 +51,10 @@ function messages(scene) {
     const set = orphans.has(row) ? wrong : flight.has(row) ? across : isAfter(scene, row) ? after : before;
     addLine(scene, window.messages, row, window.messages.received_index[row] === IN_FLIGHT ? never : set);
   }
+  const thin = window.messages.count > MANY ? 0.7 : 1.2;
   return [
-    line(after.x, after.y, faded(colours.message, 0.45), 1),
-    line(before.x, before.y, colours.message, 1),
+    line(after.x, after.y, faded(colours.message, 0.55), thin),
+    line(before.x, before.y, faded(colours.message, thin < 1 ? 0.8 : 1), thin),
     line(never.x, never.y, faded(colours.message, 0.8), 1.5, "dot"),
     line(across.x, across.y, colours.flight, 2.5),
     line(wrong.x, wrong.y, colours.orphan, 2, "dash"),
@@ -84,11 +86,12 @@ function markers(scene) {
     const own = snapshot === null || window.snapshots[window.markers.snapshot[row]] === snapshot;
     addLine(scene, window.markers, row, own ? chosen : others);
   }
+  const many = window.markers.count > MANY / 4;
   const ends = { x: chosen.x.filter((_, i) => i % 3 === 1), y: chosen.y.filter((_, i) => i % 3 === 1) };
   return [
     line(others.x, others.y, faded(colours.marker, 0.35), 1),
-    line(chosen.x, chosen.y, colours.marker, 1.5),
-    points(ends.x, ends.y, "diamond", 8, colours.marker),
+    line(chosen.x, chosen.y, faded(colours.marker, many ? 0.6 : 1), many ? 0.8 : 1.5),
+    points(ends.x, ends.y, "diamond", many ? 6 : 8, colours.marker),
   ].filter((trace) => trace.x.length);
 }
 
