@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 
-from snapshots.problems import Conflict, Problem
+from snapshots.problems import Conflict, Problem, problem
+from snapshots.store.errors import StoreError
 
 
 def page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -19,15 +21,18 @@ def page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     def answer(request: HttpRequest, *args, **kwargs) -> HttpResponse:
         try:
             return view(request, *args, **kwargs)
-        except Problem as problem:
-            return problem_page(request, problem)
+        except Problem as refusal:
+            return problem_page(request, refusal.as_json())
+        except StoreError as error:
+            body = problem("store-unusable", "The stored recording cannot be read", 503, str(error))
+            return problem_page(request, body)
 
     return answer
 
 
-def problem_page(request: HttpRequest, problem: Problem) -> HttpResponse:
-    context = {"problem": problem.as_json()}
-    return render(request, "snapshots/problem.html", context, status=problem.status)
+def problem_page(request: HttpRequest, body: dict[str, Any]) -> HttpResponse:
+    """body: as in problems.py."""
+    return render(request, "snapshots/problem.html", {"problem": body}, status=body["status"])
 
 
 def back(request: HttpRequest, to: str, conflict: Conflict) -> HttpResponse:

@@ -1,16 +1,23 @@
 /** Where the lines of a drawn topology run. Pure; lengths in pixels, `size` is {width, height}. */
 
 export const RADIUS = 22;
+const MARGIN = { x: 28, y: 44 }; // room for a process and the state beside it
 const BOW = 18;
 const ARROW = 7;
 
 export function point(process, size) {
-  return { x: process.x * size.width, y: process.y * size.height };
+  return {
+    x: MARGIN.x + process.x * (size.width - 2 * MARGIN.x),
+    y: MARGIN.y + process.y * (size.height - 2 * MARGIN.y),
+  };
 }
 
 /** The inverse: a place in 0..1. */
 export function toPlace({ x, y }, size) {
-  return { x: x / size.width, y: y / size.height };
+  return {
+    x: (x - MARGIN.x) / (size.width - 2 * MARGIN.x),
+    y: (y - MARGIN.y) / (size.height - 2 * MARGIN.y),
+  };
 }
 
 /** The drawing's size on a page that has `width` pixels for it. */

@@ -7,7 +7,7 @@
  * is called after its ends, "A->B", and follows when they are renamed.
  */
 
-const GRID = 0.005;
+const GRID = 500; // places across the drawing
 
 export function fromDocument(document) {
   const keyOf = new Map();
@@ -217,7 +217,7 @@ function freeId(topology) {
 
 function clamped(x, y) {
   if (x === null || y === null) return { x: null, y: null };
-  const within = (value) => Math.min(0.97, Math.max(0.03, Math.round(value / GRID) * GRID));
+  const within = (value) => Math.min(1, Math.max(0, Math.round(value * GRID) / GRID));
   return { x: within(x), y: within(y) };
 }
 
@@ -249,8 +249,8 @@ function circle(count) {
   const angles = Array.from({ length: count }, (_, order) => (2 * Math.PI * order) / count - Math.PI / 2);
   const lowest = Math.max(...angles.map(Math.sin));
   return angles.map((angle) => [
-    0.5 + 0.4 * Math.cos(angle),
-    0.1 + (0.78 * (Math.sin(angle) + 1)) / (lowest + 1),
+    0.5 + 0.44 * Math.cos(angle),
+    (Math.sin(angle) + 1) / (lowest + 1),
   ]);
 }
 

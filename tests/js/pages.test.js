@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { isNewer, jobLine, jobWords } from "../../static/js/views/job-words.js";
+import { timelineLayout, timelineTraces } from "../../static/js/views/snapshot-timeline.js";
+import { channelPath, point, processAt, sizeFor, toPlace } from "../../static/js/views/topology-geometry.js";
+import { placeOf, problemOf, sendAll } from "../../static/js/views/upload-queue.js";
+
+const RUNNING = { id: 1, state: "running", phase: "sorting", progress: 0.42, done: 4200, total: 10000, rate: 1234.5, remaining: 95 };
+
+test("a running job says phase, progress, events, rate and what remains", () => {
+  assert.deepEqual(jobWords(RUNNING), {
+    phase: "sorting",
+    progress: "42 %",
+    done: "4,200 of 10,000",
+    rate: "1,235 events/s",
+    remaining: "1.58 min",
+  });
+  assert.equal(jobLine(RUNNING), "sorting, 42 %");
+});
+
+test("a job of which nothing is known yet has a word in every place", () => {
+  const words = jobWords({ state: "queued", phase: "", progress: 0, done: 0, total: null, rate: null, remaining: null });
+  assert.deepEqual(words, { phase: "queued", progress: "0 %", done: "0", rate: "–", remaining: "–" });
+});
+
+test("a late message does not take a job back", () => {
+  assert.ok(isNewer(RUNNING, undefined));
+  assert.ok(!isNewer({ ...RUNNING, progress: 0.3 }, RUNNING));
+  assert.ok(isNewer({ ...RUNNING, state: "done", progress: 0 }, RUNNING));
+  assert.ok(!isNewer(RUNNING, { ...RUNNING, state: "done" }));
+});
+
+test("a file that is refused does not stop the ones after it", async () => {
+  const answers = {
+    good: { status: 202, body: { id: 1, job: 2 } },
+    bad: { status: 422, body: { detail: "Line 3: not JSON.", line: 3 } },
+  };
+  const heard = [];
+  const files = ["good", "bad", "good"].map((name) => ({ name, size: 10 }));
+  const accepted = await sendAll(files, async ({ name }) => answers[name], (event) => heard.push([event.file, event.type]));
+  assert.equal(accepted.length, 2);
+  const last = files.map((file) => heard.filter(([of]) => of === file).at(-1)[1]);
+  assert.deepEqual(last, ["accepted", "refused", "accepted"]);
+});
+
+test("an answer without a reason gets one that says what to do", () => {
+  assert.match(problemOf(0, null).detail, /connection/);
+  assert.match(problemOf(502, null).detail, /502/);
+  assert.equal(problemOf(422, { detail: "as told" }).detail, "as told");
+});
+
+test("a problem names its line and field", () => {
+  assert.equal(placeOf({ line: 1200, field: "channel" }), "line 1,200, field “channel”");
+  assert.equal(placeOf({}), "");
+});
+
+const TIMELINE = { processes: ["<b>A</b>", "B"], at: [2900, 5200], initiators: ["<b>A</b>"], began_at: 2900, ended_at: null, unit: "us" };
+
+test("the timeline tells initiators from the others and shows names as they are", () => {
+  const [initiator, others] = timelineTraces(TIMELINE, (name) => name);
+  assert.deepEqual([initiator.name, initiator.x, others.x], ["initiator", [2.9], [5.2]]);
+  assert.ok(initiator.text[0].startsWith("&lt;b&gt;A"));
+});
+
+test("the timeline's axis has a unit, and a snapshot that did not end has no end", () => {
+  const layout = timelineLayout(TIMELINE, (name) => name);
+  assert.match(layout.xaxis.title.text, /ms$/);
+  assert.equal(layout.shapes.length, 1);
+});
+
+test("a place on the drawing is found again where it was put", () => {
+  const size = sizeFor(400);
+  const process = { key: "k", x: 0.3, y: 0.8 };
+  const back = toPlace(point(process, size), size);
+  assert.ok(Math.abs(back.x - 0.3) < 1e-9 && Math.abs(back.y - 0.8) < 1e-9);
+  assert.equal(processAt({ processes: [process] }, point(process, size), size), process);
+});
+
+test("two channels that run both ways do not lie on one another", () => {
+  const size = sizeFor(800);
+  const [a, b] = [{ x: 0, y: 0.5 }, { x: 1, y: 0.5 }];
+  const middle = (path) => Number(path.split("Q")[1].split(" ")[1]);
+  assert.notEqual(middle(channelPath(a, b, true, size)), middle(channelPath(b, a, true, size)));
+});

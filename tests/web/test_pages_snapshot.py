@@ -1,0 +1,172 @@
+"""The page of one snapshot: verdict, witnesses, contents, restore."""
+
+import html
+import re
+from dataclasses import replace
+
+import pytest
+from django.utils import timezone
+
+from snapshots.domain.samples import two_banks
+from snapshots.domain.script import Log, Script
+from snapshots.models import Job, Recording
+from snapshots.views import links
+from tests.builders import simulated
+from tests.damage import lose_recorded_message, never_sending, overtake
+from tests.web.given import a_person, a_ready_recording
+from tests.web.test_pages import signed_in, text_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+
+
+@pytest.fixture
+def ada():
+    return a_person()
+
+
+@pytest.fixture
+def client(ada):
+    return signed_in(ada)
+
+
+def words(page: str) -> str:
+    """The text of a page, tags and white space taken out."""
+    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", page).split()))
+
+
+def snapshot_page(client, row: Recording, snapshot: str = "s1") -> str:
+    return text_of(client.get(links.to_snapshot(row.pk, snapshot)))
+
+
+def test_the_two_banks_show_what_the_paper_says(client, ada):
+    page = words(snapshot_page(client, a_ready_recording(ada)))
+    assert "A initiator 2.9 ms 2 9,000 9,000 B 5.2 ms 5 3,000 3,000" in page
+    assert "B->A 1,000 2,000 1,000 2,000" in page
+    assert "1 channel empty A->B" in page
+    assert "12,000 in processes + 3,000 in channels = 15,000, as at the start" in page
+    assert "2 sent, 2 received" in page
+
+
+def test_a_witness_links_to_its_events_in_the_workbench(client, ada):
+    damaged = lose_recorded_message(simulated())
+    row = a_ready_recording(ada, damaged.log)
+    page = html.unescape(snapshot_page(client, row, damaged.snapshot))
+    assert f"Lost: {damaged.message}" in words(page)
+    address = links.to_workbench(
+        row.pk, snapshot=damaged.snapshot, message=f"{damaged.message}@{damaged.channel}"
+    )
+    assert address in page
+    assert client.get(address).status_code == 200
+
+
+def test_a_message_that_was_not_recorded_is_marked_on_the_side_that_has_it(client, ada):
+    damaged = lose_recorded_message(simulated())
+    page = snapshot_page(client, a_ready_recording(ada, damaged.log), damaged.snapshot)
+    marked = re.findall(r'<li class="message is-fault" title="message (\w+):', page)
+    assert marked == [damaged.message]
+
+
+def test_money_that_is_missing_is_said_to_be(client, ada):
+    damaged = lose_recorded_message(simulated())
+    page = snapshot_page(client, a_ready_recording(ada, damaged.log), damaged.snapshot)
+    assert "but 4,000 at the start" in words(page)
+
+
+def test_an_overtaken_message_links_to_the_one_that_overtook_it(client, ada):
+    damaged = overtake(simulated())
+    row = a_ready_recording(ada, damaged.log)
+    page = words(snapshot_page(client, row, damaged.snapshot))
+    assert f"overtaken by {damaged.other or 'marker'}" in page
+
+
+def test_a_snapshot_that_did_not_end_says_who_never_recorded(client, ada):
+    log = simulated(protocol=never_sending("p1->p2", "s1"), drain=True)
+    page = words(snapshot_page(client, a_ready_recording(ada, log)))
+    assert "incomplete" in page
+    run = Script("half", {"p": 1, "q": 2}, ["p->q", "q->p"]).record("p", "s1", at=5).log()
+    page = words(snapshot_page(client, a_ready_recording(ada, run)))
+    assert "q never" in page
+    assert "1 of 2 processes" in page
+    assert "2 channels not known: an end of it never recorded" in page
+
+
+@pytest.mark.parametrize(
+    "name", ["a/b", "ü 🏦", "<script>alert(1)</script>", "..", "a/../b", "?#&%2F", "x/", "a\nb"]
+)
+def test_any_text_is_a_snapshots_id(client, ada, name):
+    row = a_ready_recording(ada, renamed(two_banks(), name))
+    page = snapshot_page(client, row, name)
+    assert "<script>alert" not in page
+    assert "9,000" in page
+
+
+def renamed(log: Log, name: str) -> Log:
+    return log._replace(
+        events=tuple(
+            replace(event, snapshot=name) if event.snapshot else event for event in log.events
+        )
+    )
+
+
+def test_a_snapshot_that_is_not_there_is_a_404(client, ada):
+    row = a_ready_recording(ada)
+    assert client.get(f"/recordings/{row.pk}/snapshots/s2").status_code == 404
+    assert client.get(f"/recordings/{row.pk}/snapshots?id=a%00b").status_code == 404
+
+
+def test_restore_is_a_job_that_the_page_follows(client, ada):
+    row = a_ready_recording(ada)
+    answer = client.post(f"/recordings/{row.pk}/snapshots/s1")
+    assert answer.url == f"/recordings/{row.pk}/snapshots/s1#restore"
+    job = Job.objects.get(recording=row, kind="restore", snapshot="s1")
+    page = snapshot_page(client, row)
+    assert f'data-job="{job.pk}"' in page
+    assert 'data-state="queued"' in page
+
+
+def test_the_report_of_a_restore_stays_on_the_page(client, ada):
+    row = a_ready_recording(ada)
+    difference = {
+        "sentence": "A holds 1 more.",
+        "event": {"process": "A", "index": 3, "at": 5},
+        "expected": 5,
+        "found": 6,
+    }
+    report = {
+        "equal": False,
+        "replayed": 13,
+        "skipped": 7,
+        "first_difference": difference,
+        "differences": [difference],
+        "differences_total": 4,
+        "from_log": {"processes": [], "channels": ["A->B"]},
+    }
+    Job.objects.create(
+        kind="restore",
+        owner=ada,
+        recording=row,
+        snapshot="s1",
+        state="done",
+        result=report,
+        finished_at=timezone.now(),
+    )
+    page = snapshot_page(client, row)
+    assert "13 events replayed, 7 events skipped" in words(page)
+    assert "4 differences, the first 1 shown" in words(page)
+    assert f"/recordings/{row.pk}?event=3%40A" in page
+
+
+def test_somebody_elses_restore_is_not_shown(client):
+    row = a_ready_recording(None)
+    eve = a_person("eve@example.org")
+    report = {"equal": True, "replayed": 1, "skipped": 2, "differences": []}
+    Job.objects.create(
+        kind="restore", owner=eve, recording=row, snapshot="s1", state="done", result=report
+    )
+    assert "events skipped" not in words(snapshot_page(client, row))
+
+
+def test_a_channel_with_many_messages_says_how_many_are_not_shown(client, ada, monkeypatch):
+    monkeypatch.setattr("snapshots.views.snapshot_rows.MOST_MESSAGES", 1)
+    page = words(snapshot_page(client, a_ready_recording(ada)))
+    assert "B->A 1,000 and 1 more message; the API gives all" in page

@@ -1,0 +1,59 @@
+"""How numbers, times and values are written."""
+
+import pytest
+
+from snapshots import quantities
+
+
+@pytest.mark.parametrize(
+    ("amount", "unit", "written"),
+    [
+        (0, "us", "0 µs"),
+        (999, "us", "999 µs"),
+        (12400, "us", "12.4 ms"),
+        (1_234_567, "us", "1.23 s"),
+        (90, "s", "1.5 min"),
+        (7, "ticks", "7 ticks"),
+    ],
+)
+def test_a_duration_is_in_the_largest_unit_with_three_digits(amount, unit, written):
+    assert quantities.duration(amount, unit) == written
+
+
+@pytest.mark.parametrize(
+    ("at", "unit", "written"),
+    [
+        (0, "us", "0 µs"),
+        (1_234_567, "us", "1.234567 s"),
+        (1_000_001, "us", "1.000001 s"),
+        (-1500, "us", "-1.5 ms"),
+        (95, "s", "95 s"),
+        (5, "min", "5 min"),
+        (1200, "ticks", "1,200 ticks"),
+    ],
+)
+def test_an_instant_keeps_every_digit_that_the_log_holds(at, unit, written):
+    assert quantities.instant(at, unit) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ({"balance": 9000}, "balance: 9,000"),
+        ([1, "a"], '[1, "a"]'),
+        (True, "true"),
+        (None, "null"),
+        (0.00012, "0.00012"),
+        (2**70, "1,180,591,620,717,411,303,424"),
+        ("a b", "a b"),
+    ],
+)
+def test_a_value_is_written_whole_on_one_line(value, written):
+    assert quantities.value(value) == written
+
+
+def test_sizes_and_counts_are_words():
+    assert quantities.file_size(812) == "812 B"
+    assert quantities.file_size(1_070_000_000) == "1.07 GB"
+    assert quantities.counted(1, "event") == "1 event"
+    assert quantities.counted(2000, "process", "processes") == "2,000 processes"
