@@ -152,14 +152,10 @@ def _check_fields(topology: Topology, event: LoggedEvent, defects: Defects) -> N
     end = "source" if event.kind in SOURCE_KINDS else "target"
     expected = getattr(channel, end)
     if event.kind in SOURCE_KINDS | TARGET_KINDS and event.process != expected:
-        defects.add(
-            say.wrong_end(event.kind, event.process, channel.id, end, expected, event.line)
-        )
+        defects.add(say.wrong_end(event.kind, event.process, channel.id, end, expected, event.line))
 
 
-def _ordered(
-    process: ProcessId, events: list[LoggedEvent], defects: Defects
-) -> list[LoggedEvent]:
+def _ordered(process: ProcessId, events: list[LoggedEvent], defects: Defects) -> list[LoggedEvent]:
     """By index where every event has one, else in the order of the file."""
     events = sorted(events, key=lambda event: event.line)
     without = [event.line for event in events if event.index is None]
@@ -331,9 +327,7 @@ def _called(event: LoggedEvent) -> str:
 def _report_records(
     traffic: dict[ChannelId, Traffic], rows: list[LoggedEvent], defects: Defects
 ) -> None:
-    sent = {
-        name: {rows[row].message for row in flow.sends} for name, flow in traffic.items()
-    }
+    sent = {name: {rows[row].message for row in flow.sends} for name, flow in traffic.items()}
     seen: set[tuple[ProcessId, str, ChannelId | None]] = set()
     for event in rows:
         if event.kind not in (RECORD_STATE, RECORD_CHANNEL):
@@ -347,9 +341,7 @@ def _report_records(
         for message in event.messages or () if channel is not None else ():
             if message not in sent[channel]:
                 defects.add(
-                    say.unknown_message(
-                        channel, message, event.snapshot, event.process, event.line
-                    )
+                    say.unknown_message(channel, message, event.snapshot, event.process, event.line)
                 )
                 break
 

@@ -104,10 +104,9 @@ def _walked(starts: np.ndarray, given: np.ndarray, cause: np.ndarray, tick: int)
                 time = latest + tick
             source = causes[row]
             if source != NONE:
-                if source >= position[owner[source]] and owner[source] != process:
+                walked_to = row if owner[source] == process else position[owner[source]]
+                if source >= walked_to:
                     asleep[source] = process
-                    break
-                if source >= row:
                     break
                 if here[source] + tick > time:
                     time = here[source] + tick

@@ -149,9 +149,7 @@ class Defects:
 
 def _joined(earlier: Defect, later: Defect) -> Defect:
     lines = [item.line for item in (earlier, later) if item.line is not None]
-    return replace(
-        earlier, line=min(lines, default=None), count=earlier.count + later.count
-    )
+    return replace(earlier, line=min(lines, default=None), count=earlier.count + later.count)
 
 
 def quoted(value: object) -> str:

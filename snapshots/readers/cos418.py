@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
-from orjson import loads
 
 from snapshots.domain import defects as say
 from snapshots.domain.assembly import Header
@@ -38,7 +37,7 @@ from snapshots.readers.fields import (
     text_problem,
 )
 from snapshots.readers.headers import HeaderFaults, check_counts
-from snapshots.readers.json_lines import fault
+from snapshots.readers.json_lines import load
 from snapshots.readers.lines import chunks, first_line
 
 FORMAT = "cos418-event-log"
@@ -76,9 +75,10 @@ class Cos418Reader:
 
     def header(self, source: Path, limits: Limits) -> Header:
         line, text = first_line(source, limits)
-        if (found := fault(text, line)) is not None:
-            raise InputRefused([found])
-        return _header(loads(text), line, limits)
+        fields = load(text, line)
+        if type(fields) is not dict:
+            raise InputRefused([fields])
+        return _header(fields, line, limits)
 
     def batches(
         self, source: Path, header: Header, limits: Limits, defects: Defects
@@ -179,10 +179,8 @@ class _Log:
 
     def rows(self, text: bytes, line: int) -> Iterator[tuple]:
         """The line's event as a row of columns.RAW; none where the line is refused."""
-        found = fault(text, line)
-        if found is None:
-            event = loads(text)
-            found = self._misfit(event, line)
+        event = load(text, line)
+        found = self._misfit(event, line) if type(event) is dict else event
         if found is not None:
             self._defects.add(found)
             return

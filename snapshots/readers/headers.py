@@ -120,9 +120,7 @@ def _check_format(fields: Mapping[str, object], line: int) -> None:
         )
 
 
-def _text(
-    fields: Mapping[str, object], field: str, default: str, faults: HeaderFaults
-) -> str:
+def _text(fields: Mapping[str, object], field: str, default: str, faults: HeaderFaults) -> str:
     value = fields.get(field)
     if value is None:
         return default

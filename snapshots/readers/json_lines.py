@@ -7,6 +7,15 @@ import orjson
 from snapshots.domain.defects import Defect, defect, quoted
 
 
+def load(text: bytes, line: int) -> dict | Defect:
+    """The object on a line, or why it is none."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return fault(text, line)
+    return value if type(value) is dict else fault(text, line)
+
+
 def fault(text: bytes, line: int) -> Defect | None:
     """Why a line is not a JSON object; None if it is one."""
     try:
@@ -46,7 +55,8 @@ def _not_json(text: bytes, line: int, error: orjson.JSONDecodeError) -> Defect:
     if error.pos >= len(text.decode()) - 1:
         hint = " The line ends in the middle: was the file cut short while it was written?"
     return defect(
-        "not-json", f"The line is not JSON: {error.msg} at character {error.pos + 1}.{hint}",
+        "not-json",
+        f"The line is not JSON: {error.msg} at character {error.pos + 1}.{hint}",
         line=line,
     )
 

@@ -26,7 +26,7 @@ from snapshots.readers.fields import (
     text_problem,
 )
 from snapshots.readers.headers import header_text, parse_header
-from snapshots.readers.json_lines import fault
+from snapshots.readers.json_lines import load
 from snapshots.readers.lines import chunks, first_line
 
 _KINDS = frozenset(KINDS)
@@ -51,9 +51,10 @@ class NativeReader:
 
     def header(self, source: Path, limits: Limits) -> Header:
         line, text = first_line(source, limits)
-        if (found := fault(text, line)) is not None:
-            raise InputRefused([found])
-        return parse_header(loads(text), line, limits)
+        fields = load(text, line)
+        if type(fields) is not dict:
+            raise InputRefused([fields])
+        return parse_header(fields, line, limits)
 
     def batches(
         self, source: Path, header: Header, limits: Limits, defects: Defects
@@ -183,10 +184,9 @@ def _checked(value: object, check: Check) -> object:
 
 def _explained(text: bytes, line: int, header: Header) -> Defect:
     """What is wrong with a line that gave no row."""
-    found = fault(text, line)
-    if found is not None:
-        return found
-    event = loads(text)
+    event = load(text, line)
+    if type(event) is not dict:
+        return event
     if event.get("kind") == "header":
         return defect(
             "header-twice",
@@ -202,7 +202,9 @@ def _misplaced(event: dict, line: int, header: Header) -> Defect | None:
     for field in ("kind", "process"):
         if event.get(field) is None:
             return defect(
-                "missing-field", f"The event has no field {say.quoted(field)}.", line=line,
+                "missing-field",
+                f"The event has no field {say.quoted(field)}.",
+                line=line,
                 field=field,
             )
         if (problem := text_problem(event[field])) is not None:

@@ -13,7 +13,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from orjson import loads
 
 from snapshots.domain.assembly import Header
 from snapshots.domain.defects import MOST_LISTED, Defect, Defects, InputRefused, quoted, refuse
@@ -21,7 +20,7 @@ from snapshots.readers.arrow_columns import parse_rows
 from snapshots.readers.base import Limits
 from snapshots.readers.columns import BATCH_ROWS
 from snapshots.readers.headers import parse_header
-from snapshots.readers.json_lines import fault
+from snapshots.readers.json_lines import load
 
 METADATA_KEY = b"cutline"
 _DENSE_BYTES = 2**28  # of a batch whose texts are written out
@@ -72,9 +71,10 @@ class ParquetReader:
             )
         if len(text) > limits.line_bytes:
             raise refuse("line-too-long", f"The header is longer than {limits.line_bytes:,} bytes.")
-        if (found := fault(text, 1)) is not None:
-            raise InputRefused([found])
-        return parse_header(loads(text), 1, limits)
+        fields = load(text, 1)
+        if type(fields) is not dict:
+            raise InputRefused([fields])
+        return parse_header(fields, 1, limits)
 
     def batches(
         self, source: Path, header: Header, limits: Limits, defects: Defects
