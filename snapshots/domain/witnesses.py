@@ -166,12 +166,11 @@ def never_recorded(
     process: ProcessId, snapshot: SnapshotId, path: tuple[ChannelId, ...] | None
 ) -> Finding:
     """path: from an initiator to the process, None where there is none."""
-    if path is None:
-        why = "No path of channels leads there from an initiator, so no marker can reach it."
-    elif path:
-        why = f"The shortest way there from an initiator is {', '.join(path)}."
-    else:
-        why = "It received no marker."
+    why = (
+        "No path of channels leads there from a process that began it, so no marker can reach it."
+        if path is None
+        else f"The shortest way there from a process that began it is {', '.join(path)}."
+    )
     return Finding(
         INCOMPLETE,
         f"{process} never recorded its state for {snapshot}. {why}",
