@@ -1,0 +1,283 @@
+"""Restoring a snapshot: the channels first, then the processes.
+
+The reference is ``snapshots.domain.restore``. A process that goes on from the log's own state needs
+no replay; the others, and the channels, are replayed by ``snapshots.domain.replaying``, each apart
+from the others.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain.recording import APPLICATION_KINDS, KINDS, RECEIVE, RECORD_CHANNEL, Event
+from snapshots.domain.replaying import (
+    ChannelReplay,
+    ReplayedStep,
+    replay_channel,
+    replay_process,
+    same_contents,
+)
+from snapshots.domain.restore import (
+    MOST_DIFFERENCES,
+    Difference,
+    end_channel_difference,
+    end_state_difference,
+    missing_message,
+    overtaking_message,
+    state_difference,
+)
+from snapshots.domain.topology import Channel
+from snapshots.store.layout import RECORD_COLUMNS, RECORDS, STRAY_COLUMNS, STRAYS
+from snapshots.store.manifest import Manifest
+from snapshots.store.mapped import read_batch
+from snapshots.store.tables import Tables
+from tasks.spark.kernels_channels import positions_of
+from tasks.spark.kernels_states import first_records, states_at
+from tasks.spark.lanes import NEVER, Lane
+
+_RECEIVE = KINDS.index(RECEIVE)
+_APPLICATION = [KINDS.index(kind) for kind in sorted(APPLICATION_KINDS)]
+
+
+@dataclass(frozen=True)
+class RestoreTask:
+    """Half-open range of channel or process codes of the store in ``folder``.
+
+    missing: of processes, (code, index) of the receives whose message is not there.
+    """
+
+    folder: str
+    snapshot: int
+    first: int
+    end: int
+    missing: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A difference at an event, and the event's step."""
+
+    step: int
+    difference: Difference
+
+
+@dataclass(frozen=True)
+class RestoredChannel:
+    """Message ids as restored, left at the end, and never received in the original.
+
+    at_events: the first MOST_DIFFERENCES by step, of at_events_total; missing: the indexes of all
+    receives that cannot happen. at_end: how the ends differ.
+    """
+
+    is_recorded: bool
+    restored: list[str]
+    left: list[str]
+    unreceived: list[str]
+    at_events: list[Placed]
+    at_events_total: int
+    missing: list[int]
+    at_end: Difference | None
+
+
+@dataclass(frozen=True)
+class RestoredProcess:
+    """States as restored, at the end, and at the end of the original; None where not known."""
+
+    is_recorded: bool
+    restored: str | None
+    end: str | None
+    original_end: str | None
+    at_event: Placed | None
+    at_end: Difference | None
+
+
+class _Store:
+    """The store of a task, and what its snapshot recorded."""
+
+    def __init__(self, task: RestoreTask) -> None:
+        folder = Path(task.folder)
+        manifest = Manifest.read(folder)
+        self.tables = Tables(folder, manifest)
+        self.processes = self.tables.topology.processes
+        self.records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
+        mine = pc.equal(self.records["snapshot"], task.snapshot)
+        self.records = self.records.filter(mine)
+        positions = positions_of(self.records, len(manifest.snapshots), len(self.processes))
+        self.positions = positions[task.snapshot]
+        self.strays = read_batch(folder / STRAYS, STRAY_COLUMNS)
+
+    def event(self, process: int, index: int, channel: Channel | None = None) -> Event:
+        """An event; with its channel where it is known."""
+        row = self.tables.events.pick(np.array([process]), np.array([index]))
+        return Event(
+            process=self.processes[process].id,
+            index=index,
+            kind=KINDS[int(row.values("kind")[0])],
+            at=int(row.values("at")[0]),
+            step=int(row.values("step")[0]),
+            line=int(row.values("line")[0]),
+            channel=channel and channel.id,
+            message=row.texts("message")[0],
+        )
+
+
+# --- channels --------------------------------------------------------------------------------
+
+
+def restore_channels(task: RestoreTask) -> list[RestoredChannel]:
+    """What becomes of each channel of the task."""
+    store = _Store(task)
+    recorded = _recorded_lists(store.records)
+    strays = _stray_receives(store, task)
+    return [
+        _restore_channel(store, code, recorded.get(code), strays.get(code, []))
+        for code in range(task.first, task.end)
+    ]
+
+
+def _recorded_lists(records: pa.Table) -> dict[int, list[str]]:
+    """The first record_channel of each channel; records: of one snapshot."""
+    rows = records.filter(pc.equal(records["kind"], KINDS.index(RECORD_CHANNEL)))
+    pairs = zip(rows["channel"].to_pylist()[::-1], rows["messages"].to_pylist()[::-1], strict=True)
+    return dict(pairs)  # sorted by index, so the first of a channel is put last
+
+
+def _stray_receives(store: _Store, task: RestoreTask) -> dict[int, list[tuple[int, str]]]:
+    """(index, message) of the task's stray receives of messages, by channel."""
+    columns = ("channel", "process", "index", "message")
+    channel, process, index, message = (store.strays.column(name) for name in columns)
+    lanes = process.to_numpy().astype(np.int64), index.to_numpy()
+    kind = store.tables.events.values("kind", *lanes)
+    mine = (channel.to_numpy() >= task.first) & (channel.to_numpy() < task.end)
+    found: dict[int, list[tuple[int, str]]] = {}
+    for row in np.flatnonzero(mine & (kind == _RECEIVE)).tolist():
+        stray = index[row].as_py(), message[row].as_py()
+        found.setdefault(channel[row].as_py(), []).append(stray)
+    return found
+
+
+def _restore_channel(
+    store: _Store, code: int, recorded: list[str] | None, strays: list[tuple[int, str]]
+) -> RestoredChannel:
+    channel = store.tables.topology.channels[code]
+    lane = Lane(channel, store.tables.messages, code)
+    target = int(store.tables.target[code])
+    source_at = store.positions[store.tables.source[code]]
+    target_at = store.positions[target]
+    sent = int(np.searchsorted(lane.sent, source_at))
+    arrivals = lane.arrivals[np.searchsorted(lane.received[lane.arrivals], target_at) :]
+    if recorded is None:
+        flying = np.flatnonzero(lane.received[:sent] >= target_at)
+        restored = _ids(lane, flying)
+    else:
+        restored = recorded
+    late = [stray for stray in strays if stray[0] >= target_at]
+    held = [*restored, *_ids(lane, lane.ordinals[sent:])]
+    received = _ids(lane, arrivals)
+    indexes = lane.received[arrivals].tolist()
+    if late:
+        merged = sorted([*zip(indexes, received, strict=True), *late])
+        indexes, received = map(list, zip(*merged, strict=True))
+    replay = replay_channel(held, received, fifo=channel.fifo)
+    placed = list(_placed(store, channel, target, replay, indexes))
+    left = list(replay.left)
+    unreceived = _ids(lane, np.flatnonzero(lane.received == NEVER))
+    same = same_contents(left, unreceived, fifo=channel.fifo)
+    return RestoredChannel(
+        is_recorded=recorded is not None,
+        restored=restored,
+        left=left,
+        unreceived=unreceived,
+        at_events=placed,
+        at_events_total=len(replay.missing) + len(replay.overtaking),
+        missing=[indexes[place] for place in replay.missing],
+        at_end=None if same else end_channel_difference(channel, unreceived, left),
+    )
+
+
+def _ids(lane: Lane, ordinals: np.ndarray) -> list[str]:
+    return lane.texts("message", ordinals).to_pylist() if len(ordinals) else []
+
+
+def _placed(
+    store: _Store, channel: Channel, target: int, replay: ChannelReplay, indexes: list[int]
+) -> Iterator[Placed]:
+    """The first MOST_DIFFERENCES: along a channel the steps of its receives rise."""
+    found = [*((place, None) for place in replay.missing), *replay.overtaking]
+    for place, head in sorted(found, key=lambda item: item[0])[:MOST_DIFFERENCES]:
+        event = store.event(target, indexes[place], channel)
+        difference = missing_message(event) if head is None else overtaking_message(event, head)
+        yield Placed(event.step, difference)
+
+
+# --- processes -------------------------------------------------------------------------------
+
+
+def restore_processes(task: RestoreTask) -> list[RestoredProcess]:
+    """What becomes of each process of the task."""
+    store = _Store(task)
+    codes = np.arange(task.first, task.end)
+    logged = states_at(store.tables, codes, store.positions[codes])
+    original = states_at(store.tables, codes, store.tables.events.length[codes])
+    first = first_records(store.records)
+    recorded = dict(zip(first["process"].to_pylist(), first["state"].to_pylist(), strict=True))
+    missing: dict[int, set[int]] = {}
+    for process, index in task.missing:
+        missing.setdefault(process, set()).add(index)
+    return [
+        _restore_process(
+            store, code, recorded[code], logged[place], original[place], missing.get(code, set())
+        )
+        for place, code in enumerate(codes.tolist())
+    ]
+
+
+def _restore_process(
+    store: _Store,
+    code: int,
+    recorded: str | None,
+    logged: str | None,
+    original: str | None,
+    missing: set[int],
+) -> RestoredProcess:
+    restored = recorded or logged
+    position = int(store.positions[code])
+    indexes = _steps_after(store.tables, code, position)
+    at_event = None
+    if not missing and (logged is None or restored == logged):
+        end = original if len(indexes) else restored if logged is not None else None
+    else:
+        states = store.tables.events.pick(np.full(len(indexes), code), indexes).texts("state")
+        steps = zip(states, indexes.tolist(), strict=True)
+        replay = replay_process(
+            restored,
+            logged,
+            (ReplayedStep(state, index not in missing) for state, index in steps),
+        )
+        end = replay.end
+        if replay.differs_at is not None:
+            event = store.event(code, int(indexes[replay.differs_at]))
+            at_event = Placed(event.step, state_difference(event, replay))
+    differs = None not in (end, original) and end != original
+    name = store.processes[code].id
+    return RestoredProcess(
+        is_recorded=recorded is not None,
+        restored=restored,
+        end=end,
+        original_end=original,
+        at_event=at_event,
+        at_end=end_state_difference(name, original, end) if differs else None,
+    )
+
+
+def _steps_after(tables: Tables, code: int, position: int) -> np.ndarray:
+    """The indexes of the process's application events from ``position`` on."""
+    events = tables.events
+    if not events.length[code]:
+        return np.zeros(0, np.int64)
+    kind = events.column(int(events.part[code]), "kind")[events.begin[code] : events.end[code]]
+    return position + np.flatnonzero(np.isin(kind[position:], _APPLICATION))

@@ -1,0 +1,187 @@
+"""The restore job: a stored recording goes on from a snapshot, and is compared with itself.
+
+Two Spark actions: the channels, which tell what receives find, then the processes. The reference is
+``snapshots.domain.restore``.
+"""
+
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from snapshots.domain.recording import KINDS, MARKER_RECEIVE, SnapshotId
+from snapshots.domain.restore import (
+    MOST_DIFFERENCES,
+    Contents,
+    NotRestorable,
+    RestoreReport,
+    require_all_recorded,
+)
+from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, STRAY_COLUMNS, STRAYS
+from snapshots.store.manifest import Manifest
+from snapshots.store.mapped import read_batch
+from snapshots.store.tables import Tables
+from tasks.spark import session
+from tasks.spark.kernels_channels import positions_of
+from tasks.spark.kernels_restore import (
+    Placed,
+    RestoredChannel,
+    RestoredProcess,
+    RestoreTask,
+    restore_channels,
+    restore_processes,
+)
+from tasks.spark.schemas import ranges
+from tasks.spark.stages import SparkStages, Stages
+
+Progress = Callable[[str, int, int], None]
+CHANNELS, PROCESSES = "replaying channels", "replaying processes"
+ROWS_PER_TASK = 500_000
+
+
+def restore_snapshot(
+    folder: Path, snapshot: SnapshotId, progress: Progress, spark: SparkSession | None = None
+) -> RestoreReport:
+    """Restore a snapshot of the recording in ``folder`` and replay the rest on top of it.
+
+    spark: this process's session where none is given. progress: called with the phase, how many
+    channels or processes are done, and of how many; may raise to cancel. Raises: NotRestorable,
+    StoreMissing, StoreDamaged, SparkUnavailable, SparkTaskFailed, what ``progress`` raises.
+    """
+    restore = Restore(Path(folder), snapshot)
+    return restore.report(SparkStages(spark or session.get()), progress)
+
+
+class Restore:
+    """One restore. positions: int64[P]. Raises: NotRestorable."""
+
+    def __init__(self, folder: Path, snapshot: SnapshotId) -> None:
+        self.folder = folder
+        self.snapshot = snapshot
+        self.manifest = Manifest.read(folder)
+        self.tables = Tables(folder, self.manifest)
+        self.processes = [process.id for process in self.tables.topology.processes]
+        self.channels = [channel.id for channel in self.tables.topology.channels]
+        records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
+        self.code = self._code(records)
+        shape = len(self.manifest.snapshots), len(self.processes)
+        self.positions = positions_of(records, *shape)[self.code]
+        recorded = np.flatnonzero(self.positions != NONE).tolist()
+        require_all_recorded(
+            snapshot, self.processes, dict.fromkeys(self.processes[code] for code in recorded)
+        )
+
+    def _code(self, records: pa.Table) -> int:
+        """The code of the snapshot, if a record or a marker names it."""
+        names = self.manifest.snapshots
+        code = names.index(self.snapshot) if self.snapshot in names else NONE
+        columns = [records["snapshot"], self._stray_markers()]
+        columns += [batch.column("snapshot") for batch in self.tables.markers.table.batches]
+        if code == NONE or not any(pc.any(pc.equal(column, code)).as_py() for column in columns):
+            raise NotRestorable(f"the recording has no snapshot {self.snapshot}")
+        return code
+
+    def _stray_markers(self) -> pa.Array:
+        strays = read_batch(self.folder / STRAYS, STRAY_COLUMNS)
+        lanes = strays.column("process").to_numpy().astype(np.int64), strays.column("index")
+        kind = self.tables.events.values("kind", lanes[0], lanes[1].to_numpy())
+        return strays.column("snapshot").filter(pa.array(kind == KINDS.index(MARKER_RECEIVE)))
+
+    def report(self, stages: Stages, progress: Progress) -> RestoreReport:
+        channels = self._channels(stages, progress)
+        target = self.tables.target
+        missing = [
+            (int(target[code]), index)
+            for code, channel in enumerate(channels)
+            for index in channel.missing
+        ]
+        processes = self._processes(stages, progress, missing)
+        at_events = [placed for channel in channels for placed in channel.at_events]
+        at_states = [process.at_event for process in processes if process.at_event]
+        listed = _by_step(at_states, at_events)
+        at_end = [item.at_end for item in (*processes, *channels) if item.at_end]
+        total = sum(channel.at_events_total for channel in channels) + len(at_states)
+        skipped = int(self.positions.sum())
+        return RestoreReport(
+            snapshot=self.snapshot,
+            replayed=self.manifest.counts["events"] - skipped,
+            skipped=skipped,
+            processes_from_log=tuple(
+                name
+                for name, process in zip(self.processes, processes, strict=True)
+                if not process.is_recorded and process.restored is not None
+            ),
+            channels_from_log=tuple(
+                name
+                for name, channel in zip(self.channels, channels, strict=True)
+                if not channel.is_recorded
+            ),
+            restored=self._contents(
+                [process.restored for process in processes],
+                [channel.restored for channel in channels],
+            ),
+            end=self._contents(
+                [process.end for process in processes], [channel.left for channel in channels]
+            ),
+            original_end=self._contents(
+                [process.original_end for process in processes],
+                [channel.unreceived for channel in channels],
+            ),
+            differences=tuple([*listed, *at_end][:MOST_DIFFERENCES]),
+            differences_total=total + len(at_end),
+        )
+
+    def _channels(self, stages: Stages, progress: Progress) -> list[RestoredChannel]:
+        load = (self.tables.messages.table.length + 1).tolist()
+        tasks = [
+            RestoreTask(str(self.folder), self.code, *bounds)
+            for bounds in ranges(load, ROWS_PER_TASK)
+        ]
+        return self._stage(stages, progress, CHANNELS, restore_channels, tasks)
+
+    def _processes(
+        self, stages: Stages, progress: Progress, missing: list[tuple[int, int]]
+    ) -> list[RestoredProcess]:
+        load = (self.tables.events.length + 1).tolist()
+        tasks = [
+            RestoreTask(
+                str(self.folder),
+                self.code,
+                first,
+                end,
+                tuple(place for place in missing if first <= place[0] < end),
+            )
+            for first, end in ranges(load, 2 * ROWS_PER_TASK)
+        ]
+        return self._stage(stages, progress, PROCESSES, restore_processes, tasks)
+
+    def _stage(
+        self, stages: Stages, progress: Progress, phase: str, kernel, tasks: list[RestoreTask]
+    ) -> list:
+        weights = [task.end - task.first for task in tasks]
+        goal = sum(weights)
+        progress(phase, 0, goal)
+        parts = stages.run(
+            kernel, tasks, weights=weights, advance=lambda done: progress(phase, done, goal)
+        )
+        return list(chain.from_iterable(parts))
+
+    def _contents(self, states: list[str | None], channels: list[list[str]]) -> Contents:
+        by_process = zip(self.processes, states, strict=True)
+        by_channel = zip(self.channels, channels, strict=True)
+        return Contents(
+            {name: state for name, state in by_process if state is not None},
+            {name: tuple(messages) for name, messages in by_channel if messages},
+        )
+
+
+def _by_step(states: list[Placed], messages: list[Placed]) -> list:
+    """The differences at events; of one event the state before it, then its message."""
+    keyed = [
+        ((item.step, rank), item) for rank, items in enumerate((states, messages)) for item in items
+    ]
+    return [item.difference for _, item in sorted(keyed, key=lambda pair: pair[0])]
