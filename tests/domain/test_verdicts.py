@@ -170,6 +170,20 @@ def test_the_order_recorded_counts_for_nothing_on_a_channel_that_is_not_fifo():
     assert judged(run).verdict == "consistent"
 
 
+def test_overtaking_is_found_without_any_channel_record():
+    damaged = damage.overtake(simulated())
+    report = judged(damage.without(damaged.log, RECORD_CHANNEL), damaged.snapshot)
+    assert report.counts == {"fifo-violation": 1}
+    assert pair(only(report, "fifo-violation")) == (damaged.channel, damaged.message)
+
+
+def test_a_message_in_flight_is_named_with_the_one_that_overtook_it_and_arrived_inside():
+    run = a_run().send("p->q", "m1", 1).send("p->q", "m2", 2).record("p", "s1")
+    run.receive("p->q", "m2").record("q", "s1").receive("p->q", "m1")
+    finding = only(judged(run), "fifo-violation")
+    assert (finding.message, finding.other.message) == ("m1", "m2")
+
+
 def test_a_message_that_overtakes_the_marker_is_named_with_the_marker():
     run = a_run().record("p", "s1").send_marker("p->q", "s1").send("p->q", "m1", 1)
     run.receive("p->q", "m1").receive_marker("p->q", "s1").record("q", "s1")
