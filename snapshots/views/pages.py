@@ -24,7 +24,9 @@ def page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         except Problem as refusal:
             return problem_page(request, refusal.as_json())
         except StoreError as error:
-            body = problem("store-unusable", "The stored recording cannot be read", 503, str(error))
+            body = problem(
+                "store-damaged", "Damaged recording", 409, str(error), again=kwargs["pk"]
+            )
             return problem_page(request, body)
 
     return answer

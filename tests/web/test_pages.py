@@ -177,14 +177,14 @@ def test_defects_are_listed_by_code(client, ada):
     log = two_banks()
     index = sum(event.process == "A" for event in log.events)
     stray = LoggedEvent(99, "A", "receive", index, 12000, channel="B->A", message="m9")
-    unknown = LoggedEvent(100, "A", "gc_pause", index + 1, 12001)
-    row = a_ready_recording(ada, log._replace(events=(*log.events, stray, unknown)))
+    late = LoggedEvent(100, "A", "internal", index + 5, 12001)
+    row = a_ready_recording(ada, log._replace(events=(*log.events, stray, late)))
     page = text_of(client.get(f"/recordings/{row.pk}/defects"))
     assert "stray-receive" in page
-    assert "gc_pause" in page
+    assert "events without an index" in page
     one = text_of(client.get(f"/recordings/{row.pk}/defects?code=stray-receive"))
     assert "m9" in one
-    assert "gc_pause" not in one
+    assert "events without an index" not in one
 
 
 def test_someone_elses_recording_does_not_exist(client):
@@ -289,5 +289,6 @@ def test_a_store_that_is_gone_is_a_page_and_no_500(client, ada):
     row = a_ready_recording(ada)
     Recording.objects.filter(pk=row.pk).update(store="j999-1")
     for page in ("", "/defects", "/snapshots/s1"):
-        page = text_of(client.get(f"/recordings/{row.pk}{page}"), 503)
+        page = text_of(client.get(f"/recordings/{row.pk}{page}"), 409)
         assert "its manifest is missing" in page
+        assert f'action="/recordings/{row.pk}/again"' in page
