@@ -9,8 +9,9 @@ test("durations stand in the largest unit that keeps three digits", () => {
 });
 
 test("a unit that is no time is written as it is", () => {
-  assert.equal(duration(1234, "ticks"), "1,234 ticks");
-  assert.equal(instant(12, "ticks", 100), "12 ticks");
+  assert.equal(duration(1234, "tick"), "1,234 ticks");
+  assert.equal(duration(1, "tick"), "1 tick");
+  assert.equal(instant(12, "tick", 100), "12 ticks");
 });
 
 test("instants that lie close together are told apart", () => {

@@ -24,14 +24,14 @@ export function counted(number, noun, plural = `${noun}s`) {
 /** A duration in `unit` in the largest unit that keeps three digits: 12400 us -> "12.4 ms". */
 export function duration(amount, unit) {
   const [name, size] = unitFor(amount, unit);
-  if (size === null) return `${thousands(amount)} ${name}`;
+  if (size === null) return counted(amount, name, name.endsWith("s") ? name : `${name}s`);
   return `${threeDigits((amount * NANOSECONDS[unit]) / size)} ${name}`;
 }
 
 /** An instant beside others that lie `span` apart: as many decimals as tell neighbours apart. */
 export function instant(amount, unit, span) {
   const [name, size] = unitFor(Math.max(Math.abs(amount), span), unit);
-  if (size === null) return `${thousands(amount)} ${name}`;
+  if (size === null) return counted(amount, name, name.endsWith("s") ? name : `${name}s`);
   const scale = NANOSECONDS[unit] / size;
   const wanted = Math.ceil(-Math.log10(Math.max((span * scale) / 10000, 1e-12)));
   const exact = Math.round(Math.log10(1 / scale)) + (Number.isInteger(amount) ? 0 : 1);
@@ -41,7 +41,7 @@ export function instant(amount, unit, span) {
 
 /** The unit that instants of this size are written in: [name, nanoseconds], or [unit, null]. */
 export function unitFor(amount, unit) {
-  if (!(unit in NANOSECONDS)) return [unit === "us" ? "µs" : unit, null];
+  if (!(unit in NANOSECONDS)) return [unit, null];
   const size = Math.abs(amount) * NANOSECONDS[unit];
   const own = UNITS.find(([, ns]) => ns === NANOSECONDS[unit]) ?? UNITS[0];
   return UNITS.filter(([, ns]) => ns <= size && ns >= own[1]).at(-1) ?? own;

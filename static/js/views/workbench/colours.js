@@ -36,5 +36,5 @@ export function faded(colour, alpha) {
 
 /** From the panel's colour to the accent: how much there is. */
 export function heatScale(colours) {
-  return [0, 0.15, 0.5, 1].map((share) => [share, faded(colours.accent, share === 0 ? 0 : 0.2 + 0.8 * share)]);
+  return [0, 0.15, 0.5, 1].map((share) => [share, faded(colours.accent, share === 0 ? 0 : 0.3 + 0.7 * share)]);
 }

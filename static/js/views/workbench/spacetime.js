@@ -125,8 +125,14 @@ export function createSpacetime(app) {
     const dragged = handles.dragged(p);
     if (dragged !== null) return dragged;
     const window = state.window?.axis === state.axis ? state.window : null;
-    const at = window?.exact ? handleX(window, p, n, g.perPixel * 8) : app.cutHints.get(p)?.[state.axis] ?? state.now;
+    const at = window?.exact ? handleX(window, p, n, g.perPixel * 8) : roughX(state, window, p, n);
     return Math.max(g.left - 30, Math.min(g.width - g.right + 30, g.x(Number.isFinite(at) || Math.abs(at) === Infinity ? at : state.now)));
+  }
+
+  /** Where position n of lane p lies in a window of bins: at a record, or where it was dragged to. */
+  function roughX(state, window, p, n) {
+    const row = window ? eventRow(window, p, n) : -1;
+    return row >= 0 ? window.events.x[row] : app.cutHints.get(p)?.[state.axis] ?? state.now;
   }
 
   function withRow(target, window) {

@@ -2,7 +2,7 @@
 
 import { channelsAt, handleX, isInside } from "../../lib/cuts.js";
 import { instant, thousands, ticks, unitFor } from "../../lib/format.js";
-import { IN_FLIGHT } from "../../lib/window.js";
+import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, plainAxis } from "./panel.js";
 
@@ -14,7 +14,7 @@ export function stillFigure(scene) {
   const { window, colours } = scene;
   const data = [lanes(scene)];
   if (window?.exact) data.push(...messages(scene), ...markers(scene), ...events(scene), ...cutLine(scene));
-  else if (window?.bins) data.push(heat(scene), ...markers(scene), ...cutLine(scene));
+  else if (window?.bins) data.push(heat(scene), ...markers(scene), ...events(scene), ...cutLine(scene));
   return { data, layout: layout(scene, colours) };
 }
 
@@ -84,7 +84,7 @@ function markers(scene) {
   const others = lineSet();
   for (let row = 0; row < window.markers.count; row += 1) {
     const own = snapshot === null || window.snapshots[window.markers.snapshot[row]] === snapshot;
-    addLine(scene, window.markers, row, own ? chosen : others);
+    if (own || window.exact) addLine(scene, window.markers, row, own ? chosen : others);
   }
   const many = window.markers.count > MANY / 4;
   const ends = { x: chosen.x.filter((_, i) => i % 3 === 1), y: chosen.y.filter((_, i) => i % 3 === 1) };
@@ -149,8 +149,8 @@ export function cutX({ window, g, positions, recordedAt, topology }, p) {
     const x = handleX(window, p, positions[p], g.perPixel * 8);
     return Math.max(g.from - far, Math.min(g.to + far, x));
   }
-  const at = recordedAt?.[topology.processes[p].id];
-  return at ?? null;
+  const row = window ? eventRow(window, p, positions[p]) : -1; // a window of bins still holds records
+  return row >= 0 ? window.events.x[row] : recordedAt?.[topology.processes[p].id] ?? null;
 }
 
 function heat({ window, colours, g }) {
