@@ -1,0 +1,215 @@
+"""The websockets, over the in-memory channel layer."""
+
+import asyncio
+import json
+
+import pytest
+from channels.db import database_sync_to_async
+from channels.routing import URLRouter
+from channels.testing import WebsocketCommunicator
+from django.contrib.auth.models import AnonymousUser
+
+from snapshots import consumers, live, payloads, replays
+from snapshots.models import Job, Recording
+from snapshots.routing import websocket_urlpatterns
+from tests.web.given import a_person, a_ready_recording
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
+
+router = URLRouter(websocket_urlpatterns)
+
+
+@pytest.fixture
+def ada():
+    return a_person()
+
+
+@pytest.fixture
+def banks(ada):
+    return a_ready_recording(ada)
+
+
+async def connected(user, address: str) -> WebsocketCommunicator:
+    socket = WebsocketCommunicator(router, address)
+    socket.scope["user"] = user
+    accepted, _ = await socket.connect()
+    assert accepted
+    return socket
+
+
+async def closed_with(socket: WebsocketCommunicator) -> int:
+    message = await socket.receive_output(5)
+    assert message["type"] == "websocket.close", message
+    return message["code"]
+
+
+async def asked(socket: WebsocketCommunicator, message: dict) -> dict:
+    await socket.send_json_to(message)
+    return await socket.receive_json_from(10)
+
+
+async def test_who_is_not_signed_in_is_told_by_the_close_code(banks):
+    for address in (f"ws/recordings/{banks.pk}", "ws/jobs"):
+        socket = await connected(AnonymousUser(), address)
+        assert await closed_with(socket) == consumers.UNAUTHORIZED
+
+
+async def test_another_persons_recording_does_not_exist(banks):
+    bob = await database_sync_to_async(a_person)("bob@example.org")
+    socket = await connected(bob, f"ws/recordings/{banks.pk}")
+    assert await closed_with(socket) == consumers.NOT_FOUND
+
+
+async def test_what_is_not_ready_cannot_be_watched(ada):
+    slow = await Recording.objects.acreate(owner=ada, name="slow")
+    socket = await connected(ada, f"ws/recordings/{slow.pk}")
+    assert await closed_with(socket) == consumers.NOT_READY
+
+
+async def test_windows_and_cuts_are_answered_with_their_numbers(ada, banks):
+    socket = await connected(ada, f"ws/recordings/{banks.pk}")
+    window = await asked(
+        socket, {"type": "window", "request": 1, "from": 0, "to": 9000, "width": 800}
+    )
+    assert (window["type"], window["request"], window["exact"]) == ("window", 1, True)
+    cut = await asked(socket, {"type": "cut", "request": 2, "positions": [2, 5]})
+    assert (cut["type"], cut["request"], cut["channels"]) == (
+        "cut",
+        2,
+        {"A->B": [], "B->A": [1000, 2000]},
+    )
+    await socket.disconnect()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ",
+        "{",
+        "[]",
+        "7",
+        "null",
+        '{"type": "drop table"}',
+        '{"type": ["window"]}',
+        '{"type": {}}',
+        '{"type": "window", "from": "x"}',
+        '{"type": "window", "from": 5, "to": 1}',
+        '{"type": "window", "width": 1e99, "request": {"a": 1}}',
+        '{"type": "window", "axis": ["time"]}',
+        '{"type": "cut"}',
+        '{"type": "cut", "positions": [1e400]}',
+        '{"type": "cut", "positions": {"A": {}}}',
+        '{"type": "cut", "at": 1e308}',
+        '{"type": "follow", "role": "king"}',
+        '{"type": "follow", "role": []}',
+        '{"type": "seek", "at": "noon"}',
+        '{"type": "speed", "speed": [1]}',
+    ],
+)
+async def test_a_message_without_meaning_is_refused_and_the_next_is_answered(ada, banks, text):
+    socket = await connected(ada, f"ws/recordings/{banks.pk}")
+    await socket.send_to(text_data=text)
+    refusal = await socket.receive_json_from(5)
+    assert refusal["type"] == "refused"
+    assert refusal["detail"]
+    assert (await asked(socket, {"type": "cut", "request": 9, "at": 0}))["request"] == 9
+    await socket.disconnect()
+
+
+async def test_bytes_that_are_not_text_are_refused(ada, banks):
+    socket = await connected(ada, f"ws/recordings/{banks.pk}")
+    await socket.send_to(bytes_data=b"\xff\xfe")
+    assert (await socket.receive_json_from(5))["type"] == "refused"
+    await socket.disconnect()
+
+
+async def test_a_message_that_is_too_large_ends_the_connection(ada, banks):
+    socket = await connected(ada, f"ws/recordings/{banks.pk}")
+    await socket.send_to(text_data=" " * (consumers.MOST_BYTES + 1))
+    assert await closed_with(socket) == consumers.TOO_LARGE
+
+
+async def test_of_many_windows_the_first_and_the_newest_are_answered(ada, banks, monkeypatch):
+    """The first is being computed while the others come."""
+    begun, release = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def slowly(stored, question):
+        loop.call_soon_threadsafe(begun.set)
+        asyncio.run_coroutine_threadsafe(release.wait(), loop).result()
+        return window(stored, question)
+
+    window = replays.window
+    monkeypatch.setattr(replays, "window", slowly)
+    socket = await connected(ada, f"ws/recordings/{banks.pk}")
+    await socket.send_json_to({"type": "window", "request": 1})
+    await begun.wait()
+    for request in range(2, 9):
+        await socket.send_json_to({"type": "window", "request": request})
+    dropped = [await socket.receive_json_from(5) for _ in range(6)]
+    assert [(item["type"], item["request"]) for item in dropped] == [
+        ("refused", request) for request in range(2, 8)
+    ]
+    release.set()
+    answered = [await socket.receive_json_from(5) for _ in range(2)]
+    assert [(item["type"], item["request"]) for item in answered] == [("window", 1), ("window", 8)]
+    assert await socket.receive_nothing()
+    await socket.disconnect()
+
+
+async def test_followers_get_the_presenters_cursor_and_nobody_else_does(ada, banks):
+    address = f"ws/recordings/{banks.pk}"
+    presenter, follower, other = [await connected(ada, address) for _ in range(3)]
+    await presenter.send_json_to({"type": "follow", "role": "presenter"})
+    await follower.send_json_to({"type": "follow", "role": "follower"})
+    await asked(follower, {"type": "cut", "at": 0})
+    await presenter.send_json_to({"type": "play", "at": 4500, "speed": 2})
+    cursor = await follower.receive_json_from(5)
+    assert cursor.pop("client")
+    assert cursor == {
+        "type": "cursor",
+        "at": 4500,
+        "speed": 2,
+        "playing": True,
+        "by": "ada@example.org",
+    }
+    assert await other.receive_nothing()
+    assert await presenter.receive_nothing()
+    for socket in (presenter, follower, other):
+        await socket.disconnect()
+
+
+async def test_who_does_not_present_moves_nobody(ada, banks):
+    address = f"ws/recordings/{banks.pk}"
+    one, follower = [await connected(ada, address) for _ in range(2)]
+    await follower.send_json_to({"type": "follow", "role": "follower"})
+    await asked(follower, {"type": "cut", "at": 0})
+    await one.send_json_to({"type": "seek", "at": 100})
+    assert await follower.receive_nothing()
+    await one.disconnect()
+    await follower.disconnect()
+
+
+async def test_a_person_hears_of_their_own_jobs_only(ada, banks):
+    bob = await database_sync_to_async(a_person)("bob@example.org")
+    mine, his = await connected(ada, "ws/jobs"), await connected(bob, "ws/jobs")
+    job = await Job.objects.acreate(kind="ingest", owner=ada, recording=banks)
+    await database_sync_to_async(live.job_changed)(job)
+    told = await mine.receive_json_from(5)
+    assert told.pop("type") == "job"
+    expected = await database_sync_to_async(payloads.job_detail)(job)
+    assert told == json.loads(json.dumps(expected))
+    assert await his.receive_nothing()
+    await mine.disconnect()
+    await his.disconnect()
+
+
+async def test_a_request_tells_the_open_pages(ada, banks):
+    from snapshots import services
+
+    socket = await connected(ada, "ws/jobs")
+    snapshot = await banks.snapshots.afirst()
+    job = await database_sync_to_async(services.request_restore)(ada, banks, snapshot)
+    told = await socket.receive_json_from(5)
+    assert (told["id"], told["kind"], told["state"]) == (job.pk, "restore", "queued")
+    await socket.disconnect()
