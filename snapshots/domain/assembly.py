@@ -3,7 +3,6 @@
 Rows: all events numbered process by process, in the order of the header, each process's in order.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,15 +10,17 @@ from functools import cached_property
 import numpy as np
 
 from snapshots.domain import defects as say
+from snapshots.domain import irregular
 from snapshots.domain.clocks import NONE, CausalCycle, Times, causal_times, early, fallen
 from snapshots.domain.defects import Defect, Defects, refuse
-from snapshots.domain.matching import IN_FLIGHT, Matches, match, overtaken
+from snapshots.domain.matching import Traffic, match
 from snapshots.domain.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
     RECEIVE,
     RECORD_CHANNEL,
     RECORD_STATE,
+    RESTORE,
     SEND,
     Event,
     LoggedEvent,
@@ -38,7 +39,7 @@ NEEDED = {
     MARKER_RECEIVE: ("channel", "snapshot"),
     RECORD_STATE: ("snapshot",),
     RECORD_CHANNEL: ("snapshot", "channel", "messages"),
-    "restore": ("snapshot",),
+    RESTORE: ("snapshot",),
 }
 """The fields without which an event of a kind has no meaning."""
 
@@ -80,20 +81,6 @@ class Assembly:
     defects_total: int
 
 
-@dataclass
-class Traffic:
-    """The rows of one channel's sends and receives, in order of their process.
-
-    received: row of a send -> row of its receive.
-    """
-
-    sends: list[int] = field(default_factory=list)
-    receives: list[int] = field(default_factory=list)
-    marker_sends: list[int] = field(default_factory=list)
-    marker_receives: list[int] = field(default_factory=list)
-    received: dict[int, int] = field(default_factory=dict)
-
-
 def assemble(header: Header, logged_events: Iterable[LoggedEvent]) -> Assembly:
     """The recording that a log tells, and what was wrong with it but kept.
 
@@ -110,8 +97,8 @@ def assemble(header: Header, logged_events: Iterable[LoggedEvent]) -> Assembly:
     traffic = _traffic(topology, rows)
     stray_rows = _match_all(traffic, rows, defects)
     times = _timed(starts, rows, traffic, defects)
-    _report_overtaking(topology, traffic, rows, starts, defects)
-    _report_records(traffic, rows, defects)
+    irregular.report_overtaking(topology, traffic, rows, defects)
+    irregular.report_records(traffic, rows, defects)
     events = _placed(rows, starts, times)
     recording = Recording(
         topology=topology,
@@ -208,37 +195,9 @@ def _match_all(
         flow.received = messages.received | markers.received
         for matches in (messages, markers):
             strays += matches.unexplained + matches.surplus
-        _report_strays(channel, rows, messages, markers, defects)
-        _report_resent(channel, [rows[row] for row in flow.sends], defects)
+        irregular.report_strays(channel, rows, messages, markers, defects)
+        irregular.report_resent(channel, [rows[row] for row in flow.sends], defects)
     return strays
-
-
-def _report_strays(
-    channel: ChannelId,
-    rows: list[LoggedEvent],
-    messages: Matches,
-    markers: Matches,
-    defects: Defects,
-) -> None:
-    for event in (rows[row] for row in messages.unexplained):
-        defects.add(say.stray_receive(channel, event.message, event.process, event.line))
-    for event in (rows[row] for row in messages.surplus):
-        defects.add(say.received_twice(channel, event.message, event.process, event.line))
-    for event in (rows[row] for row in markers.unexplained):
-        defects.add(say.stray_marker(channel, event.snapshot, event.process, event.line))
-    for event in (rows[row] for row in markers.surplus):
-        defects.add(say.marker_received_twice(channel, event.snapshot, event.process, event.line))
-
-
-def _report_resent(channel: ChannelId, sends: list[LoggedEvent], defects: Defects) -> None:
-    seen: set[str] = set()
-    again: list[LoggedEvent] = []
-    for event in sends:
-        if event.message in seen:
-            again.append(event)
-        seen.add(event.message)
-    if again:
-        defects.add(say.sent_twice(channel, again[0].message, len(again), again[0].line))
 
 
 def _timed(
@@ -254,7 +213,7 @@ def _timed(
     for flow in traffic.values():
         for send, receive in flow.received.items():
             cause[receive] = send
-    _report_skew(rows, fallen(starts, at, known), early(at, known, cause), defects)
+    irregular.report_skew(rows, fallen(starts, at, known), early(at, known, cause), defects)
     try:
         return causal_times(starts, at, known, line, cause)
     except CausalCycle as cycle:
@@ -271,79 +230,6 @@ def refused_cycle(events: list[tuple[ProcessId, int]]):
         f"{', '.join(shown)}{more}. Is the order within a process right?",
         line=min(line for _, line in events),
     )
-
-
-def _report_skew(
-    rows: list[LoggedEvent], falls: np.ndarray, too_early: np.ndarray, defects: Defects
-) -> None:
-    """One defect per process whose clock goes back, one per channel with receives too early."""
-    falling = _grouped(rows, falls, "process")
-    for process, events in falling.items():
-        defects.add(say.falling_clock(process, len(events), events[0].line))
-    for channel, events in _grouped(rows, too_early, "channel").items():
-        defects.add(say.received_before_sent(channel, len(events), events[0].line))
-
-
-def _grouped(rows: list[LoggedEvent], chosen: np.ndarray, by: str) -> dict[str, list[LoggedEvent]]:
-    groups: dict[str, list[LoggedEvent]] = defaultdict(list)
-    for row in np.flatnonzero(chosen):
-        groups[getattr(rows[row], by)].append(rows[row])
-    return groups
-
-
-def _report_overtaking(
-    topology: Topology,
-    traffic: dict[ChannelId, Traffic],
-    rows: list[LoggedEvent],
-    starts: np.ndarray,
-    defects: Defects,
-) -> None:
-    """One defect per FIFO channel: the first that was overtaken, by the first received after it."""
-    for channel in topology.channels:
-        flow = traffic[channel.id]
-        sends = sorted(flow.sends + flow.marker_sends)
-        received = np.array([flow.received.get(send, IN_FLIGHT) for send in sends], np.int64)
-        late = overtaken(received)
-        if channel.fifo and late.any():
-            first = int(np.argmax(late))
-            later = first + 1 + int(np.argmin(received[first + 1 :]))
-            defects.add(
-                say.overtaken(
-                    channel.id,
-                    _called(rows[sends[first]]),
-                    _called(rows[sends[later]]),
-                    int(late.sum()),
-                    rows[sends[first]].line,
-                )
-            )
-
-
-def _called(event: LoggedEvent) -> str:
-    if event.kind == MARKER_SEND:
-        return f"the marker of snapshot {say.quoted(event.snapshot)}"
-    return say.quoted(event.message)
-
-
-def _report_records(
-    traffic: dict[ChannelId, Traffic], rows: list[LoggedEvent], defects: Defects
-) -> None:
-    sent = {name: {rows[row].message for row in flow.sends} for name, flow in traffic.items()}
-    seen: set[tuple[ProcessId, str, ChannelId | None]] = set()
-    for event in rows:
-        if event.kind not in (RECORD_STATE, RECORD_CHANNEL):
-            continue
-        channel = event.channel if event.kind == RECORD_CHANNEL else None
-        key = (event.process, event.snapshot, channel)
-        if key in seen:
-            what = "its state" if channel is None else f"channel {say.quoted(channel)}"
-            defects.add(say.recorded_twice(event.process, event.snapshot, what, event.line))
-        seen.add(key)
-        for message in event.messages or () if channel is not None else ():
-            if message not in sent[channel]:
-                defects.add(
-                    say.unknown_message(channel, message, event.snapshot, event.process, event.line)
-                )
-                break
 
 
 def _placed(rows: list[LoggedEvent], starts: np.ndarray, times: Times) -> list[Event]:

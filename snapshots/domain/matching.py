@@ -19,6 +19,20 @@ class Matches:
     surplus: list[int] = field(default_factory=list)
 
 
+@dataclass
+class Traffic:
+    """The rows of one channel's sends and receives, in order of their process.
+
+    received: row of a send -> row of its receive.
+    """
+
+    sends: list[int] = field(default_factory=list)
+    receives: list[int] = field(default_factory=list)
+    marker_sends: list[int] = field(default_factory=list)
+    marker_receives: list[int] = field(default_factory=list)
+    received: dict[int, int] = field(default_factory=dict)
+
+
 def match(
     sends: Iterable[tuple[Hashable, int]], receives: Iterable[tuple[Hashable, int]]
 ) -> Matches:

@@ -1,0 +1,116 @@
+"""What is odd in a log that still has a meaning: the kept defects of the assembly.
+
+rows: all logged events in the order of their processes, as in `assembly`.
+"""
+
+from collections import defaultdict
+
+import numpy as np
+
+from snapshots.domain import defects as say
+from snapshots.domain.defects import Defects
+from snapshots.domain.matching import IN_FLIGHT, Matches, Traffic, overtaken
+from snapshots.domain.recording import MARKER_SEND, RECORD_CHANNEL, RECORD_STATE, LoggedEvent
+from snapshots.domain.topology import ChannelId, ProcessId, Topology
+
+
+def report_strays(
+    channel: ChannelId,
+    rows: list[LoggedEvent],
+    messages: Matches,
+    markers: Matches,
+    defects: Defects,
+) -> None:
+    """One defect per receive, of a message or a marker of the channel, that took no send."""
+    for event in (rows[row] for row in messages.unexplained):
+        defects.add(say.stray_receive(channel, event.message, event.process, event.line))
+    for event in (rows[row] for row in messages.surplus):
+        defects.add(say.received_twice(channel, event.message, event.process, event.line))
+    for event in (rows[row] for row in markers.unexplained):
+        defects.add(say.stray_marker(channel, event.snapshot, event.process, event.line))
+    for event in (rows[row] for row in markers.surplus):
+        defects.add(say.marker_received_twice(channel, event.snapshot, event.process, event.line))
+
+
+def report_resent(channel: ChannelId, sends: list[LoggedEvent], defects: Defects) -> None:
+    """One defect per channel that sends an id again."""
+    seen: set[str] = set()
+    again: list[LoggedEvent] = []
+    for event in sends:
+        if event.message in seen:
+            again.append(event)
+        seen.add(event.message)
+    if again:
+        defects.add(say.sent_twice(channel, again[0].message, len(again), again[0].line))
+
+
+def report_skew(
+    rows: list[LoggedEvent], falls: np.ndarray, too_early: np.ndarray, defects: Defects
+) -> None:
+    """One defect per process whose clock goes back, one per channel with receives too early."""
+    for process, events in _grouped(rows, falls, "process").items():
+        defects.add(say.falling_clock(process, len(events), events[0].line))
+    for channel, events in _grouped(rows, too_early, "channel").items():
+        defects.add(say.received_before_sent(channel, len(events), events[0].line))
+
+
+def _grouped(rows: list[LoggedEvent], chosen: np.ndarray, by: str) -> dict[str, list[LoggedEvent]]:
+    groups: dict[str, list[LoggedEvent]] = defaultdict(list)
+    for row in np.flatnonzero(chosen):
+        groups[getattr(rows[row], by)].append(rows[row])
+    return groups
+
+
+def report_overtaking(
+    topology: Topology,
+    traffic: dict[ChannelId, Traffic],
+    rows: list[LoggedEvent],
+    defects: Defects,
+) -> None:
+    """One defect per FIFO channel: the first that was overtaken, by the first received after it."""
+    for channel in topology.channels:
+        flow = traffic[channel.id]
+        sends = sorted(flow.sends + flow.marker_sends)
+        received = np.array([flow.received.get(send, IN_FLIGHT) for send in sends], np.int64)
+        late = overtaken(received)
+        if channel.fifo and late.any():
+            first = int(np.argmax(late))
+            later = first + 1 + int(np.argmin(received[first + 1 :]))
+            defects.add(
+                say.overtaken(
+                    channel.id,
+                    _called(rows[sends[first]]),
+                    _called(rows[sends[later]]),
+                    int(late.sum()),
+                    rows[sends[first]].line,
+                )
+            )
+
+
+def _called(event: LoggedEvent) -> str:
+    if event.kind == MARKER_SEND:
+        return f"the marker of snapshot {say.quoted(event.snapshot)}"
+    return say.quoted(event.message)
+
+
+def report_records(
+    traffic: dict[ChannelId, Traffic], rows: list[LoggedEvent], defects: Defects
+) -> None:
+    """One defect per record that is not the first of its kind, and per one that names no send."""
+    sent = {name: {rows[row].message for row in flow.sends} for name, flow in traffic.items()}
+    seen: set[tuple[ProcessId, str, ChannelId | None]] = set()
+    for event in rows:
+        if event.kind not in (RECORD_STATE, RECORD_CHANNEL):
+            continue
+        channel = event.channel if event.kind == RECORD_CHANNEL else None
+        key = (event.process, event.snapshot, channel)
+        if key in seen:
+            what = "its state" if channel is None else f"channel {say.quoted(channel)}"
+            defects.add(say.recorded_twice(event.process, event.snapshot, what, event.line))
+        seen.add(key)
+        for message in event.messages if channel is not None else ():
+            if message not in sent[channel]:
+                defects.add(
+                    say.unknown_message(channel, message, event.snapshot, event.process, event.line)
+                )
+                break
