@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { keyName } from "../../static/js/lib/keys.js";
 import { alongEdge, drawnProcesses, layoutTopology, MOST_DRAWN } from "../../static/js/lib/layout.js";
 import { matching } from "../../static/js/lib/palette.js";
-import { latestWins, openSocket } from "../../static/js/lib/socket.js";
-import { inOrder, openCut } from "../../static/js/lib/source.js";
+import { latestWins, openSocket, Refused } from "../../static/js/lib/socket.js";
+import { createSource, defaultUrls, inOrder, openCut } from "../../static/js/lib/source.js";
 import { geometry, inFlight, lineOf, nearestEvent, nearestLine, progress } from "../../static/js/views/workbench/geometry.js";
 import { cutSentence, linked, nounsOf } from "../../static/js/views/workbench/sentences.js";
 import { describeCut } from "../../static/js/lib/cuts.js";
@@ -186,4 +186,13 @@ test("the palette finds by words, what begins so first", () => {
   const commands = ["Copy a link", "Open Jobs", "Link nothing"].map((title) => ({ title }));
   assert.deepEqual(matching(commands, "link").map(({ title }) => title), ["Link nothing", "Copy a link"]);
   assert.equal(matching(commands, "jobs open").length, 1);
+});
+
+test("a socket that does not answer is passed by over HTTP, a refusal is not", async () => {
+  const recording = twoBanks();
+  globalThis.fetch = async () => ({ ok: true, json: async () => recording.payload(0, 70) });
+  const asking = (error) => createSource({ urls: defaultUrls(1), topology: recording.topology, socket: { isOpen: () => true, ask: () => Promise.reject(error) } });
+  const request = { from: 0, to: 70, width: 300, axis: "time" };
+  assert.equal((await asking(new Error("No answer")).window(request)).events.count, 12);
+  await assert.rejects(asking(new Refused("from lies behind to.")).window(request), /behind/);
 });

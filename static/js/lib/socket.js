@@ -2,8 +2,11 @@
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15000;
-const ANSWER_WITHIN = 8000;
+const ANSWER_WITHIN = 4000;
 const FINAL = 4400; // the server's own close codes: coming back would not help
+
+/** The server understood the request and will not answer it: asking again would not help. */
+export class Refused extends Error {}
 
 /** While one call of `perform` is out, only the newest of the others waits; those it passes get null. */
 export function latestWins(perform) {
@@ -74,7 +77,7 @@ export function openSocket(path, { onMessage = () => {}, onState = () => {}, Soc
       return;
     }
     open.delete(message.request);
-    if (message.type === "refused") request.reject(new Error(message.detail));
+    if (message.type === "refused") request.reject(new Refused(message.detail));
     else request.resolve(message);
   }
 

@@ -1,7 +1,7 @@
 /** Where the workbench's data comes from: the websocket, or HTTP while it is not open. */
 
 import { summed } from "./cuts.js";
-import { latestWins } from "./socket.js";
+import { latestWins, Refused } from "./socket.js";
 import { openWindow } from "./window.js";
 
 const KEPT_WINDOWS = 12;
@@ -34,7 +34,7 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
     try {
       return await socket.ask(type, body);
     } catch (error) {
-      if (socket.isOpen()) throw error;
+      if (error instanceof Refused) throw error;
       return overHttp();
     }
   }
