@@ -47,6 +47,10 @@ class Bins:
         """The count + 1 edges."""
         return [(self.first + number) << self.exponent for number in range(self.count + 1)]
 
+    def count_in(self, coordinates: Ints) -> Ints:
+        """int64[count]: how many of the coordinates, all inside, lie in each bin."""
+        return np.bincount(self.number_of(coordinates), minlength=self.count)
+
     def number_of(self, coordinates: Ints) -> Ints:
         """In which bin each coordinate lies."""
         return (coordinates >> self.exponent) - self.first
@@ -54,10 +58,13 @@ class Bins:
 
 def event_counts(tables: Tables, axis: str, processes: Ints, bins: Bins) -> Ints:
     """int64[len(processes), bins.count]: how many events of each process lie in each bin."""
-    first = tables.positions_before(axis, bins.from_)[processes]
-    end = tables.positions_before(axis, bins.end)[processes]
-    lane, coordinates = tables.coordinates_between(axis, processes, first, end)
-    return _counts(lane, bins.number_of(coordinates), len(processes), bins.count)
+    first = tables.positions_before(axis, bins.from_)
+    end = tables.positions_before(axis, bins.end)
+    counts = np.zeros((len(processes), bins.count), np.int64)
+    for row, process in enumerate(processes):
+        events = slice(first[process], end[process])
+        counts[row] = bins.count_in(tables.coordinates_of(axis, process, events))
+    return counts
 
 
 def most_messages(tables: Tables, axis: str, channels: Ints, bins: Bins) -> Ints:
@@ -65,61 +72,33 @@ def most_messages(tables: Tables, axis: str, channels: Ints, bins: Bins) -> Ints
 
     That is the largest of the number at the bin's begin and those after each of its instants.
     """
-    shape = len(channels), bins.count
     messages, source, target = tables.messages, tables.source[channels], tables.target[channels]
     left = tables.positions_before(axis, bins.from_)
     right = tables.positions_before(axis, bins.end)
     sent = [messages.sent(channels, positions[source]) for positions in (left, right)]
     received = [messages.received(channels, positions[target]) for positions in (left, right)]
-    lane, indices = messages.departures(channels, *sent)
-    departed = tables.coordinates(axis, source[lane], indices)
-    arrival_lane, indices = messages.arrivals(channels, *received)
-    arrived = tables.coordinates(axis, target[arrival_lane], indices)
-
-    change = _counts(lane, bins.number_of(departed), *shape)
-    change -= _counts(arrival_lane, bins.number_of(arrived), *shape)
-    before = (sent[0] - received[0])[:, None]
-    at_begin = np.cumsum(change, axis=1) - change + before
-    after_send = _depth_after_each(lane, departed, arrival_lane, arrived, bins) + before[lane, 0]
-    return _raised(at_begin, lane * bins.count + bins.number_of(departed), after_send)
-
-
-def _counts(lane: Ints, number: Ints, lanes: int, bins: int) -> Ints:
-    return np.bincount(lane * bins + number, minlength=lanes * bins).reshape(lanes, bins)
+    most = np.zeros((len(channels), bins.count), np.int64)
+    for row, channel in enumerate(channels):
+        sends = messages.sends(channel, sent[0][row], sent[1][row])
+        receives = messages.receives(channel, received[0][row], received[1][row])
+        most[row] = _most(
+            tables.coordinates_of(axis, source[row], sends),
+            tables.coordinates_of(axis, target[row], receives),
+            sent[0][row] - received[0][row],
+            bins,
+        )
+    return most
 
 
-def _depth_after_each(
-    lane: Ints, departed: Ints, arrival_lane: Ints, arrived: Ints, bins: Bins
-) -> Ints:
-    """Per departure: how many have left its lane, less those arrived until its instant."""
-    keys = [_keys(lane, departed, bins), _keys(arrival_lane, arrived, bins)]
-    if keys[0] is None or keys[1] is None:
-        _, ranks = np.unique(np.concatenate((departed, arrived)), return_inverse=True)
-        ranked = Bins(0, 0, len(ranks))
-        keys = [
-            _keys(lane, ranks[: len(departed)], ranked),
-            _keys(arrival_lane, ranks[len(departed) :], ranked),
-        ]
-    until = np.searchsorted(keys[1], keys[0], side="right")
-    arrivals_before_lane = np.searchsorted(arrival_lane, lane)
-    departures_before_lane = np.searchsorted(lane, lane)
-    left = np.arange(1, len(lane) + 1) - departures_before_lane
-    return left - (until - arrivals_before_lane)
-
-
-def _keys(lane: Ints, coordinates: Ints, bins: Bins) -> Ints | None:
-    """Numbers that sort by (lane, coordinate); None if they would not fit 63 bits."""
-    span = bins.end - bins.from_
-    if len(lane) and (int(lane[-1]) + 1) * span >= 2**63:
-        return None
-    return lane * span + (coordinates - bins.from_)
-
-
-def _raised(values: Ints, places: Ints, candidates: Ints) -> Ints:
-    """``values`` with the maximum of itself and the candidates at the (rising, flat) places."""
-    if len(places):
-        begins = np.flatnonzero(np.diff(places, prepend=-1))
-        flat = values.reshape(-1)
-        most = np.maximum.reduceat(candidates, begins)
-        flat[places[begins]] = np.maximum(flat[places[begins]], most)
-    return values
+def _most(departed: Ints, arrived: Ints, before: int, bins: Bins) -> Ints:
+    """Of one channel. departed, arrived: sorted coordinates. before: the depth left of the bins."""
+    change = bins.count_in(departed) - bins.count_in(arrived)
+    most = np.cumsum(change) - change + before
+    if len(departed):
+        left = np.arange(before + 1, before + len(departed) + 1)
+        after_send = left - np.searchsorted(arrived, departed, side="right")
+        numbers = bins.number_of(departed)
+        begins = np.flatnonzero(np.diff(numbers, prepend=-1))
+        filled = numbers[begins]
+        most[filled] = np.maximum(most[filled], np.maximum.reduceat(after_send, begins))
+    return most

@@ -88,34 +88,41 @@ class Flights:
         """The earliest index of a receive inside whose send is outside; IN_FLIGHT if none."""
         earliest = np.full(len(codes), IN_FLIGHT)
         lanes = np.flatnonzero(self.end_of_received(codes, target) > sent)
-        ordered = self.is_ordered(codes[lanes])
-        for table, column, chosen in (
-            (self.table, "received_index", lanes[ordered]),
-            (self.disorder, "received_floor", lanes[~ordered]),
-        ):
-            earliest[chosen] = table.values(column, codes[chosen], sent[chosen])
+        earliest[lanes] = self._arriving("received_floor", codes[lanes], sent[lanes])
         return earliest
+
+    def send(self, codes: Ints, number: Ints) -> Ints:
+        """The index of the send number 0, 1, 2 … of each lane."""
+        return self.table.values("sent_index", codes, number)
+
+    def receive(self, codes: Ints, number: Ints) -> Ints:
+        """The index of the receive number 0, 1, 2 … of each lane, in their own order."""
+        return self._arriving("received_sorted", codes, number)
+
+    def _arriving(self, column: str, codes: Ints, offsets: Ints) -> Ints:
+        """Values of a column of disorder; on ordered channels it is received_index itself."""
+        found = np.zeros(len(codes), np.int64)
+        ordered = self.is_ordered(codes)
+        for table, name, lanes in (
+            (self.table, "received_index", ordered),
+            (self.disorder, column, ~ordered),
+        ):
+            found[lanes] = table.values(name, codes[lanes], offsets[lanes])
+        return found
+
+    def sends(self, code: int, first: int, end: int) -> Ints:
+        """The indices of the sends number ``first`` to ``end`` of one channel: a view."""
+        return self.table.run("sent_index", code)[first:end]
+
+    def receives(self, code: int, first: int, end: int) -> Ints:
+        """The indices of the receives number ``first`` to ``end`` of one channel: a view."""
+        if self.disorder.length[code]:
+            return self.disorder.run("received_sorted", code)[first:end]
+        return self.table.run("received_index", code)[first:end]
 
     def received_index(self, codes: Ints, ordinals: Ints) -> Ints:
         """Where each flight is received; NONE if never."""
         return self.table.pick(codes, ordinals).nullable("received_index")
-
-    def arrivals(self, codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """(lane, index) of the receives number ``first`` to ``end`` of each lane, in order."""
-        lane, ranks = ragged(np.arange(len(codes)), first, end)
-        indices = np.zeros(len(lane), np.int64)
-        ordered = self.is_ordered(codes)[lane]
-        for table, column, chosen in (
-            (self.table, "received_index", ordered),
-            (self.disorder, "received_sorted", ~ordered),
-        ):
-            indices[chosen] = table.values(column, codes[lane[chosen]], ranks[chosen])
-        return lane, indices
-
-    def departures(self, codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """(lane, index) of the sends number ``first`` to ``end`` of each lane, in order."""
-        lane, ordinals = ragged(np.arange(len(codes)), first, end)
-        return lane, self.table.values("sent_index", codes[lane], ordinals)
 
     def sent_by(self, code: int, index: int) -> int | None:
         """The ordinal of the flight that the source's event ``index`` sends, if it sends one."""

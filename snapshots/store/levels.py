@@ -6,6 +6,7 @@ aligned to its multiples; each level's bins are twice as wide as the finer one's
 the finest. A recording that a window can count at once has no levels.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,10 @@ from snapshots.store.manifest import Extent, Manifest
 from snapshots.store.parts import write_matrix
 from snapshots.store.tables import AXES, TIME, Tables
 
-COUNTED_ON_THE_FLY = 200_000  # events that a window counts without a level
+COUNTED_ON_THE_FLY = 100_000  # events that a window counts without a level
 _COARSEST = 256  # bins over the extent
 _FINEST = 2**16
-_MATRIX = 2**24  # entries of the finest level at most
+_MATRIX = 2**25  # entries of the finest level at most
 _CHUNK = 2**22  # matrix entries, or messages, in memory at once
 
 
@@ -37,7 +38,9 @@ def write_levels(
         return {axis: () for axis in AXES}
     tables = Tables(folder, manifest)
     (folder / LEVELS).mkdir(exist_ok=True)
-    return {axis: _write_axis(folder, tables, axis, manifest) for axis in AXES}
+    with ThreadPoolExecutor(len(AXES)) as pool:  # numpy lets threads run side by side
+        exponents = pool.map(lambda axis: _write_axis(folder, tables, axis, manifest), AXES)
+        return dict(zip(AXES, exponents, strict=True))
 
 
 def _write_axis(folder: Path, tables: Tables, axis: str, manifest: Manifest) -> tuple[int, ...]:

@@ -97,6 +97,12 @@ class MappedTable:
         """``pick(codes, offsets).values(column)``."""
         return self.pick(codes, offsets).values(column)
 
+    def run(self, column: str, code: int) -> NDArray[Any]:
+        """A view of all values of one run; where it is null, anything."""
+        if not self.length[code]:
+            return np.zeros(0, np.int64)
+        return self.column(int(self.part[code]), column)[self.begin[code] : self.end[code]]
+
     def find_texts(self, column: str, code: int, texts: list[str]) -> Ints:
         """The offsets in one run where a column of text holds one of ``texts``. Reads the run."""
         if not self.length[code]:

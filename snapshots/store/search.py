@@ -177,14 +177,14 @@ def _marker_step(recording: "StoredRecording", positions: Ints, after: bool) -> 
     tables, markers = recording.tables, recording.tables.markers
     codes = tables.all_channels
     steps = []
-    for ends, count, events in (
-        (tables.source, markers.sent, markers.departures),
-        (tables.target, markers.received, markers.arrivals),
+    for ends, count, event_number in (
+        (tables.source, markers.sent, markers.send),
+        (tables.target, markers.received, markers.receive),
     ):
         first = count(codes, positions[ends]) - (0 if after else 1)
         total = count(codes, tables.events.length[ends])
         lanes = np.flatnonzero((first >= 0) & (first < total))
-        _, indices = events(codes[lanes], first[lanes], first[lanes] + 1)
+        indices = event_number(codes[lanes], first[lanes])
         steps.append(tables.events.values("step", ends[lanes], indices))
     candidates = np.concatenate(steps)
     if not len(candidates):

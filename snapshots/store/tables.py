@@ -23,7 +23,7 @@ from snapshots.store.layout import (
     PROCESSES,
 )
 from snapshots.store.manifest import Manifest
-from snapshots.store.mapped import Ints, MappedTable, ragged, read_batch
+from snapshots.store.mapped import Ints, MappedTable, read_batch
 
 TIME = "time"
 ORDER = "order"
@@ -75,17 +75,10 @@ class Tables:
         limit = min(max(coordinate - shift, -(2**63)), 2**63 - 1)
         return self.events.bisect(column, np.full(len(self.all_processes), limit))
 
-    def coordinates(self, axis: str, processes: Ints, indices: Ints) -> Ints:
-        """Where the given events [N] stand on the axis."""
+    def coordinates_of(self, axis: str, process: int, indices: Ints | slice) -> Ints:
+        """Where the given events of one process stand on the axis."""
         column, shift = _COLUMNS[axis]
-        return self.events.values(column, processes, indices) + shift
-
-    def coordinates_between(
-        self, axis: str, processes: Ints, first: Ints, end: Ints
-    ) -> tuple[Ints, Ints]:
-        """(lane, coordinate) of the events number ``first`` to ``end`` of each given process."""
-        lane, indices = ragged(np.arange(len(processes)), first, end)
-        return lane, self.coordinates(axis, processes[lane], indices)
+        return self.events.run(column, process)[indices] + shift
 
 
 def _topology(processes: pa.RecordBatch, channels: pa.RecordBatch) -> Topology:

@@ -48,7 +48,7 @@ def assert_agree(recording: Recording, opened: StoredRecording, positions: np.nd
     assert stored_cut.stray_count == len(inside)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
 def test_any_cut_is_the_domains(log, scattered, data):
     recording = recorded(log)
@@ -57,7 +57,7 @@ def test_any_cut_is_the_domains(log, scattered, data):
             assert_agree(recording, opened, any_positions(data, opened))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
 def test_the_nearest_consistent_cut_is_the_domains(log, scattered, data):
     recording = recorded(log)
@@ -70,7 +70,7 @@ def test_the_nearest_consistent_cut_is_the_domains(log, scattered, data):
             assert opened.cut(nearest).consistent
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
 def test_positions_at_an_instant_and_at_a_step_are_the_domains(log, scattered, data):
     recording = recorded(log)

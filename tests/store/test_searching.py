@@ -41,7 +41,7 @@ def columns(arrivals: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     return channel, np.array([index for run in arrivals for index in run], np.int64)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(ARRIVALS)
 def test_reach_and_disorder_are_what_they_say_of_every_channel(arrivals):
     channel, received = columns(arrivals)

@@ -122,7 +122,7 @@ def assert_way(columns, row: int, flight, recording: Recording) -> None:
     assert tuple(getattr(columns, name)[row] for name in names) == arrived
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), axis=AXES, data=st.data())
 def test_an_exact_window_holds_every_event_and_every_message_that_overlaps_it(
     log, scattered, axis, data
@@ -145,7 +145,7 @@ def test_an_exact_window_holds_every_event_and_every_message_that_overlaps_it(
         assert list(asked.states) == states
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(log=MESSY_RUNS, with_levels=st.booleans(), axis=AXES, data=st.data())
 def test_a_binned_window_counts_every_event_and_the_most_messages(log, with_levels, axis, data):
     recording = recorded(log)
