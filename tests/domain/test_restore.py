@@ -216,6 +216,7 @@ class TestAProcessReplayed:
     def test_takes_the_first_state_that_the_log_knows(self):
         replay = replay_process(None, None, steps(None, "9"))
         assert (replay.end, replay.differs_at) == ("9", None)
+        assert replay_process("7", None, steps(None, "9")).end == "9"
 
     def test_leaves_out_what_cannot_happen(self):
         events = [*steps("6"), ReplayedStep("16", happens=False), *steps("17")]

@@ -50,6 +50,7 @@ def test_a_message_recorded_twice_is_duplicated(seed):
     report = judged(damaged.log, damaged.snapshot)
     assert report.counts == {"duplicated": 1}
     assert pair(only(report, "duplicated")) == (damaged.channel, damaged.message)
+    assert "recorded more than once" in only(report, "duplicated").sentence
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -122,6 +123,7 @@ def test_the_channels_between_those_who_recorded_are_judged_in_an_incomplete_sna
     report = judged(run.record_channel("p->q", "s1"))
     assert set(report.counts) == {"lost", "incomplete"}
     assert report.in_flight == {"p->q": (0,)}
+    assert (report.totals.processes, report.totals.channels) == (None, None)
 
 
 def test_a_marker_that_never_arrived_leaves_its_channel_open():
@@ -234,6 +236,13 @@ def test_a_stray_receive_inside_the_cut_makes_it_unknown_and_outside_does_not():
     outside = a_run().record("p", "s1").record("q", "s1").receive("p->q", "m7")
     assert pair(only(judged(inside), "unknown")) == ("p->q", "m7")
     assert judged(outside).verdict == "consistent"
+
+
+def test_a_marker_that_nobody_sent_hides_no_message():
+    run = a_run().receive_marker("p->q", "s1").record("q", "s1").record("p", "s1")
+    report = judged(run)
+    assert "unknown" not in report.counts
+    assert report.initiators == ("p",)
 
 
 def test_a_message_received_twice_makes_later_snapshots_unknown():
