@@ -28,13 +28,14 @@ from snapshots.domain.findings import (
     Findings,
     Place,
 )
-from snapshots.domain.recording import KINDS, RECORD_CHANNEL, RECORD_STATE, Marker
+from snapshots.domain.recording import KINDS, RECORD_CHANNEL, Marker
 from snapshots.domain.values import number
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, SNAPSHOT_CHANNEL_COLUMNS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import ragged, read_batch
 from snapshots.store.tables import Tables
 from tasks.spark.lanes import NEVER, Lane
+from tasks.spark.recorded import positions_of
 
 
 @dataclass(frozen=True)
@@ -103,15 +104,6 @@ def judge_channels(task: ChannelTask) -> ChannelFacts:
     for code in range(task.first, task.end):
         judge.channel(code)
     return ChannelFacts(judge.facts, judge.contents())
-
-
-def positions_of(records: pa.Table, snapshots: int, processes: int) -> np.ndarray:
-    """int64[S, P]: the index of each process's first record_state, NONE where it never recorded."""
-    chosen = records.filter(pc.equal(records["kind"], KINDS.index(RECORD_STATE)))
-    positions = np.full((snapshots, processes), NONE, np.int64)
-    rows = [chosen[name].to_numpy()[::-1] for name in ("snapshot", "process", "index")]
-    positions[rows[0], rows[1]] = rows[2]  # sorted by index, so the first is written last
-    return positions
 
 
 @dataclass

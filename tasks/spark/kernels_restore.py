@@ -35,9 +35,9 @@ from snapshots.store.layout import RECORD_COLUMNS, RECORDS, STRAY_COLUMNS, STRAY
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
-from tasks.spark.kernels_channels import positions_of
-from tasks.spark.kernels_states import first_records, states_at
+from tasks.spark.kernels_states import states_at
 from tasks.spark.lanes import NEVER, Lane
+from tasks.spark.recorded import first_records, positions_of
 
 _RECEIVE = KINDS.index(RECEIVE)
 _APPLICATION = [KINDS.index(kind) for kind in sorted(APPLICATION_KINDS)]

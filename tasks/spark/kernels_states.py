@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from snapshots.domain.recording import APPLICATION_KINDS, KINDS, RECORD_STATE
+from snapshots.domain.recording import APPLICATION_KINDS, KINDS
 from snapshots.store.layout import RECORD_COLUMNS, RECORDS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
+from tasks.spark.recorded import first_records
 
 _APPLICATION = np.array([KINDS.index(kind) for kind in sorted(APPLICATION_KINDS)])
 
@@ -54,15 +54,6 @@ def judge_states(task: StateTask) -> pa.Table:
         "recomputed": pa.array(states_at(tables, process, index), pa.large_string()),
     }
     return pa.table([columns[name] for name in STATES.names], STATES.names).cast(STATES)
-
-
-def first_records(records: pa.Table) -> pa.Table:
-    """The first record_state of each snapshot and process. records: sorted as in the store."""
-    rows = records.filter(pc.equal(records["kind"], KINDS.index(RECORD_STATE)))
-    snapshot, process = rows["snapshot"].to_numpy(), rows["process"].to_numpy()
-    first = np.ones(len(snapshot), bool)
-    first[1:] = (snapshot[1:] != snapshot[:-1]) | (process[1:] != process[:-1])
-    return rows.filter(pa.array(first))
 
 
 def states_at(tables: Tables, process: np.ndarray, position: np.ndarray) -> list[str | None]:

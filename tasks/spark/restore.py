@@ -26,7 +26,6 @@ from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
 from tasks.spark import session
-from tasks.spark.kernels_channels import positions_of
 from tasks.spark.kernels_restore import (
     Placed,
     RestoredChannel,
@@ -35,6 +34,7 @@ from tasks.spark.kernels_restore import (
     restore_channels,
     restore_processes,
 )
+from tasks.spark.recorded import positions_of
 from tasks.spark.schemas import ranges
 from tasks.spark.stages import SparkStages, Stages
 

@@ -1,15 +1,19 @@
 """Does what Spark wrote and judged equal what the reference does with the same log?"""
 
+import re
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from snapshots.domain.assembly import Assembly, assemble
 from snapshots.domain.defects import Defects, InputRefused
+from snapshots.domain.recording import Recording
+from snapshots.domain.restore import NotRestorable, restore
 from snapshots.domain.script import Log
-from snapshots.domain.verdicts import SnapshotReport
+from snapshots.domain.verdicts import SnapshotReport, judge
 from snapshots.readers import registry
 from snapshots.readers.base import Limits
 from snapshots.readers.native import write_lines
@@ -18,6 +22,8 @@ from snapshots.store.manifest import Manifest
 from snapshots.store.parts import map_batch
 from snapshots.store.writer import write_recording
 from tasks.spark.ingest import IngestResult, ingest
+from tasks.spark.restore import restore_snapshot
+from tasks.spark.snapshots import judge_snapshots
 
 LIMITS = Limits()
 
@@ -92,3 +98,35 @@ def assert_same_refusal(found: InputRefused, expected: InputRefused) -> None:
 
 def refused(error: InputRefused) -> Counter:
     return Counter(item for item in error.defects if item.severity == "refused")
+
+
+def agree(source: Path, folder: Path, spark) -> None:
+    """Ingest, judge and restore with Spark and with the reference, and compare everything.
+
+    folder: a new one, for both. An input that the reference refuses must be refused by Spark.
+    """
+    try:
+        assembly = assembled(source)
+    except InputRefused as expected:
+        with pytest.raises(InputRefused) as found:
+            ingested(source, folder / "spark", spark)
+        assert_same_refusal(found.value, expected)
+        return
+    result = ingested(source, folder / "spark", spark)
+    assert_same_store(folder / "spark", result, assembly, folder / "reference")
+    reports = judge_snapshots(folder / "spark", silent, spark)
+    assert_same_reports(reports, judge(assembly.recording))
+    for snapshot in result.manifest.snapshots[:2]:
+        agree_on_restore(assembly.recording, folder / "spark", snapshot, spark)
+
+
+def agree_on_restore(recording: Recording, folder: Path, snapshot: str, spark) -> None:
+    try:
+        expected = restore(recording, snapshot)
+    except NotRestorable as refusal:
+        with pytest.raises(NotRestorable, match=f"^{re.escape(str(refusal))}$"):
+            restore_snapshot(folder, snapshot, silent, spark)
+        return
+    found = restore_snapshot(folder, snapshot, silent, spark)
+    for field in expected.__dataclass_fields__:
+        assert getattr(found, field) == getattr(expected, field), f"{snapshot}: {field}"

@@ -1,0 +1,25 @@
+"""The states that snapshots recorded: of a process's records of a snapshot the first counts."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain.recording import KINDS, RECORD_STATE
+from snapshots.store.layout import NONE
+
+
+def first_records(records: pa.Table) -> pa.Table:
+    """The first record_state of each snapshot and process. records: sorted as in the store."""
+    rows = records.filter(pc.equal(records["kind"], KINDS.index(RECORD_STATE)))
+    snapshot, process = rows["snapshot"].to_numpy(), rows["process"].to_numpy()
+    first = np.ones(len(snapshot), bool)
+    first[1:] = (snapshot[1:] != snapshot[:-1]) | (process[1:] != process[:-1])
+    return rows.filter(pa.array(first))
+
+
+def positions_of(records: pa.Table, snapshots: int, processes: int) -> np.ndarray:
+    """int64[S, P]: the index of each process's first record_state, NONE where it never recorded."""
+    rows = first_records(records)
+    positions = np.full((snapshots, processes), NONE, np.int64)
+    positions[rows["snapshot"].to_numpy(), rows["process"].to_numpy()] = rows["index"].to_numpy()
+    return positions

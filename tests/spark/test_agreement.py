@@ -1,0 +1,56 @@
+"""Spark and the reference agree, table by table and report by report.
+
+AGREEMENT_EXAMPLES says how many generated recordings are tried.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from snapshots.domain.recording import RECORD_CHANNEL
+from snapshots.domain.samples import SAMPLES
+from tests import damage
+from tests.builders import simulated
+from tests.spark import disorder
+from tests.spark.agreement import agree, written
+
+EXAMPLES = int(os.environ.get("AGREEMENT_EXAMPLES", "15"))
+DAMAGES = (
+    damage.lose_recorded_message,
+    damage.duplicate_recorded_message,
+    damage.wrong_state,
+    damage.marker_sent_late,
+    damage.record_late,
+    damage.overtake,
+)
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(log=disorder.logs())
+def test_spark_and_the_reference_agree_on_generated_recordings(spark, log):
+    with tempfile.TemporaryDirectory() as folder:
+        agree(written(log, Path(folder, "log.jsonl")), Path(folder), spark)
+
+
+@pytest.mark.parametrize("spoil", DAMAGES, ids=lambda spoil: spoil.__name__)
+def test_spark_and_the_reference_agree_on_every_damage(spark, tmp_path, spoil):
+    log = spoil(simulated(seed=2)).log
+    agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.__name__)
+def test_spark_and_the_reference_agree_on_every_sample(spark, tmp_path, sample):
+    agree(written(sample(), tmp_path / "log.jsonl"), tmp_path, spark)
+
+
+def test_spark_and_the_reference_agree_where_channel_states_were_not_recorded(spark, tmp_path):
+    log = damage.without(simulated(seed=3), RECORD_CHANNEL)
+    agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
