@@ -1,0 +1,42 @@
+"""The recordings that are measured: simulated bank transfers, written as native logs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from snapshots.domain import topologies
+from snapshots.domain.simulation import Simulation, SnapshotStart, simulate
+from snapshots.domain.workloads import Bank
+from snapshots.readers.native import write_lines
+
+PROCESSES = 50
+DEGREE = 16  # channels that leave a process, on average: 800 channels
+SNAPSHOTS = 10
+IN_FLIGHT = 300  # messages under way at any time
+
+
+def write_log(path: Path, events: int, *, seed: int = 1) -> None:
+    """A run of about ``events`` events with concurrent snapshots."""
+    run = simulation(events, seed)
+    with path.open("wb") as log:
+        log.writelines(write_lines(run.header(f"{events:,} events"), simulate(run)))
+
+
+def simulation(events: int, seed: int) -> Simulation:
+    topology = topologies.random_connected(PROCESSES, DEGREE, seed)
+    run = Simulation(
+        topology=topology,
+        workload=Bank(),
+        seed=seed,
+        events=events,
+        mean_pause=2000,
+        mean_delay=2000 * IN_FLIGHT // PROCESSES,
+    )
+    duration = run.expected_duration()
+    starts = tuple(
+        SnapshotStart(
+            at=duration * (number + 1) // (SNAPSHOTS + 1),
+            initiators=(topology.processes[number * 7 % PROCESSES].id,),
+        )
+        for number in range(SNAPSHOTS)
+    )
+    return replace(run, snapshots=starts)

@@ -1,0 +1,149 @@
+"""What a person waits for, over HTTP, with the real server, worker, Redis and Spark.
+
+``python -m bench.server [EVENTS]``: uploads a log of 1,000 events and one of EVENTS (default 10^6), then seeks,
+cuts and windows at random instants of the large one, then the browser's figures on it.
+Holds (design, section 8): upload of 1,000 events to its verdicts <= 3 s; a seek or a cut p95 <= 50 ms.
+"""
+
+import http.client
+import json
+import random
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter, sleep
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from bench.recordings import write_log
+from tests.stack import Stack
+
+ROUNDS = 200
+
+
+class Client:
+    """One connection that is kept open, as a browser's is."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=600)
+        self._headers = {"Authorization": f"Bearer {token}"}
+
+    def get(self, path: str) -> dict:
+        return self._ask("GET", path, None, {})
+
+    def post(self, path: str, body: dict) -> dict:
+        return self._ask(
+            "POST", path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+
+    def upload(self, path: Path) -> dict:
+        mark = uuid4().hex
+        head = (
+            f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="{path.name}"\r\n\r\n'
+        )
+        body = head.encode() + path.read_bytes() + f"\r\n--{mark}--\r\n".encode()
+        return self._ask(
+            "POST",
+            "/api/recordings",
+            body,
+            {"Content-Type": f"multipart/form-data; boundary={mark}"},
+        )
+
+    def ready(self, path: Path) -> tuple[dict, float]:
+        """The uploaded recording, and the seconds from the first byte until it is ready."""
+        began = perf_counter()
+        address = f"/api/recordings/{self.upload(path)['id']}"
+        while (recording := self.get(address))["status"] in {"queued", "running"}:
+            sleep(0.05)
+        assert recording["status"] == "ready", recording
+        return recording, perf_counter() - began
+
+    def _ask(self, method: str, path: str, body: bytes | None, headers: dict) -> dict:
+        self._connection.request(method, path, body, self._headers | headers)
+        answer = self._connection.getresponse()
+        content = answer.read()
+        assert answer.status < 400, f"{method} {path}: {answer.status} {content[:300]!r}"
+        return json.loads(content)
+
+
+def main() -> None:
+    events = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10**6
+    with tempfile.TemporaryDirectory(prefix="cutline-bench-") as folder:
+        stack = Stack(Path(folder) / "data")
+        stack.folder.mkdir()
+        try:
+            stack.start_redis()
+            stack.start_server()
+            stack.start_worker()
+            measure(stack, Path(folder), events)
+        finally:
+            stack.stop()
+
+
+def measure(stack: Stack, folder: Path, events: int) -> None:
+    client = Client(stack.url, stack.token())
+    small, large = folder / "small.jsonl", folder / "large.jsonl"
+    write_log(small, 1000)
+    client.ready(small)
+    waited = [client.ready(small)[1] for _ in range(5)]
+    report("upload of 1,000 events to its verdicts", statistics.median(waited), "s", "hold 3 s")
+    write_log(large, events)
+    recording, seconds = client.ready(large)
+    report(f"upload of {events:,} events to its verdicts", seconds, "s", "")
+    questions(client, recording)
+    show_in_browser(stack, recording)
+
+
+def questions(client: Client, recording: dict) -> None:
+    address = f"/api/recordings/{recording['id']}"
+    first, last = recording["extent"]["from"], recording["extent"]["to"]
+    processes = [process["id"] for process in client.get(f"{address}/topology")["processes"]]
+    dice = random.Random(1)
+
+    def seek() -> None:
+        client.post(f"{address}/cuts", {"at": dice.randint(first, last)})
+
+    def drag() -> None:
+        share = recording["counts"]["events"] * dice.random() / len(processes)
+        positions = {name: int(share * dice.uniform(0.9, 1)) for name in processes}
+        client.post(f"{address}/cuts", {"positions": positions})
+
+    def window(share: float) -> Callable[[], None]:
+        def ask() -> None:
+            width = (last - first) * share
+            left = first + dice.random() * (last - first - width)
+            client.get(f"{address}/window?from={left:.0f}&to={left + width:.0f}&width=1200")
+
+        return ask
+
+    timed("seek over HTTP", seek, "hold p95 50 ms")
+    timed("a dragged cut over HTTP", drag, "hold p95 50 ms")
+    timed("window of single messages over HTTP", window(1500 / recording["counts"]["events"]), "")
+    timed("window of everything over HTTP", window(1), "")
+
+
+def timed(name: str, ask: Callable[[], None], hold: str) -> None:
+    spent = []
+    for _ in range(ROUNDS):
+        began = perf_counter()
+        ask()
+        spent.append((perf_counter() - began) * 1000)
+    report(f"{name}, p95", statistics.quantiles(spent, n=20)[-1], "ms", hold)
+
+
+def report(name: str, figure: float, unit: str, hold: str) -> None:
+    print(f"{name:52} {figure:10.1f} {unit:4} {hold}", flush=True)
+
+
+def show_in_browser(stack: Stack, recording: dict) -> None:
+    try:
+        from bench import browser
+    except ImportError:
+        return
+    browser.measure(stack, f"/recordings/{recording['id']}")
+
+
+if __name__ == "__main__":
+    main()
