@@ -145,10 +145,10 @@ def test_fields_that_mean_nothing_here_are_kept(tmp_path):
 
 
 def test_a_gap_in_the_count_of_lines_is_reported(tmp_path):
-    data = log(SEND, SEND | {"msg": 2}, SEND | {"msg": 3}).splitlines()
-    _, events, [defect] = read(source(tmp_path, text(data[0], data[1], data[3])))
+    data = log(*(SEND | {"msg": number} for number in range(5))).splitlines()
+    _, events, [defect] = read(source(tmp_path, text(data[0], data[1], *data[3:])))
     assert (defect.code, defect.field, defect.line) == ("index-gap", "n", 3)
-    assert len(events) == 2
+    assert len(events) == 4
 
 
 BROKEN = {

@@ -206,7 +206,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(json_values)
 def test_the_short_way_to_canonical_text_ends_where_the_long_one_does(value):
     assert json_text(value) == canonical(value)
@@ -270,7 +270,7 @@ def recordings(draw):
     return fields, known
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(recordings())
 def test_what_is_written_is_read_back(tmp_path_factory, recording):
     fields, events = recording

@@ -228,6 +228,20 @@ def test_a_column_that_unpacks_beyond_the_limit_is_refused_unread(tmp_path):
     assert defect.code == "too-large"
 
 
+def test_parts_that_declare_more_than_the_limit_are_refused_before_they_are_read(tmp_path):
+    path = parquet(tmp_path, table(EVENTS))
+    declared = sum(group.total_byte_size for group in _groups(path))
+    assert len(row_groups(path, Limits(total_bytes=declared))) == 1
+    with pytest.raises(InputRefused) as caught:
+        row_groups(path, Limits(total_bytes=declared - 1))
+    assert caught.value.defects[0].code == "too-large"
+
+
+def _groups(path):
+    metadata = pq.read_metadata(path)
+    return [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+
+
 def test_a_text_beyond_the_line_limit_is_refused(tmp_path):
     data = table([EVENTS[7], EVENTS[7] | {"label": "x" * 70_000}])
     defect = refusal(parquet(tmp_path, data))

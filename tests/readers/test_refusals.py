@@ -298,6 +298,22 @@ def test_every_bad_line_is_listed_up_to_a_limit_and_counted(tmp_path):
     assert [defect.line for defect in caught.value.defects[:3]] == [2, 3, 4]
 
 
+def test_wrong_ends_of_both_sorts_are_all_listed_by_line(tmp_path):
+    wrong = [RECEIVE | {"process": "A"}, SEND | {"process": "B"}, MARKER | {"process": "B"}]
+    with pytest.raises(InputRefused) as caught:
+        read(source(tmp_path, text(HEADER, *wrong)))
+    assert [(defect.code, defect.line) for defect in caught.value.defects] == [
+        ("wrong-end", 2),
+        ("wrong-end", 3),
+        ("wrong-end", 4),
+    ]
+
+
+def test_an_unknown_kind_is_not_blamed_for_a_channel_that_means_nothing_in_it(tmp_path):
+    strange = {"process": "A", "kind": "snooze", "channel": "nowhere", "big": 2**64}
+    assert refused(tmp_path, text(HEADER, strange)).field == "big"
+
+
 def test_what_is_refused_stands_before_what_is_kept(tmp_path):
     strange = {"process": "A", "kind": "snooze"}
     with pytest.raises(InputRefused) as caught:
