@@ -1,5 +1,4 @@
 import os
-from importlib.util import find_spec
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
@@ -10,11 +9,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 http = get_asgi_application()  # sets Django up, which the consumers' imports need
 
 from snapshots.limits import BodyLimit  # noqa: E402
-
-if find_spec("snapshots.routing"):
-    from snapshots.routing import websocket_urlpatterns
-else:
-    websocket_urlpatterns = []
+from snapshots.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
