@@ -14,6 +14,7 @@ reference is ``snapshots.domain.assembly.assemble`` with ``snapshots.store.write
 """
 
 import pickle
+import secrets
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -21,17 +22,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from snapshots.domain import defects as say
-from snapshots.domain.assembly import Header
 from snapshots.domain.defects import Defect, Defects
 from snapshots.domain.recording import KINDS, RECORD_CHANNEL
 from snapshots.readers.base import Limits
-from snapshots.readers.compression import compression_of, spool
-from snapshots.readers.lines import chunks, first_line
-from snapshots.readers.native import NativeReader
 from snapshots.readers.registry import sniff
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
@@ -46,13 +42,12 @@ from snapshots.store.layout import (
     STRAY_COLUMNS,
     STRAYS,
 )
-from snapshots.store.manifest import Extent, Manifest, Part
+from snapshots.store.manifest import Manifest, Part
 from snapshots.store.parts import map_batch, write_table
 from snapshots.store.writer import finish, write_defects
 from tasks.spark import session
 from tasks.spark.kernels_match import EndsFile, MatchTask, match_channels
 from tasks.spark.kernels_order import OrderTask, order_processes
-from tasks.spark.kernels_parse import SourceTask, TextTask, parse_source, parse_text
 from tasks.spark.kernels_times import (
     Clock,
     TimeTask,
@@ -63,6 +58,8 @@ from tasks.spark.kernels_times import (
     timed,
 )
 from tasks.spark.schemas import ROWS_PER_PART, Matched, Ordered, Piece, Placed, Staged, Told, ranges
+from tasks.spark.small_tables import channel_rows, extent, process_rows, timed_rows
+from tasks.spark.sources import IngestTask, is_small, parse_tasks, size_of
 from tasks.spark.stages import SparkStages, Stages, StagesHere
 
 Progress = Callable[[str, int, int], None]
@@ -76,9 +73,6 @@ READING, ORDERING, MATCHING, TIMING, FINISHING = (
     "timing",
     "finishing",
 )
-SMALL_BYTES = 4 * 2**20  # a source up to here goes through all stages in one task
-_COMPRESSION = 8  # how much larger a packed source is taken to be
-_CHUNK_BYTES = 8 * 2**20
 
 
 @dataclass(frozen=True)
@@ -114,35 +108,14 @@ def ingest(
         source, reader.name, replace(header, name=header.name or name), folder, limits
     )
     stages = SparkStages(spark or session.get(), folder)
-    if not _is_small(source):
+    if not is_small(source):
         return Ingest(task, stages, progress).run()
-    size = _size(source)
+    size = size_of(source)
     progress(READING, 0, size)
     [result] = stages.run(ingest_here, [task])
     events = result.manifest.counts["events"]
     progress(FINISHING, events, events)
     return result
-
-
-def _is_small(source: Path) -> bool:
-    packed = source.is_dir() or source.suffix == ".parquet" or compression_of(source) is not None
-    return _size(source) * (_COMPRESSION if packed else 1) <= SMALL_BYTES
-
-
-def _size(source: Path) -> int:
-    files = source.rglob("*") if source.is_dir() else [source]
-    return sum(file.stat().st_size for file in files)
-
-
-@dataclass(frozen=True)
-class IngestTask:
-    """What is to be ingested, and where to; as in ``ingest``."""
-
-    source: Path
-    format: str
-    header: Header
-    folder: Path
-    limits: Limits
 
 
 def ingest_here(task: IngestTask) -> IngestResult:
@@ -190,52 +163,22 @@ class Ingest:
     # --- the stages --------------------------------------------------------------------------
 
     def _parse(self) -> list[Staged]:
-        path = self.work / "header"
-        path.write_bytes(pickle.dumps(self.task.header))
-        size = _size(self.task.source)
+        header = self.work / f"header-{secrets.token_hex(8)}"
+        header.write_bytes(pickle.dumps(self.task.header))
+        size = size_of(self.task.source)
         self.progress(READING, 0, size)
-        if self.task.format == NativeReader.name:
-            tasks = list(self._texts(str(path)))
-            results = self._stage(READING, parse_text, tasks, [task.length for task in tasks])
-        else:
-            task = SourceTask(
-                str(self.task.source),
-                self.task.format,
-                self.task.limits,
-                str(path),
-                str(self.work),
-            )
-            results = self._stage(READING, parse_source, [task], [size])
+        kernel, tasks, weights = parse_tasks(self.task, header, self.work)
+        results = self._stage(READING, kernel, tasks, weights)
         for _, told in results:
             self._tell(told)
         self.defects.raise_refused()
-        staged = [chunk for chunks_, _ in results for chunk in chunks_]
+        staged = [chunk for chunks, _ in results for chunk in chunks]
         for chunk in staged:
             _count(self.counts, chunk.counts)
         named = dict.fromkeys(name for chunk in staged for name in chunk.snapshots)
         unknown = sorted({name for chunk in staged for name in chunk.kinds} - set(KINDS))
         self.snapshots, self.kinds = tuple(named), (*KINDS, *unknown)
         return staged
-
-    def _texts(self, header: str) -> Iterable[TextTask]:
-        source, limits = self.task.source, self.task.limits
-        if compression_of(source) is not None:
-            source = self.work / "text"
-            spool(self.task.source, source, limits)
-        header_line, _ = first_line(source, limits)
-        for chunk in chunks(source, limits, _CHUNK_BYTES):
-            skipped = 0
-            for _ in range(max(0, header_line + 1 - chunk.first_line)):
-                skipped = chunk.data.find(b"\n", skipped) + 1 or len(chunk.data)
-            if skipped < len(chunk.data):
-                yield TextTask(
-                    text=str(source),
-                    offset=chunk.offset + skipped,
-                    length=len(chunk.data) - skipped,
-                    first_line=max(chunk.first_line, header_line + 1),
-                    header=header,
-                    work=str(self.work),
-                )
 
     def _order(self, staged: list[Staged]) -> list[Ordered]:
         pieces = tuple(self._pieces(staged))
@@ -388,12 +331,12 @@ class Ingest:
 
     def _records(self, ordered: list[Ordered], clock: Clock | None) -> pa.Table:
         found = [map_batch(Path(part.records)) for part in ordered if part.records]
-        records = _timed_rows(pa.Table.from_batches(found, RECORD_COLUMNS), clock)
+        records = timed_rows(pa.Table.from_batches(found, RECORD_COLUMNS), clock)
         return records.sort_by([(name, "ascending") for name in ("snapshot", "process", "index")])
 
     def _strays(self, matched: list[Matched], clock: Clock | None) -> pa.Table:
         tables = [STRAY_COLUMNS.empty_table(), *(part.strays for part in matched)]
-        return _timed_rows(pa.concat_tables(tables), clock).sort_by("line")
+        return timed_rows(pa.concat_tables(tables), clock).sort_by("line")
 
     def _finish(
         self, events: list[Part], flights: list[Part], records: pa.Table, strays: pa.Table
@@ -401,8 +344,8 @@ class Ingest:
         total = int(self.counts.sum())
         self.progress(FINISHING, 0, total)
         for name, rows, schema in (
-            (PROCESSES, self._process_rows(), PROCESS_COLUMNS),
-            (CHANNELS, self._channel_rows(), CHANNEL_COLUMNS),
+            (PROCESSES, process_rows(self.topology), PROCESS_COLUMNS),
+            (CHANNELS, channel_rows(self.topology, self.source, self.target), CHANNEL_COLUMNS),
             (RECORDS, records, RECORD_COLUMNS),
             (STRAYS, strays, STRAY_COLUMNS),
         ):
@@ -412,21 +355,6 @@ class Ingest:
         manifest = finish(self.store, self._manifest(events, flights, defects_total))
         self.progress(FINISHING, total, total)
         return IngestResult(manifest, self.defects.listed, defects_total)
-
-    def _process_rows(self) -> pa.Table:
-        processes = self.topology.processes
-        columns = [[process.id for process in processes], [process.state for process in processes]]
-        return pa.table(columns, schema=PROCESS_COLUMNS)
-
-    def _channel_rows(self) -> pa.Table:
-        channels = self.topology.channels
-        columns = [
-            [channel.id for channel in channels],
-            self.source,
-            self.target,
-            [channel.fifo for channel in channels],
-        ]
-        return pa.table(columns, schema=CHANNEL_COLUMNS)
 
     def _manifest(self, events: list[Part], flights: list[Part], defects: int) -> Manifest:
         header = self.task.header
@@ -448,17 +376,9 @@ class Ingest:
                 "snapshots": len(self.snapshots),
                 "defects": defects,
             },
-            extent=self._extent(events),
+            extent=extent(self.store, events),
             parts=(*events, *flights),
             header_extra=header.extra,
-        )
-
-    def _extent(self, events: list[Part]) -> Extent:
-        spans = [pc.min_max(map_batch(self.store / part.file).column("at")) for part in events]
-        return Extent(
-            min((span["min"].as_py() for span in spans), default=0),
-            max((span["max"].as_py() for span in spans), default=0),
-            int(self.counts.sum()),
         )
 
 
@@ -485,14 +405,3 @@ def _orderly(staged: list[Staged]) -> bool:
 
 def _is_flight(part: Part) -> bool:
     return part.table in (MESSAGES, MARKERS)
-
-
-def _timed_rows(rows: pa.Table, clock: Clock | None) -> pa.Table:
-    """Records or strays with causal times, and snapshots in the order of the steps."""
-    if clock is None or not rows.num_rows:
-        return rows
-    places = clock.rows(rows["process"].to_numpy(), rows["index"].to_numpy())
-    at = pa.array(clock.instants()[places])
-    rows = rows.set_column(rows.schema.get_field_index("at"), "at", at)
-    snapshot = clock.codes(rows["snapshot"].to_numpy())
-    return rows.set_column(rows.schema.get_field_index("snapshot"), "snapshot", snapshot)

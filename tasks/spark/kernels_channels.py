@@ -9,9 +9,7 @@ Shapes: S snapshots, by their code in the manifest; M messages of one channel, b
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +26,12 @@ from snapshots.domain.findings import (
     Findings,
     Place,
 )
-from snapshots.domain.recording import KINDS, RECORD_CHANNEL, Marker
-from snapshots.domain.values import number
+from snapshots.domain.recording import KINDS, RECORD_CHANNEL
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, SNAPSHOT_CHANNEL_COLUMNS
 from snapshots.store.manifest import Manifest
-from snapshots.store.mapped import ragged, read_batch
+from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
+from tasks.spark.channel_cuts import ChannelCut, Entry, SnapshotFacts
 from tasks.spark.lanes import NEVER, Lane
 from tasks.spark.recorded import positions_of
 
@@ -47,51 +45,12 @@ class ChannelTask:
     end: int
 
 
-@dataclass
-class SnapshotFacts:
-    """What some channels say of one snapshot.
-
-    unsent: channels whose source recorded but sent no marker; unclosed: (channel, marker) of those
-    that never arrived; of both the first MOST_WITNESSES, and how many there are. amount: sum of
-    the values in the channels, None where one is no number or not known. began: (step, at) of the
-    first marker sent. first_marker: process code -> index of the first marker it received.
-    """
-
-    findings: Findings = field(default_factory=Findings)
-    unsent: list[int] = field(default_factory=list)
-    unsent_total: int = 0
-    unclosed: list[tuple[int, Marker]] = field(default_factory=list)
-    unclosed_total: int = 0
-    amount: int | float | None = 0
-    markers_sent: int = 0
-    markers_received: int = 0
-    began: tuple[int, int] | None = None
-    ended_at: int | None = None
-    first_marker: dict[int, int] = field(default_factory=dict)
-
-    def add_amount(self, values: Iterable[str | None]) -> None:
-        for value in values:
-            amount = number(value)
-            if amount is None or self.amount is None:
-                self.amount = None
-                return
-            self.amount += amount
-
-
 @dataclass(frozen=True)
 class ChannelFacts:
     """snapshots: by code. contents: rows of SNAPSHOT_CHANNEL_COLUMNS."""
 
     snapshots: list[SnapshotFacts]
     contents: pa.Table
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What a process recorded of a channel."""
-
-    messages: list[str]
-    place: Place
 
 
 def judge_channels(task: ChannelTask) -> ChannelFacts:
@@ -104,47 +63,6 @@ def judge_channels(task: ChannelTask) -> ChannelFacts:
     for code in range(task.first, task.end):
         judge.channel(code)
     return ChannelFacts(judge.facts, judge.contents())
-
-
-@dataclass
-class _ChannelCut:
-    """One channel cut by every snapshot.
-
-    source, target: int64[S], the positions of the ends, NONE where an end never recorded; both:
-    bool[S]. sent: int64[S], how many messages are sent inside. flying: snapshots and ordinals of
-    all messages in flight, sorted by both. entries: what was recorded, by snapshot.
-    """
-
-    lane: Lane
-    markers: Lane
-    source: np.ndarray
-    target: np.ndarray
-    entries: dict[int, Entry]
-
-    def __post_init__(self) -> None:
-        self.both = (self.source != NONE) & (self.target != NONE)
-        self.sent = np.searchsorted(self.lane.sent, self.source)
-        self.flying = self._flying()
-        self._bounds = np.searchsorted(self.flying[0], np.arange(len(self.source) + 1))
-
-    def _flying(self) -> tuple[np.ndarray, np.ndarray]:
-        snapshots = np.flatnonzero(self.both)
-        first = np.searchsorted(self.lane.reach, self.target[snapshots])
-        snapshot, ordinal = ragged(snapshots, first, self.sent[snapshots])
-        kept = self.lane.received[ordinal] >= self.target[snapshot]
-        return snapshot[kept], ordinal[kept]
-
-    @cached_property
-    def first_known(self) -> dict[int, np.ndarray]:
-        """By snapshot, for each recorded id the ordinal of the first message that has it."""
-        lists = [entry.messages for entry in self.entries.values()]
-        ordinals = self.lane.first_of([name for names in lists for name in names])
-        ends = np.cumsum([len(names) for names in lists])
-        return dict(zip(self.entries, np.split(ordinals, ends[:-1]), strict=True))
-
-    def flying_in(self, snapshot: int) -> np.ndarray:
-        """The ordinals in flight in one snapshot."""
-        return self.flying[1][self._bounds[snapshot] : self._bounds[snapshot + 1]]
 
 
 class _Judge:
@@ -163,7 +81,7 @@ class _Judge:
 
     def channel(self, code: int) -> None:
         channel = self.tables.topology.channels[code]
-        cut = _ChannelCut(
+        cut = ChannelCut(
             lane=Lane(channel, self.tables.messages, code),
             markers=Lane(channel, self.tables.markers, code),
             source=self.positions[:, self.codes[channel.source]],
@@ -204,7 +122,7 @@ class _Judge:
 
     # --- orphans and recorded lists ----------------------------------------------------------
 
-    def _orphans(self, cut: _ChannelCut) -> None:
+    def _orphans(self, cut: ChannelCut) -> None:
         lane = cut.lane
         last = np.searchsorted(lane.floor, cut.target)
         for snapshot in np.flatnonzero(cut.both & (last > cut.sent)).tolist():
@@ -224,7 +142,7 @@ class _Judge:
         if len(ordinals) > room:
             findings.count(verdict, len(ordinals) - max(room, 0))
 
-    def _unlike(self, cut: _ChannelCut) -> list[tuple[int, Entry]]:
+    def _unlike(self, cut: ChannelCut) -> list[tuple[int, Entry]]:
         """The snapshots whose recorded list is not, id for id, what is in flight."""
         unlike = []
         entries = [item for item in cut.entries.items() if cut.both[item[0]]]
@@ -237,7 +155,7 @@ class _Judge:
                 unlike.append((snapshot, entry))
         return unlike
 
-    def _compare(self, cut: _ChannelCut, snapshot: int, entry: Entry) -> list[tuple[int, int]]:
+    def _compare(self, cut: ChannelCut, snapshot: int, entry: Entry) -> list[tuple[int, int]]:
         """Tells what is lost, duplicated or unknown; gives neighbours recorded in the wrong order
         (ordinals: recorded before, sent before)."""
         lane, findings = cut.lane, self.facts[snapshot].findings
@@ -263,7 +181,7 @@ class _Judge:
         return [(one, other) for one, other in pairs if other < one]
 
     def _surplus(
-        self, cut: _ChannelCut, snapshot: int, name: str, flying: int | None, known: int
+        self, cut: ChannelCut, snapshot: int, name: str, flying: int | None, known: int
     ) -> Finding:
         """known: the ordinal of the first message with that id, NONE where it was never sent."""
         lane = cut.lane
@@ -277,7 +195,7 @@ class _Judge:
 
     # --- markers -----------------------------------------------------------------------------
 
-    def _markers(self, cut: _ChannelCut) -> np.ndarray:
+    def _markers(self, cut: ChannelCut) -> np.ndarray:
         """Counts the channel's markers; gives the snapshot of each, by ordinal."""
         markers = cut.markers
         snapshots = markers.numbers("snapshot").astype(np.int64)
@@ -315,7 +233,7 @@ class _Judge:
         source = np.full(markers.length, self.codes[markers.channel.source])
         return self.tables.events.values("step", source, markers.sent)
 
-    def _marker_rules(self, cut: _ChannelCut, snapshots: np.ndarray) -> None:
+    def _marker_rules(self, cut: ChannelCut, snapshots: np.ndarray) -> None:
         """By the first marker of each snapshot: nothing between it and a recording."""
         codes, first = np.unique(snapshots, return_index=True)
         marker_sent, marker_received = cut.markers.sent[first], cut.markers.received[first]
@@ -354,7 +272,7 @@ class _Judge:
     # --- order on a FIFO channel -------------------------------------------------------------
 
     def _order(
-        self, cut: _ChannelCut, snapshots: np.ndarray, backwards: dict[int, list[tuple[int, int]]]
+        self, cut: ChannelCut, snapshots: np.ndarray, backwards: dict[int, list[tuple[int, int]]]
     ) -> None:
         lane, markers = cut.lane, cut.markers
         after = np.searchsorted(lane.sent, markers.sent)
@@ -368,7 +286,7 @@ class _Judge:
             self._order_in(cut, snapshot, own, backwards.get(snapshot, []))
 
     def _order_in(
-        self, cut: _ChannelCut, snapshot: int, own: list[int], backwards: list[tuple[int, int]]
+        self, cut: ChannelCut, snapshot: int, own: list[int], backwards: list[tuple[int, int]]
     ) -> None:
         """own: ordinals of the snapshot's markers."""
         lane, findings = cut.lane, self.facts[snapshot].findings
@@ -384,7 +302,7 @@ class _Judge:
                 findings.add(say.recorded_out_of_order(lane.channel, *witness))
 
     def _order_of_marker(
-        self, cut: _ChannelCut, snapshot: int, ordinal: int, seen: set[tuple[int, int]]
+        self, cut: ChannelCut, snapshot: int, ordinal: int, seen: set[tuple[int, int]]
     ) -> None:
         lane, markers, findings = cut.lane, cut.markers, self.facts[snapshot].findings
         sent, received = int(markers.sent[ordinal]), int(markers.received[ordinal])
@@ -422,7 +340,7 @@ class _Judge:
 
     # --- what is kept ------------------------------------------------------------------------
 
-    def _amounts(self, cut: _ChannelCut) -> None:
+    def _amounts(self, cut: ChannelCut) -> None:
         for snapshot, facts in enumerate(self.facts):
             entry = cut.entries.get(snapshot)
             if facts.amount is None:
@@ -435,7 +353,7 @@ class _Judge:
                 ordinals = cut.first_known[snapshot]
                 facts.add_amount(_texts(cut.lane, ordinals) if (ordinals >= 0).all() else [None])
 
-    def _keep(self, cut: _ChannelCut) -> None:
+    def _keep(self, cut: ChannelCut) -> None:
         """Rows for the snapshots in which the channel has something to say."""
         spoken = np.zeros(len(self.names), bool)
         spoken[list(cut.entries)] = True

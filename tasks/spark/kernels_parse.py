@@ -16,6 +16,7 @@ from snapshots.domain.defects import Defects
 from snapshots.domain.recording import MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
 from snapshots.readers.base import Limits
 from snapshots.readers.native import parse_lines
+from snapshots.readers.native_parquet import RowGroup, read_row_group
 from snapshots.readers.registry import reader_named
 from tasks.spark.schemas import STAGED, Staged, Told
 
@@ -47,6 +48,16 @@ class SourceTask:
     work: str
 
 
+@dataclass(frozen=True)
+class GroupTask:
+    """A row group of Parquet. header: a pickled file."""
+
+    group: RowGroup
+    limits: Limits
+    header: str
+    work: str
+
+
 def parse_text(task: TextTask) -> tuple[list[Staged], Told]:
     """Stage the events of some lines."""
     with Path(task.text).open("rb") as file:
@@ -59,10 +70,21 @@ def parse_text(task: TextTask) -> tuple[list[Staged], Told]:
 def parse_source(task: SourceTask) -> tuple[list[Staged], Told]:
     """Stage all events of a source. Raises: InputRefused where reading cannot go on."""
     defects = Defects()
-
     reader = reader_named(task.format)
     batches = reader.batches(Path(task.source), _header(task.header), task.limits, defects)
     return stage(batches, Path(task.work)), Told.of(defects)
+
+
+def parse_group(task: GroupTask) -> tuple[list[Staged], Told]:
+    """Stage the events of a row group. Raises: InputRefused for a damaged one."""
+    defects = Defects()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch, found in read_row_group(task.group, _header(task.header), task.limits):
+            defects.extend(found)
+            yield batch
+
+    return stage(batches(), Path(task.work)), Told.of(defects)
 
 
 @lru_cache(maxsize=2)

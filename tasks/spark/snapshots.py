@@ -33,12 +33,8 @@ from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
 from snapshots.store.writer import write_snapshots
 from tasks.spark import session
-from tasks.spark.kernels_channels import (
-    ChannelFacts,
-    ChannelTask,
-    SnapshotFacts,
-    judge_channels,
-)
+from tasks.spark.channel_cuts import SnapshotFacts
+from tasks.spark.kernels_channels import ChannelFacts, ChannelTask, judge_channels
 from tasks.spark.kernels_match import runs
 from tasks.spark.kernels_states import STATES, StateTask, judge_states
 from tasks.spark.schemas import ranges

@@ -46,9 +46,9 @@ def test_spark_and_the_reference_agree_on_every_damage(spark, tmp_path, spoil):
     agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.__name__)
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
 def test_spark_and_the_reference_agree_on_every_sample(spark, tmp_path, sample):
-    agree(written(sample(), tmp_path / "log.jsonl"), tmp_path, spark)
+    agree(written(sample.log(), tmp_path / "log.jsonl"), tmp_path, spark)
 
 
 def test_spark_and_the_reference_agree_where_channel_states_were_not_recorded(spark, tmp_path):

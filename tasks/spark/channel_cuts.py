@@ -1,0 +1,97 @@
+"""A channel cut by every snapshot, and what channels say of one snapshot.
+
+Shapes: S snapshots, by their code in the manifest; M messages of one channel, by ordinal.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from snapshots.domain.findings import Findings, Place
+from snapshots.domain.recording import Marker
+from snapshots.domain.values import number
+from snapshots.store.layout import NONE
+from snapshots.store.mapped import ragged
+from tasks.spark.lanes import Lane
+
+
+@dataclass
+class SnapshotFacts:
+    """What some channels say of one snapshot.
+
+    unsent: channels whose source recorded but sent no marker; unclosed: (channel, marker) of those
+    that never arrived; of both the first MOST_WITNESSES, and how many there are. amount: sum of
+    the values in the channels, None where one is no number or not known. began: (step, at) of the
+    first marker sent. first_marker: process code -> index of the first marker it received.
+    """
+
+    findings: Findings = field(default_factory=Findings)
+    unsent: list[int] = field(default_factory=list)
+    unsent_total: int = 0
+    unclosed: list[tuple[int, Marker]] = field(default_factory=list)
+    unclosed_total: int = 0
+    amount: int | float | None = 0
+    markers_sent: int = 0
+    markers_received: int = 0
+    began: tuple[int, int] | None = None
+    ended_at: int | None = None
+    first_marker: dict[int, int] = field(default_factory=dict)
+
+    def add_amount(self, values: Iterable[str | None]) -> None:
+        for value in values:
+            amount = number(value)
+            if amount is None or self.amount is None:
+                self.amount = None
+                return
+            self.amount += amount
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a process recorded of a channel."""
+
+    messages: list[str]
+    place: Place
+
+
+@dataclass
+class ChannelCut:
+    """One channel cut by every snapshot.
+
+    source, target: int64[S], the positions of the ends, NONE where an end never recorded; both:
+    bool[S]. sent: int64[S], how many messages are sent inside. flying: snapshots and ordinals of
+    all messages in flight, sorted by both. entries: what was recorded, by snapshot.
+    """
+
+    lane: Lane
+    markers: Lane
+    source: np.ndarray
+    target: np.ndarray
+    entries: dict[int, Entry]
+
+    def __post_init__(self) -> None:
+        self.both = (self.source != NONE) & (self.target != NONE)
+        self.sent = np.searchsorted(self.lane.sent, self.source)
+        self.flying = self._flying()
+        self._bounds = np.searchsorted(self.flying[0], np.arange(len(self.source) + 1))
+
+    def _flying(self) -> tuple[np.ndarray, np.ndarray]:
+        snapshots = np.flatnonzero(self.both)
+        first = np.searchsorted(self.lane.reach, self.target[snapshots])
+        snapshot, ordinal = ragged(snapshots, first, self.sent[snapshots])
+        kept = self.lane.received[ordinal] >= self.target[snapshot]
+        return snapshot[kept], ordinal[kept]
+
+    @cached_property
+    def first_known(self) -> dict[int, np.ndarray]:
+        """By snapshot, for each recorded id the ordinal of the first message that has it."""
+        lists = [entry.messages for entry in self.entries.values()]
+        ordinals = self.lane.first_of([name for names in lists for name in names])
+        ends = np.cumsum([len(names) for names in lists])
+        return dict(zip(self.entries, np.split(ordinals, ends[:-1]), strict=True))
+
+    def flying_in(self, snapshot: int) -> np.ndarray:
+        """The ordinals in flight in one snapshot."""
+        return self.flying[1][self._bounds[snapshot] : self._bounds[snapshot + 1]]

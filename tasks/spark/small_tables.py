@@ -1,0 +1,48 @@
+"""The small tables of a stored recording, as the driver writes them at the end of an ingest."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain.topology import Topology
+from snapshots.store.layout import CHANNEL_COLUMNS, PROCESS_COLUMNS
+from snapshots.store.manifest import Extent, Part
+from snapshots.store.parts import map_batch
+from tasks.spark.kernels_times import Clock
+
+
+def process_rows(topology: Topology) -> pa.Table:
+    """PROCESS_COLUMNS."""
+    processes = topology.processes
+    columns = [[process.id for process in processes], [process.state for process in processes]]
+    return pa.table(columns, schema=PROCESS_COLUMNS)
+
+
+def channel_rows(topology: Topology, source: np.ndarray, target: np.ndarray) -> pa.Table:
+    """CHANNEL_COLUMNS; source, target: the codes of the ends."""
+    channels = topology.channels
+    ids, fifo = [channel.id for channel in channels], [channel.fifo for channel in channels]
+    return pa.table([ids, source, target, fifo], schema=CHANNEL_COLUMNS)
+
+
+def extent(store: Path, events: list[Part]) -> Extent:
+    """Of all events; events: their parts."""
+    spans = [pc.min_max(map_batch(store / part.file).column("at")) for part in events]
+    return Extent(
+        min((span["min"].as_py() for span in spans), default=0),
+        max((span["max"].as_py() for span in spans), default=0),
+        sum(part.rows for part in events),
+    )
+
+
+def timed_rows(rows: pa.Table, clock: Clock | None) -> pa.Table:
+    """Records or strays with causal times, and snapshots in the order of the steps."""
+    if clock is None or not rows.num_rows:
+        return rows
+    places = clock.rows(rows["process"].to_numpy(), rows["index"].to_numpy())
+    at = pa.array(clock.instants()[places])
+    rows = rows.set_column(rows.schema.get_field_index("at"), "at", at)
+    snapshot = clock.codes(rows["snapshot"].to_numpy())
+    return rows.set_column(rows.schema.get_field_index("snapshot"), "snapshot", snapshot)

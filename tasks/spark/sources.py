@@ -1,0 +1,96 @@
+"""How a source is cut into pieces that can be parsed apart from each other."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from snapshots.domain.assembly import Header
+from snapshots.readers.base import Limits
+from snapshots.readers.compression import compression_of, spool
+from snapshots.readers.lines import chunks, first_line
+from snapshots.readers.native import NativeReader
+from snapshots.readers.native_parquet import ParquetReader, row_groups
+from tasks.spark.kernels_parse import (
+    GroupTask,
+    SourceTask,
+    TextTask,
+    parse_group,
+    parse_source,
+    parse_text,
+)
+
+SMALL_BYTES = 4 * 2**20  # a source up to here goes through all stages in one task
+_COMPRESSION = 8  # how much larger a packed source is taken to be
+_CHUNK_BYTES = 8 * 2**20
+
+
+@dataclass(frozen=True)
+class IngestTask:
+    """What is to be ingested, and where to; as in ``ingest``."""
+
+    source: Path
+    format: str
+    header: Header
+    folder: Path
+    limits: Limits
+
+
+def size_of(source: Path) -> int:
+    """The bytes of a file, or of all files of a folder."""
+    files = source.rglob("*") if source.is_dir() else [source]
+    return sum(file.stat().st_size for file in files)
+
+
+def is_small(source: Path) -> bool:
+    """Whether more than one task would cost more than it saves."""
+    packed = source.is_dir() or source.suffix == ".parquet" or compression_of(source) is not None
+    return size_of(source) * (_COMPRESSION if packed else 1) <= SMALL_BYTES
+
+
+def parse_tasks(task: IngestTask, header: Path, work: Path) -> tuple[Callable, list, list[int]]:
+    """The kernel that parses the source, its tasks in the order of the source, and their weights.
+
+    header: file of the pickled header. Native text and Parquet are cut into pieces, compressed
+    text is unpacked first; any other format is read from its beginning to its end.
+    Raises: InputRefused.
+    """
+    size = max(size_of(task.source), 1)
+    if task.format == NativeReader.name:
+        texts = list(_texts(task, header, work))
+        return parse_text, texts, _shares([text.length for text in texts], size)
+    if task.format == ParquetReader.name:
+        groups = [
+            GroupTask(group, task.limits, str(header), str(work))
+            for group in row_groups(task.source, task.limits)
+        ]
+        return parse_group, groups, _shares([item.group.rows for item in groups], size)
+    whole = SourceTask(str(task.source), task.format, task.limits, str(header), str(work))
+    return parse_source, [whole], [size]
+
+
+def _shares(amounts: list[int], size: int) -> list[int]:
+    """The bytes of the source that each piece stands for."""
+    total = max(sum(amounts), 1)
+    return [amount * size // total for amount in amounts]
+
+
+def _texts(task: IngestTask, header: Path, work: Path) -> Iterator[TextTask]:
+    """Chunks of whole lines behind the header."""
+    source, limits = task.source, task.limits
+    if compression_of(source) is not None:
+        source = work / "text"
+        spool(task.source, source, limits)
+    header_line, _ = first_line(source, limits)
+    for chunk in chunks(source, limits, _CHUNK_BYTES):
+        skipped = 0
+        for _ in range(max(0, header_line + 1 - chunk.first_line)):
+            skipped = chunk.data.find(b"\n", skipped) + 1 or len(chunk.data)
+        if skipped < len(chunk.data):
+            yield TextTask(
+                text=str(source),
+                offset=chunk.offset + skipped,
+                length=len(chunk.data) - skipped,
+                first_line=max(chunk.first_line, header_line + 1),
+                header=str(header),
+                work=str(work),
+            )

@@ -1,0 +1,97 @@
+"""However many pieces a log is cut into, the store and the verdicts are the same.
+
+The stages run here, in this process: what Spark adds is only where they run.
+"""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from snapshots.domain.defects import InputRefused
+from snapshots.domain.restore import NotRestorable, restore
+from snapshots.domain.verdicts import judge
+from snapshots.readers import registry
+from tasks.spark import schemas, sources
+from tasks.spark.ingest import Ingest
+from tasks.spark.restore import Restore
+from tasks.spark.snapshots import Judge
+from tasks.spark.sources import IngestTask
+from tasks.spark.stages import StagesHere
+from tests.builders import simulated
+from tests.spark import disorder
+from tests.spark.agreement import (
+    LIMITS,
+    assembled,
+    assert_same_refusal,
+    assert_same_reports,
+    assert_same_store,
+    silent,
+    written,
+)
+
+
+@pytest.fixture
+def pieces(monkeypatch):
+    """Pieces of some lines, parts of some rows."""
+    monkeypatch.setattr(schemas, "MANY_ROWS", 20)
+    monkeypatch.setattr(sources, "_CHUNK_BYTES", 2_000)
+
+
+def ingested_here(source: Path, folder: Path):
+    folder.mkdir()
+    reader = registry.sniff(source, LIMITS).reader
+    task = IngestTask(source, reader.name, reader.header(source, LIMITS), folder, LIMITS)
+    return Ingest(task, StagesHere(), silent).run()
+
+
+def agree_here(log, folder: Path) -> None:
+    source = written(log, folder / "log.jsonl")
+    try:
+        assembly = assembled(source)
+    except InputRefused as expected:
+        with pytest.raises(InputRefused) as found:
+            ingested_here(source, folder / "store")
+        assert_same_refusal(found.value, expected)
+        return
+    result = ingested_here(source, folder / "store")
+    assert_same_store(folder / "store", result, assembly, folder / "reference")
+    found = Judge(folder / "store")
+    reports = found.reports(*found.facts(StagesHere(), silent))
+    assert_same_reports(reports, judge(assembly.recording))
+    for snapshot in result.manifest.snapshots:
+        try:
+            expected = restore(assembly.recording, snapshot)
+        except NotRestorable:
+            with pytest.raises(NotRestorable):
+                Restore(folder / "store", snapshot)
+        else:
+            restored = Restore(folder / "store", snapshot).report(StagesHere(), silent)
+            assert restored == expected
+
+
+@settings(max_examples=15, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(log=disorder.logs(max_processes=8))
+def test_pieces_make_no_difference(pieces, log):
+    with tempfile.TemporaryDirectory() as folder:
+        agree_here(log, Path(folder))
+
+
+def test_a_log_is_really_cut_into_pieces(pieces, tmp_path):
+    source = written(simulated(), tmp_path / "log.jsonl")
+    result = ingested_here(source, tmp_path / "store")
+    assert len(result.manifest.parts_of("events")) > 1
+    assert len(result.manifest.parts_of("messages")) > 1
+    assert len(Judge(tmp_path / "store")._tasks()) > 2
+
+
+def test_working_files_are_gone_when_an_ingest_ends(tmp_path):
+    source = written(simulated(), tmp_path / "log.jsonl")
+    result = ingested_here(source, tmp_path / "store")
+    listed = {part.file for part in result.manifest.parts}
+    kept = {
+        str(path.relative_to(tmp_path / "store")) for path in (tmp_path / "store").glob("*/*.arrow")
+    }
+    assert kept == listed
+    assert not list((tmp_path / "store").glob(".*"))
