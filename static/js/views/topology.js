@@ -2,7 +2,6 @@
 
 import { setText } from "../lib/dom.js";
 import { counted } from "../lib/format.js";
-import { listen } from "../lib/keys.js";
 import { mountDrawing } from "./topology-drawing.js";
 import * as model from "./topology-model.js";
 import { mountTables } from "./topology-tables.js";
@@ -18,6 +17,7 @@ function mountEditor(form, start) {
   let tool = "move";
   let selected = null;
   let channelFrom = null;
+  let typing = null;
   let refusals = refusalsOf(start.refusal, steps.now);
   let leaving = false;
 
@@ -69,11 +69,12 @@ function mountEditor(form, start) {
       const moved = model.moveProcess(steps.now, key, x, y);
       if (going) steps.amend(moved);
       else steps.change(moved);
+      typing = null;
       selected = key;
       show();
     },
-    changeProcess: (key, to) => change(model.changeProcess(steps.now, key, to)),
-    changeChannel: (key, to) => change(model.changeChannel(steps.now, key, to)),
+    changeProcess: (key, to) => type(key, to, model.changeProcess),
+    changeChannel: (key, to) => type(key, to, model.changeChannel),
     remove(key) {
       const isProcess = steps.now.processes.some((process) => process.key === key);
       change((isProcess ? model.removeProcess : model.removeChannel)(steps.now, key));
@@ -101,7 +102,19 @@ function mountEditor(form, start) {
 
   function change(next) {
     refusals = [];
+    typing = null;
     steps.change(next);
+    show();
+  }
+
+  /** What is typed into one field is one step, however many keys it takes. */
+  function type(key, to, change) {
+    const field = `${key} ${Object.keys(to)}`;
+    const next = change(steps.now, key, to);
+    if (typing === field) steps.amend(next);
+    else steps.change(next);
+    typing = field;
+    refusals = [];
     show();
   }
 
@@ -142,6 +155,7 @@ function mountEditor(form, start) {
 
   const step = (way) => {
     steps[way]();
+    typing = null;
     selected = null;
     channelFrom = null;
     show();
@@ -157,10 +171,12 @@ function mountEditor(form, start) {
   text.closest("details").addEventListener("toggle", (event) => {
     if (event.target.open && !text.value) text.value = asText(steps.now);
   });
-  listen([
-    { keys: ["ctrl+z"], run: () => step("undo") },
-    { keys: ["ctrl+shift+z", "ctrl+y"], run: () => step("redo") },
-  ]);
+  document.addEventListener("keydown", (event) => {
+    const way = historyKey(event);
+    if (!way) return;
+    event.preventDefault();
+    step(way);
+  });
 
   form.addEventListener("submit", (event) => {
     const read = event.submitter?.value === "read";
@@ -180,6 +196,14 @@ function mountEditor(form, start) {
   form.classList.add("is-live");
   useTool("move");
   if (refusals.length) tables.focus(refusals[0].key, refusals[0].field);
+}
+
+/** Which way a key press goes in the history; in a text field the browser's own undo counts. */
+function historyKey(event) {
+  if (!(event.ctrlKey || event.metaKey) || event.target.matches?.("input, textarea")) return null;
+  const key = event.key.toLowerCase();
+  if (key === "y" || (key === "z" && event.shiftKey)) return "redo";
+  return key === "z" ? "undo" : null;
 }
 
 /** "processes[3].id" of the server's refusal as the row and field it stands at. */

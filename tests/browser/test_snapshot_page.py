@@ -1,0 +1,66 @@
+"""The snapshot page in a browser: the picture, the way into the workbench, restore."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from snapshots.readers.native import write_lines
+from tests.builders import simulated
+from tests.damage import lose_recorded_message
+
+
+def uploaded(page, log, name: str) -> str:
+    """The address of a ready recording of the log."""
+    page.goto("/")
+    content = b"".join(write_lines(log.header, log.events))
+    page.set_input_files(
+        "#upload-file", {"name": name, "mimeType": "text/plain", "buffer": content}
+    )
+    page.wait_for_url(re.compile(r"/recordings/\d+"), timeout=60_000)
+    page.locator("#workbench").wait_for(timeout=60_000)
+    return re.search(r"/recordings/\d+", page.url).group()
+
+
+@pytest.fixture(scope="module")
+def two_banks(stack):
+    """The address of the sample."""
+    stack.manage("load_samples", "--wait")
+    code = (
+        "from snapshots.models import Recording; print(Recording.objects.get(slug='two-banks').pk)"
+    )
+    return f"/recordings/{stack.manage('shell', '--verbosity', '0', '-c', code)}"
+
+
+def test_the_two_banks_are_as_the_paper_has_them(two_banks, page):
+    page.goto(f"{two_banks}/snapshots/s1")
+    expect(page.locator("h1 + .verdict")).to_have_text("consistent")
+    states = page.locator("#states tbody tr")
+    expect(states).to_have_text([re.compile("A.*9,000.*9,000", re.S), re.compile("B.*3,000", re.S)])
+    row = page.locator("#channels tbody tr")
+    expect(row).to_have_count(1)
+    expect(row.locator("ol").first.locator("li")).to_have_text(["1,000", "2,000"])
+    page.get_by_text("1 channel empty").click()
+    expect(page.get_by_text("A->B", exact=True)).to_be_visible()
+    expect(page.get_by_text("as at the start")).to_be_visible()
+    page.wait_for_function("document.querySelector('[data-timeline] .scatterlayer path')")
+
+
+def test_restore_reports_that_the_end_is_the_same(two_banks, page):
+    page.goto(f"{two_banks}/snapshots/s1")
+    page.get_by_role("button", name=re.compile("^Restore")).click()
+    report = page.get_by_label("Restore report")
+    expect(report).to_contain_text("ends exactly as the original did", timeout=60_000)
+    expect(report).to_contain_text(re.compile(r"\d+ events replayed, \d+ events skipped"))
+    page.reload()
+    expect(report).to_be_visible()
+
+
+def test_a_click_on_a_witness_opens_the_workbench_there(stack, page):
+    damaged = lose_recorded_message(simulated())
+    address = uploaded(page, damaged.log, "lost.jsonl")
+    page.goto(f"{address}/snapshots/{damaged.snapshot}")
+    page.get_by_role("link", name=damaged.message, exact=True).first.click()
+    page.locator("#workbench.is-ready").wait_for()
+    expect(page.locator("body")).to_contain_text(damaged.message)
+    expect(page).to_have_url(re.compile("message="))
