@@ -60,7 +60,7 @@ class Topology:
         return {process: tuple(channels) for process, channels in groups.items()}
 
     def path(self, starts: Iterable[ProcessId], goal: ProcessId) -> tuple[ChannelId, ...] | None:
-        """The shortest way from one of ``starts`` to ``goal``, as channels; None if there is none."""
+        """The shortest way from one of ``starts`` to ``goal``, as channels; None if none."""
         arrived_by: dict[ProcessId, Channel | None] = dict.fromkeys(starts)
         frontier = list(arrived_by)
         while frontier and goal not in arrived_by:
