@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { decode, decodeMatrix, encode, upperBound } from "../../static/js/lib/arrays.js";
 import { depthBins, depthSteps } from "../../static/js/lib/depth.js";
 import { covers, eventRow, eventsBefore, neighbour, openWindow } from "../../static/js/lib/window.js";
-import { twoBanks } from "./builders.js";
+import { aRecording, twoBanks } from "./builders.js";
 
 test("typed arrays come out as they went in", () => {
   for (const [dtype, numbers] of [["i1", [-1, 2]], ["u2", [65535]], ["i4", [-70000, 1]], ["f8", [0.5, -1]], ["f8", []]]) {
@@ -79,4 +79,17 @@ test("a bin holds the most messages that waited at once, also those from before 
   const { channels, rows } = depthBins(twoBanks().window(25, 70), 25, 65, 4);
   assert.deepEqual(channels, [0, 1]);
   assert.deepEqual(rows.map((row) => Array.from(row)), [[1, 0, 0, 0], [2, 2, 2, 1]]);
+});
+
+test("at one instant a send counts before a receipt, so the depth is the most there was", () => {
+  const window = aRecording({
+    processes: { P: 0, Q: 0 },
+    channels: ["P->Q"],
+    events: [
+      { process: "P", kind: "send", at: 0, channel: "P->Q", message: "1" },
+      { process: "Q", kind: "receive", at: 5, channel: "P->Q", message: "1" },
+      { process: "P", kind: "send", at: 5, channel: "P->Q", message: "2" },
+    ],
+  }).window(-1, 10);
+  assert.equal(Math.max(...depthSteps(window, 0).depth), 2);
 });
