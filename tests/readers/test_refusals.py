@@ -320,3 +320,11 @@ def test_what_is_refused_stands_before_what_is_kept(tmp_path):
         read(source(tmp_path, text(HEADER, strange, SEND | {"at": -1})))
     assert [defect.code for defect in caught.value.defects] == ["number-range", "unknown-kind"]
     assert str(caught.value).startswith("Line 3: ")
+
+
+def test_a_refusal_travels_between_processes_whole(tmp_path):
+    with pytest.raises(InputRefused) as caught:
+        read(source(tmp_path, text(HEADER, *[SEND | {"at": -1}] * 1200)))
+    there = pickle.loads(pickle.dumps(caught.value))
+    assert (there.defects, there.total) == (caught.value.defects, 1200)
+    assert str(there) == str(caught.value)
