@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 from django.http import HttpRequest, HttpResponse
 from ninja import File, Form, Router, Schema, UploadedFile
 
@@ -33,8 +34,6 @@ class SimulationParameters(Schema):
     mean_delay: Any = None
     mean_pause: Any = None
     drain: Any = None
-
-    model_config = {"extra": "allow"}
 
 
 @router.get("/topologies", response=payloads.TopologyList)
@@ -87,8 +86,9 @@ def delete_topology(request: HttpRequest, id: int) -> HttpResponse:
 def simulate(request: HttpRequest, id: int, body: SimulationParameters) -> HttpResponse:
     """Run a workload on it: token-ring, bank, random or idle. The recording is ingested as any.
 
-    A parameter that makes no sense is refused with its name.
+    A parameter that makes no sense, or that there is not, is refused with its name.
     """
     topology = access.topology(request.user, id)
-    job = services.request_simulation(request.user, topology, body.dict(exclude_unset=True))
+    parameters = orjson.loads(request.body)  # all of them: the schema drops what it does not know
+    job = services.request_simulation(request.user, topology, parameters)
     return reply({"id": job.recording_id, "job": job.pk}, 202)

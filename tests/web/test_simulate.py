@@ -1,0 +1,241 @@
+"""Topologies drawn and imported, and runs simulated on them."""
+
+import gzip
+
+import orjson
+import pytest
+
+from snapshots import gallery, runs, simulations, topologies, uploads
+from snapshots.limits import recording_limits
+from snapshots.models import Job, Recording, Topology
+from snapshots.problems import Refused
+from snapshots.readers import registry
+from tests.web.given import a_client, a_file, a_person, post_json
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+
+RING = {
+    "name": "ring",
+    "processes": [{"id": "A", "state": {"tokens": 1}}, {"id": "B"}, {"id": "C"}],
+    "channels": [
+        {"source": "A", "target": "B"},
+        {"source": "B", "target": "C"},
+        {"source": "C", "target": "A", "id": "back"},
+    ],
+    "layout": {"A": [0, 0.5]},
+}
+
+
+@pytest.fixture
+def ada():
+    return a_person()
+
+
+@pytest.fixture
+def api(ada):
+    return a_client(ada)
+
+
+@pytest.fixture
+def ring(api) -> int:
+    return post_json(api, "/api/topologies", RING).json()["id"]
+
+
+def test_a_topology_comes_back_with_its_defaults_filled_in(api, ring):
+    found = api.get(f"/api/topologies/{ring}").json()
+    assert [channel["id"] for channel in found["channels"]] == ["A->B", "B->C", "back"]
+    assert all(channel["fifo"] for channel in found["channels"])
+    assert found["processes"][0]["state"] == {"tokens": 1}
+    assert "state" not in found["processes"][1]
+    assert found["layout"] == {"A": [0, 0.5]}
+
+
+def test_a_topology_is_replaced_and_deleted_by_its_owner_only(api, ring):
+    stranger = a_client(a_person("bob@example.org"))
+    assert post_json(stranger, f"/api/topologies/{ring}", RING, "put").status_code == 404
+    assert stranger.delete(f"/api/topologies/{ring}").status_code == 404
+    renamed = post_json(api, f"/api/topologies/{ring}", {**RING, "name": "loop"}, "put")
+    assert renamed.json()["name"] == "loop"
+    assert api.delete(f"/api/topologies/{ring}").status_code == 204
+    assert not Topology.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"processes": []}, "processes"),
+        ({"processes": "A"}, "processes"),
+        ({"processes": ["A", "A"], "channels": []}, "processes[1]"),
+        ({"processes": [{"id": ""}], "channels": []}, "processes[0].id"),
+        ({"processes": [{"id": "A\n"}, {"id": 7}], "channels": []}, "processes[1].id"),
+        ({"processes": [{"id": "A", "state": 2**63}]}, "processes[0].state"),
+        ({"channels": [{"source": "A", "target": "Z"}]}, "channels[0].target"),
+        ({"channels": [["A", "B"], ["A", "B"]]}, "channels[1].id"),
+        ({"channels": [["A", "A"]]}, "channels[0].target"),
+        ({"channels": [{"source": "A", "target": "B", "fifo": "yes"}]}, "channels[0].fifo"),
+        ({"layout": {"Z": [0, 0]}}, "layout"),
+        ({"layout": {"A": [0, 7]}}, "layout.A"),
+        ({"name": "  "}, "name"),
+    ],
+)
+def test_a_topology_without_meaning_is_refused_with_its_field(api, change, field):
+    answer = post_json(api, "/api/topologies", RING | change)
+    assert answer.status_code == 422, answer.content
+    assert answer.json()["field"] == field
+    assert not Topology.objects.exists()
+
+
+READ = {
+    "top": "# two banks\n2\nA 10\nB 5\n\nA B\nB A\n",
+    "edges": "A -> B\nB -> A\n",
+    "both ways": "A <-> B",
+    "commas": "A,B\nB,A",
+    "json": '{"processes": ["A", "B"], "channels": [["A", "B"], ["B", "A"]]}',
+    "a log's header": '{"kind": "header", "format": "cos418-event-log", "processes": '
+    '[{"id": "A", "tokens": 10}, {"id": "B", "tokens": 5}], "channels": [["A","B"],["B","A"]]}',
+}
+
+
+@pytest.mark.parametrize("text", READ.values(), ids=READ)
+def test_a_topology_is_read_from_what_people_have(api, text):
+    by_text = api.post("/api/topologies/import", {"text": text, "name": "banks"})
+    by_file = api.post("/api/topologies/import", {"file": a_file(text.encode(), "banks.top")})
+    for answer in (by_text, by_file):
+        assert answer.status_code == 201, answer.content
+        found = answer.json()
+        assert found["name"] == "banks"
+        assert [item["id"] for item in found["processes"]] == ["A", "B"]
+        assert {item["id"] for item in found["channels"]} == {"A->B", "B->A"}
+    if "10" in text:
+        assert found["processes"][0]["state"] == {"tokens": 10}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", None),
+        ("3\nA 1\n", 1),
+        ("1\nA many\n", 2),
+        ("# c\n\nA B C\n", 3),
+        ('{"processes":\n[}', 2),
+    ],
+)
+def test_a_text_without_meaning_is_refused_with_its_line(api, text, line):
+    answer = api.post("/api/topologies/import", {"text": text})
+    assert answer.status_code == 422
+    assert answer.json().get("line") == line
+
+
+def test_a_file_that_is_not_text_is_refused_with_its_line(api):
+    answer = api.post("/api/topologies/import", {"file": a_file(b"A B\nB \xff\n", "x.top")})
+    assert (answer.status_code, answer.json()["line"]) == (422, 2)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "field"),
+    [
+        ({"workload": "mining"}, "workload"),
+        ({"workload": ["bank"]}, "workload"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 2**63}, "seed"),
+        ({"events": 0}, "events"),
+        ({"events": 10**12}, "events"),
+        ({"events": 1.5}, "events"),
+        ({"events": True}, "events"),
+        ({"initiators": ["Z"]}, "initiators[0]"),
+        ({"initiators": ["A", {}]}, "initiators[1]"),
+        ({"initiators": "A"}, "initiators"),
+        ({"snapshot_times": [-5]}, "snapshot_times[0]"),
+        ({"snapshot_times": [10, "soon"]}, "snapshot_times[1]"),
+        ({"snapshot_times": list(range(1001))}, "snapshot_times"),
+        ({"mean_delay": -1}, "mean_delay"),
+        ({"drain": "no"}, "drain"),
+        ({"weather": 1}, "weather"),
+    ],
+)
+def test_a_simulation_without_meaning_is_refused_with_its_field(api, ring, parameters, field):
+    answer = post_json(api, f"/api/topologies/{ring}/simulate", parameters)
+    assert answer.status_code == 422, answer.content
+    assert answer.json()["field"] == field
+    assert not Recording.objects.exists()
+
+
+def test_a_simulation_is_a_recording_with_all_its_parameters(api, ring):
+    answer = post_json(api, f"/api/topologies/{ring}/simulate", {"workload": "bank", "seed": 7})
+    assert answer.status_code == 202
+    recording = Recording.objects.get(pk=answer.json()["id"])
+    assert recording.topology_id == ring
+    assert recording.parameters["seed"] == 7
+    assert recording.parameters["initiators"] == ["A"]
+    assert len(recording.parameters["snapshot_times"]) == 3
+    assert Job.objects.get(pk=answer.json()["job"]).kind == "simulate"
+
+
+def simulated(**parameters) -> bytes:
+    topology = topologies.as_domain(topologies.checked(RING))
+    checked = simulations.checked_parameters(topology, parameters)
+    with uploads.Draft() as draft:
+        document = {**checked, "topology": topologies.checked(RING)}
+        simulations.write(draft, "a run", document, lambda *progress: None)
+        draft.file.flush()
+        head = registry.check_head(draft.path, recording_limits())
+        assert (head.format, head.complete) == ("native", True)
+        return gzip.decompress(draft.path.read_bytes())
+
+
+@pytest.mark.parametrize("workload", ["token-ring", "bank", "random", "idle"])
+def test_a_simulated_run_is_a_native_log_with_its_snapshots(workload):
+    lines = [orjson.loads(line) for line in simulated(workload=workload, events=200).splitlines()]
+    assert lines[0]["name"] == "a run"
+    recorded = [event for event in lines[1:] if event["kind"] == "record_state"]
+    assert len(recorded) == 9
+
+
+def test_the_same_seed_gives_the_same_run():
+    assert simulated(seed=5) == simulated(seed=5) != simulated(seed=6)
+
+
+def test_the_initiators_begin_each_snapshot_together():
+    times, initiators = [1000, 1000], ["A", "C"]
+    lines = simulated(snapshot_times=times, initiators=initiators).splitlines()
+    events = [orjson.loads(line) for line in lines[1:]]
+    begun = {
+        (event["snapshot"], event["process"])
+        for event in events
+        if event["kind"] == "record_state" and event["at"] == 1000
+    }
+    assert begun >= {(name, process) for name in ("s1", "s2") for process in initiators}
+
+
+def test_a_simulation_can_be_cancelled_while_it_runs():
+    class Stop(Exception):
+        pass
+
+    def stop(*progress):
+        raise Stop
+
+    topology = topologies.as_domain(topologies.checked(RING))
+    checked = simulations.checked_parameters(topology, {"events": 1_000_000})
+    document = {**checked, "topology": topologies.checked(RING)}
+    with uploads.Draft() as draft, pytest.raises(Stop):
+        simulations.write(draft, "a run", document, stop)
+
+
+def test_names_are_checked_where_they_enter():
+    with pytest.raises(Refused):
+        topologies.checked_name("a\x00b")
+
+
+def test_the_gallery_is_loaded_once_and_again_only_where_it_changed(data_dir, monkeypatch):
+    begun, unchanged = gallery.load()
+    assert len(begun) == len(gallery.SAMPLES)
+    assert Topology.objects.filter(owner=None).count() == len(gallery.TOPOLOGIES)
+    assert all(recording.is_sample for recording in Recording.objects.all())
+    begun, unchanged = gallery.load()
+    assert (begun, len(unchanged)) == ([], len(gallery.SAMPLES))
+    Recording.objects.filter(slug="two-banks").update(fingerprint="other")
+    [job] = gallery.load()[0]
+    assert job.recording.slug == "two-banks"
+    assert Recording.objects.count() == len(gallery.SAMPLES)
+    runs.remove_leftovers()
+    assert len(list((data_dir / "uploads").iterdir())) == len(gallery.SAMPLES)
