@@ -6,6 +6,7 @@ Whatever is wrong is one sentence and exit code 1.
 import fcntl
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import django
@@ -115,4 +116,5 @@ def supervise(environment: dict[str, str]) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    with suppress(KeyboardInterrupt):  # Ctrl-C before anything runs
+        main()

@@ -17,6 +17,7 @@ from honcho.process import Popen, Process
 POLL_SECONDS = 0.1
 RESTART_SECONDS = 1
 GRACE_SECONDS = 3  # less than honcho's own patience, 5 s
+STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 QUICK_SECONDS = 10  # a process that lives no longer than this has failed to start
 MOST_QUICK_ENDS = 3
 
@@ -36,13 +37,15 @@ class Supervisor(Manager):
         return self.returncode in {known["rc"] for known in SIGNALS.values()}
 
     def terminate(self) -> None:
+        """Each process ends what it started; honcho may not yet know what that is."""
         self.stopping.value = True
-        super().terminate()
 
     def _start(self) -> None:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the children's; they are told to stop
+        """A Ctrl-C waits until the children, who get it too, have learned to ignore it."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
         super()._start()
         signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
 
 
 class KeptProcess(Process):
@@ -52,17 +55,23 @@ class KeptProcess(Process):
         super().__init__(*args, **kwargs)
         self.stopping = stopping
         self.returncode = 0
-        self._child_ctor = start_watched
+        self._child_ctor = partial(Popen, preexec_fn=hear_signals)
 
     def run(self, events=None, ignore_signals=False):
+        set_signals(signal.SIG_IGN)
         self.launcher = os.getppid()
-        Thread(target=self._end_with_launcher, daemon=True).start()
+        Thread(target=self._end_what_must_not_go_on, daemon=True).start()
         self._keep(events, ignore_signals)
         super()._send_message({"returncode": self.returncode}, type="stop")
 
     @property
     def over(self) -> bool:
-        return self.stopping.value or os.getppid() != self.launcher
+        return self.stopping.value or self.orphaned
+
+    @property
+    def orphaned(self) -> bool:
+        """A launcher that was killed could not tell anyone to stop."""
+        return os.getppid() != self.launcher
 
     def _keep(self, events, ignore_signals) -> None:
         quick_ends = 0
@@ -79,13 +88,19 @@ class KeptProcess(Process):
         else:
             super()._send_message(data, type)
 
-    def _end_with_launcher(self) -> None:
-        """A launcher that was killed could not tell anyone to stop."""
-        while os.getppid() == self.launcher:
+    def _end_what_must_not_go_on(self) -> None:
+        """All, once everything stops; and what a process that died has left (a pool, a JVM),
+        which would work beside its successor.
+        """
+        ended = None
+        while True:
             time.sleep(POLL_SECONDS)
-        if self._child is not None:
-            end_group(self._child.pid)
-        os._exit(1)
+            child = self._child
+            if child not in (None, ended) and (self.over or child.poll() is not None):
+                end_group(child.pid)
+                ended = child
+            if self.orphaned:
+                os._exit(1)
 
 
 class OnceProcess(KeptProcess):
@@ -97,23 +112,15 @@ class OnceProcess(KeptProcess):
             time.sleep(POLL_SECONDS)
 
 
-def start_watched(command: str, **options) -> Popen:
-    child = Popen(command, preexec_fn=hear_signals, **options)
-    Thread(target=clear_after, args=(child,), daemon=True).start()
-    return child
-
-
 def hear_signals() -> None:
-    """honcho ignores these from the first start on, and what is started later would inherit it."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+    """What this process ignores, a child would inherit."""
+    set_signals(signal.SIG_DFL)
 
 
-def clear_after(child: Popen) -> None:
-    """What a process leaves behind (a pool, a JVM) must not go on beside its successor."""
-    while child.poll() is None:
-        time.sleep(POLL_SECONDS)
-    end_group(child.pid)
+def set_signals(action: signal.Handlers) -> None:
+    for number in STOP_SIGNALS:
+        signal.signal(number, action)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
 
 
 def end_group(group: int) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -50,7 +51,13 @@ class Launched:
 
     def left(self) -> list[str]:
         """The command lines of what it started and what still runs."""
-        return [" ".join(process.cmdline()) for process in self.descendants()]
+        return [self.command_of(process) for process in self.descendants()]
+
+    def command_of(self, process: psutil.Process) -> str:
+        try:
+            return " ".join(process.cmdline())
+        except psutil.NoSuchProcess:
+            return "ended just now"
 
     def descendants(self) -> list[psutil.Process]:
         return [process for process in psutil.process_iter() if self.is_ours(process)]
@@ -64,7 +71,8 @@ class Launched:
 
     def end(self) -> None:
         for process in self.descendants():
-            process.kill()
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
 
 
 @pytest.fixture
