@@ -204,6 +204,12 @@ def test_overtaking_on_a_fifo_channel_is_reported_once_with_its_count():
     assert '"c" overtook "a"' in defect.sentence
 
 
+def test_a_message_is_overtaken_by_any_later_one_not_the_next_alone():
+    assembly = assembled(send("a"), send("b"), send("c"), receive("c"), receive("a"), receive("b"))
+    [defect] = assembly.defects
+    assert (defect.code, defect.count) == ("fifo-violation", 2)
+
+
 def test_a_marker_that_overtakes_and_a_message_left_behind_are_reported():
     marker = {"channel": "ab", "snapshot": "1"}
     assembly = assembled(send("a"), ("A", "marker_send", marker), ("B", "marker_receive", marker))
