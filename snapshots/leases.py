@@ -10,7 +10,7 @@ import os
 import socket
 import threading
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 2.0
 STALE_AFTER = timedelta(seconds=20)
+REQUEUE_AFTER = timedelta(seconds=10)
 TELL_SECONDS = 0.34  # between two progress reports of a job: at most three a second
 
 
@@ -170,11 +171,21 @@ def claim(job_id: int) -> Lease | None:
     return Lease(job)
 
 
-def lost(older_than: timedelta) -> list[Job]:
-    """Open jobs that nobody runs and that the queue last got before ``older_than``, or never."""
-    given_long_ago = Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=timezone.now() - older_than)
-    open_jobs = Job.objects.filter(given_long_ago, state__in=Job.OPEN).order_by("pk")
-    return [job for job in open_jobs if job.state == Job.State.QUEUED or is_stale(job)]
+def lost(queued_for: timedelta) -> list[Job]:
+    """Open jobs that nobody will run: their worker is gone, or the queue's message seems to be.
+
+    queued_for: how long the queue may have had a job before its message is taken for lost. After a
+    job was queued again, its next worker has REQUEUE_AFTER to take it.
+    """
+    now = timezone.now()
+    queued = Q(state=Job.State.QUEUED) & _enqueued_before(now - queued_for)
+    running = Q(state=Job.State.RUNNING) & _enqueued_before(now - REQUEUE_AFTER)
+    found = Job.objects.filter(queued | running).order_by("pk")
+    return [job for job in found if job.state == Job.State.QUEUED or is_stale(job)]
+
+
+def _enqueued_before(moment: datetime) -> Q:
+    return Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=moment)
 
 
 def is_held(job_id: int, attempt: int) -> bool:

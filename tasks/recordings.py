@@ -19,7 +19,7 @@ from snapshots import leases, runs
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5.0
-LOST_AFTER = timedelta(seconds=10)  # in the queue's hands, though the queue is empty
+LOST_AFTER = timedelta(seconds=30)  # in the queue's hands, though the queue is empty
 MOST_WAITING = 15  # seconds between two tries; below the queue's visibility timeout
 
 _stopping = threading.Event()
@@ -70,7 +70,7 @@ def _sweep_until_stopped() -> None:
 
 def sweep() -> None:
     """Queue again the jobs that a crash left behind, and remove the files that it left."""
-    lost = leases.lost(LOST_AFTER)
+    lost = leases.lost(queued_for=LOST_AFTER)
     if lost and _queue_is_empty():
         for job in lost:
             if enqueue(job.pk):

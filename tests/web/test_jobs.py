@@ -77,13 +77,13 @@ def test_a_pid_that_was_given_to_another_process_is_not_the_worker(job):
 
 
 def test_jobs_that_the_queue_lost_are_found(job, ada):
-    assert leases.lost(timedelta(seconds=10)) == []
+    assert leases.lost(queued_for=timedelta(seconds=10)) == []
     Job.objects.update(enqueued_at=timezone.now() - timedelta(seconds=11))
-    assert leases.lost(timedelta(seconds=10)) == [job]
+    assert leases.lost(queued_for=timedelta(seconds=10)) == [job]
     leases.claim(job.pk)
-    assert leases.lost(timedelta(seconds=10)) == []
+    assert leases.lost(queued_for=timedelta(seconds=10)) == []
     Job.objects.update(heartbeat_at=timezone.now() - leases.STALE_AFTER * 2)
-    assert leases.lost(timedelta(seconds=10)) == [job]
+    assert leases.lost(queued_for=timedelta(seconds=10)) == [job]
 
 
 def test_progress_is_in_the_row_and_phases_are_never_skipped(job):
