@@ -8,9 +8,10 @@ export function keyName(event) {
   return command + shift + base;
 }
 
-/** Whether the press belongs to the element that has the focus (typing, choosing, pressing a button). */
+/** Whether the press belongs to an open dialog, or to what has the focus (typing, choosing, a button). */
 export function isTaken(event, name) {
   const target = event.target;
+  if (target.closest?.("dialog[open]")) return true;
   if (name.startsWith("ctrl+")) return false;
   if (target.isContentEditable || target.matches?.("input:not([type=range]), textarea, select")) return name !== "escape";
   if (target.matches?.("button, a, summary") && (name === "space" || name === "enter")) return true;
