@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from snapshots.store.mapped import Ints
-from snapshots.store.tables import Tables
+from snapshots.store.tables import COORDINATES, Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,6 @@ class Bins:
         """The count + 1 edges."""
         return [(self.first + number) << self.exponent for number in range(self.count + 1)]
 
-    def count_in(self, coordinates: Ints) -> Ints:
-        """int64[count]: how many of the coordinates, all inside, lie in each bin."""
-        return np.bincount(self.number_of(coordinates), minlength=self.count)
-
     def number_of(self, coordinates: Ints) -> Ints:
         """In which bin each coordinate lies."""
         return (coordinates >> self.exponent) - self.first
@@ -58,13 +54,12 @@ class Bins:
 
 def event_counts(tables: Tables, axis: str, processes: Ints, bins: Bins) -> Ints:
     """int64[len(processes), bins.count]: how many events of each process lie in each bin."""
-    first = tables.positions_before(axis, bins.from_)
-    end = tables.positions_before(axis, bins.end)
-    counts = np.zeros((len(processes), bins.count), np.int64)
-    for row, process in enumerate(processes):
-        events = slice(first[process], end[process])
-        counts[row] = bins.count_in(tables.coordinates_of(axis, process, events))
-    return counts
+    column, shift = COORDINATES[axis]
+    first = tables.positions_before(axis, bins.from_)[processes]
+    end = tables.positions_before(axis, bins.end)[processes]
+    lanes = zip(processes.tolist(), first.tolist(), end.tolist(), strict=True)
+    events = [tables.events.run(column, process)[first:end] for process, first, end in lanes]
+    return _counts(_places(events, shift, bins), len(processes), bins)
 
 
 def most_messages(tables: Tables, axis: str, channels: Ints, bins: Bins) -> Ints:
@@ -72,33 +67,61 @@ def most_messages(tables: Tables, axis: str, channels: Ints, bins: Bins) -> Ints
 
     That is the largest of the number at the bin's begin and those after each of its instants.
     """
+    column, shift = COORDINATES[axis]
     messages, source, target = tables.messages, tables.source[channels], tables.target[channels]
     left = tables.positions_before(axis, bins.from_)
     right = tables.positions_before(axis, bins.end)
     sent = [messages.sent(channels, positions[source]) for positions in (left, right)]
     received = [messages.received(channels, positions[target]) for positions in (left, right)]
-    most = np.zeros((len(channels), bins.count), np.int64)
-    for row, channel in enumerate(channels):
-        sends = messages.sends(channel, sent[0][row], sent[1][row])
-        receives = messages.receives(channel, received[0][row], received[1][row])
-        most[row] = _most(
-            tables.coordinates_of(axis, source[row], sends),
-            tables.coordinates_of(axis, target[row], receives),
-            sent[0][row] - received[0][row],
-            bins,
+    departed, arrived = (
+        [
+            tables.events.run(column, process)[indices(*lane)]
+            for process, *lane in zip(*(item.tolist() for item in lanes), strict=True)
+        ]
+        for indices, lanes in (
+            (messages.sends, (source, channels, *sent)),
+            (messages.receives, (target, channels, *received)),
         )
+    )
+    departures = _places(departed, shift, bins)
+    arrivals = _places(arrived, shift, bins)
+    before = sent[0] - received[0]
+    change = _counts(departures, len(channels), bins) - _counts(arrivals, len(channels), bins)
+    most = np.cumsum(change, axis=1) - change + before[:, None]
+    _raise(most, departures, _depth_after_each(departed, arrived, before))
     return most
 
 
-def _most(departed: Ints, arrived: Ints, before: int, bins: Bins) -> Ints:
-    """Of one channel. departed, arrived: sorted coordinates. before: the depth left of the bins."""
-    change = bins.count_in(departed) - bins.count_in(arrived)
-    most = np.cumsum(change) - change + before
-    if len(departed):
-        left = np.arange(before + 1, before + len(departed) + 1)
-        after_send = left - np.searchsorted(arrived, departed, side="right")
-        numbers = bins.number_of(departed)
-        begins = np.flatnonzero(np.diff(numbers, prepend=-1))
-        filled = numbers[begins]
-        most[filled] = np.maximum(most[filled], np.maximum.reduceat(after_send, begins))
-    return most
+def _places(coordinates: list[Ints], shift: int, bins: Bins) -> Ints:
+    """The bins of all rows' coordinates, numbered row by row."""
+    rows = np.repeat(np.arange(len(coordinates)), [len(row) for row in coordinates])
+    return rows * bins.count + bins.number_of(_joined(coordinates) + shift)
+
+
+def _counts(places: Ints, rows: int, bins: Bins) -> Ints:
+    """int64[rows, bins.count]: how many of the places are which."""
+    return np.bincount(places, minlength=rows * bins.count).reshape(rows, bins.count)
+
+
+def _depth_after_each(departed: list[Ints], arrived: list[Ints], before: Ints) -> Ints:
+    """Row by row the depth after each departure, and all that arrived until its instant."""
+    lanes = zip(departed, arrived, before.tolist(), strict=True)
+    return _joined(
+        [
+            np.arange(depth + 1, depth + 1 + len(sends)) - receives.searchsorted(sends, "right")
+            for sends, receives, depth in lanes
+            if len(sends)
+        ]
+    )
+
+
+def _joined(rows: list[Ints]) -> Ints:
+    return np.concatenate([np.zeros(0, np.int64), *rows])
+
+
+def _raise(most: Ints, places: Ints, depths: Ints) -> None:
+    """Raise the bins at the (rising) places to the largest of their depths."""
+    if len(places):
+        begins = np.flatnonzero(np.diff(places, prepend=-1))
+        flat, filled = most.reshape(-1), places[begins]
+        flat[filled] = np.maximum(flat[filled], np.maximum.reduceat(depths, begins))

@@ -5,6 +5,7 @@ matrix per table, ``fences/<table>.npy``: one row per searched column; the runs 
 in the order of their codes, each with the value of the last row of every whole block.
 """
 
+import io
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -20,9 +21,12 @@ from snapshots.store.layout import (
     MESSAGE_DISORDER,
     MESSAGES,
 )
+from snapshots.store.pages import map_file
 from snapshots.store.parts import write_matrix
 
 FENCE = 16  # rows in a block
+
+_LONGEST_HEADER = 1024  # bytes before the numbers of a matrix
 
 SEARCHED = {
     EVENTS: ("at", "step"),
@@ -57,13 +61,17 @@ def read_fences(folder: Path, table: str, count: int) -> dict[str, np.ndarray]:
 def read_matrix(path: Path, shape: tuple[int, int]) -> np.ndarray:
     """A mapped matrix of that shape. Raises: StoreDamaged."""
     try:
-        matrix = np.load(path, mmap_mode="r" if 0 not in shape else None, allow_pickle=False)
-        if matrix.shape != shape:
-            raise ValueError(f"its shape is {matrix.shape}, not {shape}")
-    except (OSError, ValueError, EOFError) as error:
+        mapped = map_file(path)
+        header = io.BytesIO(mapped[:_LONGEST_HEADER])
+        np.lib.format.read_magic(header)
+        found, _, dtype = np.lib.format.read_array_header_1_0(header)
+        if found != shape:
+            raise ValueError(f"its shape is {found}, not {shape}")
+        values = np.frombuffer(mapped, dtype, shape[0] * shape[1], header.tell())
+    except (OSError, ValueError) as error:
         raise StoreDamaged(
             place_of(path),
             f"It cannot be read ({error}).",
             "Was it deleted or cut short? Ingest the log again.",
         ) from error
-    return np.asarray(matrix)
+    return values.reshape(shape)

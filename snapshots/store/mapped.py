@@ -23,6 +23,7 @@ from snapshots.store.parts import map_batch
 Ints = NDArray[np.int64]
 
 _BLOCK = np.arange(FENCE)
+_NOTHING: Ints = np.zeros(0, np.int64)
 
 
 class MappedTable:
@@ -45,6 +46,7 @@ class MappedTable:
         self._fence_begin = np.concatenate(([0], np.cumsum(self.length // FENCE)))
         self._fences = read_fences(folder, table, int(self._fence_begin[-1]))
         self._columns: dict[tuple[int, str], NDArray[Any]] = {}
+        self._run_views: dict[tuple[str, int], NDArray[Any]] = {}
 
     def column(self, number: int, name: str) -> NDArray[Any]:
         """The values of a column of fixed width in one part; where it is null, anything."""
@@ -99,9 +101,11 @@ class MappedTable:
 
     def run(self, column: str, code: int) -> NDArray[Any]:
         """A view of all values of one run; where it is null, anything."""
-        if not self.length[code]:
-            return np.zeros(0, np.int64)
-        return self.column(int(self.part[code]), column)[self.begin[code] : self.end[code]]
+        if (column, code) not in self._run_views:
+            rows = slice(self.begin[code], self.end[code])
+            values = self.column(int(self.part[code]), column) if self.length[code] else _NOTHING
+            self._run_views[column, code] = values[rows]
+        return self._run_views[column, code]
 
     def find_texts(self, column: str, code: int, texts: list[str]) -> Ints:
         """The offsets in one run where a column of text holds one of ``texts``. Reads the run."""
@@ -207,7 +211,7 @@ def read_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
         batch = map_batch(path)
     except FileNotFoundError:
         raise StoreDamaged(where, "It is missing.", "Was it deleted?") from None
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowInvalid, OSError, ValueError) as error:
         raise StoreDamaged(
             where, f"It cannot be read ({error}).", "Was it cut short, or is the disk full?"
         ) from error

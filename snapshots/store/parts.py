@@ -25,6 +25,7 @@ from snapshots.store.layout import (
     PARTED,
 )
 from snapshots.store.manifest import Part
+from snapshots.store.pages import map_file
 
 _DISORDER_OF = {MESSAGES: MESSAGE_DISORDER, MARKERS: MARKER_DISORDER}
 
@@ -109,8 +110,7 @@ def map_batch(path: Path) -> pa.RecordBatch:
 
     Raises: FileNotFoundError; pa.ArrowInvalid if it is no such file.
     """
-    with pa.memory_map(str(path)) as source:
-        reader = pa.ipc.open_file(source)
-        if reader.num_record_batches != 1:
-            raise pa.ArrowInvalid(f"{reader.num_record_batches} record batches, not 1")
-        return reader.get_batch(0)
+    reader = pa.ipc.open_file(pa.py_buffer(map_file(path)))
+    if reader.num_record_batches != 1:
+        raise pa.ArrowInvalid(f"{reader.num_record_batches} record batches, not 1")
+    return reader.get_batch(0)

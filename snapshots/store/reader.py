@@ -30,6 +30,7 @@ from snapshots.store.layout import (
 )
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import Ints, read_batch
+from snapshots.store.pages import give_back
 from snapshots.store.stored_snapshot import StoredSnapshot, read_snapshot
 from snapshots.store.tables import ORDER, TIME, Tables
 
@@ -250,8 +251,11 @@ _lock = threading.Lock()
 def open_cached(folder: Path) -> StoredRecording:
     """As ``StoredRecording.open``; keeps the last few open. Sees when the folder was replaced.
 
+    Keeps memory in bounds: call it for every question rather than keeping what it returns.
+
     Raises: StoreMissing, StoreDamaged.
     """
+    give_back()
     version = _version(folder)
     with _lock:
         cached = _open.get(folder)

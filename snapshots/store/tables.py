@@ -28,7 +28,8 @@ from snapshots.store.mapped import Ints, MappedTable, read_batch
 TIME = "time"
 ORDER = "order"
 AXES = (TIME, ORDER)
-_COLUMNS = {TIME: ("at", 0), ORDER: ("step", 1)}
+COORDINATES = {TIME: ("at", 0), ORDER: ("step", 1)}
+"""Where an event stands on an axis: the value of a column, and what is added to it."""
 
 
 class Tables:
@@ -71,14 +72,9 @@ class Tables:
 
         On the time axis an event stands at its instant, on the order axis at its step + 1.
         """
-        column, shift = _COLUMNS[axis]
+        column, shift = COORDINATES[axis]
         limit = min(max(coordinate - shift, -(2**63)), 2**63 - 1)
         return self.events.bisect(column, np.full(len(self.all_processes), limit))
-
-    def coordinates_of(self, axis: str, process: int, indices: Ints | slice) -> Ints:
-        """Where the given events of one process stand on the axis."""
-        column, shift = _COLUMNS[axis]
-        return self.events.run(column, process)[indices] + shift
 
 
 def _topology(processes: pa.RecordBatch, channels: pa.RecordBatch) -> Topology:

@@ -106,6 +106,17 @@ def test_a_lost_message_stays_in_the_channel_while_later_ones_arrive():
         assert opened.cut(np.array([3, 1])).depths.tolist() == [2, 0]
 
 
+def test_a_lost_message_lies_between_others_that_have_not_arrived_yet():
+    run = a_run()
+    for message in ("m1", "m2", "m3"):
+        run.send("p->q", message, value=1)
+    run.receive("p->q", "m1").receive("p->q", "m3")
+    with stored(recorded(run)) as opened:
+        cut = opened.cut(np.array([3, 0]))
+        assert [message.id for message in cut.contents("p->q")] == ["m1", "m2", "m3"]
+        assert cut.depths.tolist() == [3, 0]
+
+
 def test_only_the_last_missing_leaves_a_channel_in_order():
     run = a_run()
     for message in ("m1", "m2"):

@@ -1,5 +1,6 @@
 """Single events: as they were logged, stepped to, found by text."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -142,6 +143,7 @@ def test_a_stray_is_listed_and_belongs_to_no_message():
             "p->q",
             "ghost",
         )
+        assert opened.cut(np.array([0, 0])).stray_count == 0
         assert opened.event("q", 0)["kind"] == RECEIVE
         assert opened.event("q", 0)["flight"] is None
 

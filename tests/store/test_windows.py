@@ -173,6 +173,32 @@ def assert_bins(bins: WindowBins, recording: Recording, expected: Expected) -> N
         assert bins.depth[row].tolist() == depths
 
 
+def overtaking():
+    run = a_run()
+    for at, message in ((10, "m1"), (20, "m2"), (30, "m3"), (35, "m4")):
+        run.send("p->q", message, value=1, at=at)
+    return run.receive("p->q", "m3", at=40).receive("p->q", "m1", at=50)
+
+
+def at_one_instant():
+    run = a_run().send("p->q", "m1", value=1, at=10)
+    return run.receive("p->q", "m1", at=20).send("p->q", "m2", value=1, at=20)
+
+
+@pytest.mark.parametrize("make", [overtaking, at_one_instant])
+@pytest.mark.parametrize("levels_above", [0, 10**6])
+@pytest.mark.parametrize("axis", ["time", "order"])
+def test_depths_are_right_where_messages_overtake_or_meet(make, levels_above, axis):
+    recording = recorded(make())
+    with stored(recording) as opened:
+        finish(opened.folder, opened.manifest, levels_above)
+        opened = StoredRecording.open(opened.folder)
+        limits = Limits(messages=-1, events=-1, counted=levels_above)
+        for from_, to in ((0, 60), (15, 60), (42, 45)):
+            bins = window(opened, from_, to, 300, axis, limits).bins
+            assert_bins(bins, recording, Expected(recording, axis, from_, to))
+
+
 def test_bins_hold_the_part_of_the_window_that_the_recording_has():
     recording = recorded(simulated())
     with stored(recording) as opened:

@@ -1,0 +1,38 @@
+"""What was looked at is given back, and can be looked at again."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from snapshots.store import pages
+
+
+@pytest.fixture
+def large(tmp_path) -> Path:
+    """A file larger than what may stay in memory."""
+    file = tmp_path / "large"
+    with file.open("wb") as sink:
+        for number in range(pages._MOST // 2**20 + 20):
+            sink.write(bytes([number % 251]) * 2**20)
+    return file
+
+
+def test_pages_are_given_back_once_they_are_many_and_can_be_read_again(large):
+    values = np.frombuffer(pages.map_file(large), np.uint8)
+    total = int(values[:: 2**12].sum())
+    assert pages._resident_files() > pages._MOST
+    assert pages.give_back()
+    assert pages._resident_files() < pages._MOST
+    assert not pages.give_back()
+    assert int(values[:: 2**12].sum()) == total
+
+
+def test_a_file_is_mapped_only_as_long_as_someone_looks_at_it(tmp_path):
+    file = tmp_path / "small"
+    file.write_bytes(b"12345678")
+    before = len(pages._maps)
+    values = np.frombuffer(pages.map_file(file), np.int64)
+    assert len(pages._maps) == before + 1
+    del values
+    assert len(pages._maps) == before
