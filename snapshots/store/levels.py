@@ -20,6 +20,7 @@ from snapshots.store.tables import AXES, TIME, Tables
 
 COUNTED_ON_THE_FLY = 100_000  # events that a window counts without a level
 _COARSEST = 256  # bins over the extent
+_EVENTS_A_BIN = 128  # at the finest level, where the other limits allow it
 _FINEST = 2**16
 _MATRIX = 2**25  # entries of the finest level at most
 _CHUNK = 2**22  # matrix entries, or messages, in memory at once
@@ -45,7 +46,7 @@ def write_levels(
 
 def _write_axis(folder: Path, tables: Tables, axis: str, manifest: Manifest) -> tuple[int, ...]:
     rows = max(len(tables.all_processes) + len(tables.all_channels), 1)
-    wanted = 1 << (manifest.counts["events"] // 128).bit_length()
+    wanted = 1 << (manifest.counts["events"] // _EVENTS_A_BIN).bit_length()
     most = max(_COARSEST, min(_FINEST, _MATRIX // rows, wanted))
     bins = Bins.at_most(*span(manifest.extent, axis), most)
     events = _stacked(
