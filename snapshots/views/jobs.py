@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST, require_safe
 from snapshots import access, payloads, services
 from snapshots.problems import Conflict
 from snapshots.views.listing import Column, Listing
-from snapshots.views.pages import back, page
+from snapshots.views.pages import back, page, wants_list_alone
 
 COLUMNS = [
     Column("Job", "kind"),
@@ -30,7 +30,7 @@ def job_list(request: HttpRequest) -> HttpResponse:
         sort="-created_at",
     )
     context = {"listing": listing, "jobs": [payloads.job_detail(row) for row in listing.page]}
-    name = "snapshots/job_rows.html" if request.htmx else "snapshots/jobs.html"
+    name = "snapshots/job_rows.html" if wants_list_alone(request) else "snapshots/jobs.html"
     return render(request, name, context)
 
 

@@ -32,6 +32,11 @@ def page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return answer
 
 
+def wants_list_alone(request: HttpRequest) -> bool:
+    """Whether htmx will put the answer into the page; when it goes back in history, it is the page."""
+    return bool(request.htmx) and not request.htmx.history_restore_request
+
+
 def problem_page(request: HttpRequest, body: dict[str, Any]) -> HttpResponse:
     """body: as in problems.py."""
     return render(request, "snapshots/problem.html", {"problem": body}, status=body["status"])

@@ -22,7 +22,7 @@ from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Conflict, NotFound, Problem
 from snapshots.stores import open_recording
 from snapshots.views.listing import Column, Listing
-from snapshots.views.pages import back, page
+from snapshots.views.pages import back, page, wants_list_alone
 
 COLUMNS = [
     Column("Name", "name"),
@@ -65,7 +65,7 @@ def _render_list(request: HttpRequest, *, refusals=(), accepted=(), status=200) 
         "refusals": refusals,
         "accepted": accepted,
     }
-    if request.htmx:
+    if wants_list_alone(request):
         return render(request, "snapshots/recording_rows.html", context)
     samples = visible.filter(owner=None).order_by("pk")
     context["samples"] = [{"recording": row, "verdicts": found} for row, found, _ in _told(samples)]

@@ -13,7 +13,7 @@ from snapshots.models import Recording, Topology
 from snapshots.problems import Problem, Refused
 from snapshots.views import simulation_form
 from snapshots.views.listing import Column, Listing
-from snapshots.views.pages import page
+from snapshots.views.pages import page, wants_list_alone
 
 COLUMNS = [
     Column("Name", "name"),
@@ -37,7 +37,9 @@ def topology_list(request: HttpRequest) -> HttpResponse:
         sort="-updated_at",
     )
     context = {"listing": listing, "topologies": listing.page}
-    name = "snapshots/topology_rows.html" if request.htmx else "snapshots/topologies.html"
+    name = (
+        "snapshots/topology_rows.html" if wants_list_alone(request) else "snapshots/topologies.html"
+    )
     return render(request, name, context)
 
 

@@ -93,6 +93,9 @@ def test_the_list_is_filtered_and_sorted_in_place(furnished, page):
         "aria-sort", "descending"
     )
     expect(page.locator("#list tbody tr").first).to_contain_text("checkpoints of friday")
+    page.get_by_label("Filter recordings").fill("o")
+    expect(page).to_have_url(re.compile("q=o"))
+    expect(page).to_have_url(re.compile("sort=-size"))
     assert page.evaluate("window.sameDocument")
 
 
@@ -102,7 +105,7 @@ def test_the_header_of_a_long_list_stays_in_view(furnished, page):
     assert head.evaluate("cell => getComputedStyle(cell).position") == "sticky"
 
 
-@pytest.mark.parametrize(("scheme", "width"), product(("light", "dark"), (1280, 390)))
+@pytest.mark.parametrize(("scheme", "width"), list(product(("light", "dark"), (1280, 390))))
 def test_every_page_is_pictured(furnished, browser, server, signed_in_state, scheme, width):
     IMAGES.mkdir(parents=True, exist_ok=True)
     context = browser.new_context(

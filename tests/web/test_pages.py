@@ -116,6 +116,11 @@ def test_htmx_gets_the_list_alone(client, ada):
     assert "<html" not in page
 
 
+def test_htmx_gets_the_whole_page_when_it_goes_back_in_history(client):
+    headers = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
+    assert "<html" in text_of(client.get("/", headers=headers))
+
+
 def test_one_uploaded_file_leads_to_its_recording(client, ada):
     answer = client.post("/", {"file": a_file()})
     assert answer.status_code == 302

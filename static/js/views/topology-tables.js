@@ -4,6 +4,7 @@ import { h } from "../lib/dom.js";
 import { channelId, isBidirectional, problems, processIds } from "./topology-model.js";
 
 const ROWS = 200;
+const MOST_CHOICES = 100; // in the lists of a channel's ends, before somebody opens one
 
 /** editor: see topology.js. Returns {show(), focus(key, field)}. */
 export function mountTables(root, editor) {
@@ -139,20 +140,25 @@ export function mountTables(root, editor) {
     if (element && element !== document.activeElement) element.value = value;
   }
 
-  /** The list of choices is long where there are many processes, so it waits for the focus. */
+  /** Where there are many processes, the long list of choices waits for the focus. */
   function choose(select, names, choices, value) {
     if (!select) return;
-    const known = choices.filter(([key]) => key === value);
-    const options = () => choices.map(([key, id]) => h("option", { value: key }, id || "(no id)"));
-    select.onfocus = () => {
-      if (select.dataset.names === names) return;
-      select.dataset.names = names;
-      select.replaceChildren(h("option", { value: "" }, "choose"), ...options());
+    const fill = (shown) => {
+      if (select.dataset.names !== names) {
+        select.dataset.names = names;
+        const options = shown.map(([key, id]) => h("option", { value: key }, id || "(no id)"));
+        select.replaceChildren(h("option", { value: "" }, "choose"), ...options);
+      }
       select.value = value ?? "";
     };
-    if (select === document.activeElement) return;
-    select.dataset.names = "";
-    select.replaceChildren(h("option", { value: value ?? "" }, known.length ? known[0][1] || "(no id)" : "choose"));
+    const many = choices.length > MOST_CHOICES;
+    select.onfocus = many ? () => fill(choices) : null;
+    if (!many) fill(choices);
+    else if (select !== document.activeElement) {
+      select.dataset.names = "";
+      fill(choices.filter(([key]) => key === value));
+      select.dataset.names = "";
+    }
   }
 
   function mark(topology) {
