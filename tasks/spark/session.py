@@ -6,11 +6,13 @@ jobs are the same for all three.
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -21,6 +23,9 @@ from tasks.spark.stages import SparkStages
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHIPPED = ("snapshots/domain", "snapshots/readers", "snapshots/store", "tasks/spark")
 """What the Python workers of a cluster import; sent to them as one zip."""
+
+CONNECT_PORT = 15002
+SECONDS_TO_CONNECT = 10
 
 _session: SparkSession | None = None
 
@@ -96,6 +101,7 @@ def _forget() -> None:
 def _connect(remote: str) -> SparkSession | None:
     if not remote:
         return None
+    _need_server(remote)
     try:
         session = SparkSession.builder.remote(remote).getOrCreate()
         for key, value in _session_options().items():
@@ -107,6 +113,19 @@ def _connect(remote: str) -> SparkSession | None:
             f"{_first_line(error)}"
         ) from error
     return session
+
+
+def _need_server(remote: str) -> None:
+    """Spark Connect's own client would try for ten minutes."""
+    address = urlsplit(remote)
+    try:
+        place = address.hostname or "", address.port or CONNECT_PORT
+        socket.create_connection(place, timeout=SECONDS_TO_CONNECT).close()
+    except (OSError, ValueError) as error:
+        raise SparkUnavailable(
+            f"The Spark Connect server {remote} (SPARK_REMOTE) cannot be reached: "
+            f"{_first_line(error)}"
+        ) from error
 
 
 def _start() -> SparkSession:
@@ -171,6 +190,7 @@ def _driver_options() -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.python.worker.reuse": "true",
+        "spark.python.task.killTimeout": "100ms",
         "spark.python.worker.faulthandler.enabled": "true",
     }
 

@@ -1,0 +1,77 @@
+"""The session: one a process, and a sentence where there can be none."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tasks.spark import session
+
+
+def told_without(environment: dict[str, str]) -> str:
+    """What a new process says that asks for a session in this environment."""
+    code = (
+        "from tasks.spark import session\n"
+        "try: session.get()\n"
+        "except session.SparkUnavailable as error: print(error)\n"
+    )
+    base = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env=base | environment,
+        cwd=session.REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return found.stdout
+
+
+def test_without_java_the_sentence_says_how_to_get_it(tmp_path):
+    told = told_without({"PATH": str(tmp_path)})
+    assert told.startswith("Spark needs Java 17, and there is none on the PATH")
+    assert "apt install openjdk-17" in told
+    assert told.count("\n") == 1
+
+
+def test_a_wrong_java_home_is_named(tmp_path):
+    assert f"in JAVA_HOME ({tmp_path})" in told_without({"JAVA_HOME": str(tmp_path)})
+
+
+def test_a_connect_server_that_is_not_there_is_named():
+    told = told_without({"SPARK_REMOTE": "sc://127.0.0.1:9"})
+    assert told.startswith("The Spark Connect server sc://127.0.0.1:9 (SPARK_REMOTE)")
+    assert told.count("\n") == 1
+
+
+def test_a_process_has_one_session(spark):
+    assert session.get() is spark
+    assert session.warm() is spark
+
+
+def test_workers_take_large_batches(spark):
+    assert int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")) >= 1_000_000
+
+
+@pytest.mark.spark
+def test_a_session_whose_jvm_died_is_replaced():
+    code = (
+        "import os, signal\n"
+        "from tasks.spark import session\n"
+        "first = session.get()\n"
+        "java = first._jvm.java.lang.ProcessHandle.current().pid()\n"
+        "os.kill(java, signal.SIGKILL)\n"
+        "second = session.warm()\n"
+        "print('replaced', second is not first)\n"
+        "session.stop()\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=session.REPOSITORY,
+        env=os.environ | {"SPARK_MASTER": "local[1]"},
+        capture_output=True,
+        text=True,
+    )
+    assert "replaced True" in found.stdout, found.stderr[-2000:]
+
