@@ -33,7 +33,7 @@ def page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 def wants_list_alone(request: HttpRequest) -> bool:
-    """Whether htmx will put the answer into the page; when it goes back in history, it is the page."""
+    """Whether htmx puts the answer into a page; going back in history, it asks for the page."""
     return bool(request.htmx) and not request.htmx.history_restore_request
 
 
