@@ -11,11 +11,9 @@ import orjson
 from django.utils import timezone
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
-from snapshots.domain.recording import Message
 from snapshots.models import Job, Recording, Snapshot, Topology
 from snapshots.problems import LISTED_DEFECTS
 from snapshots.store.reader import StoredRecording
-from snapshots.store.stored_snapshot import StoredSnapshot
 
 
 class Counts(TypedDict):
@@ -154,75 +152,6 @@ class SnapshotList(TypedDict):
     items: list[SnapshotSummary]
 
 
-class SidesOfSnapshot(TypedDict):
-    """What is not known is absent."""
-
-    processes: dict[str, Any]
-    channels: dict[str, list[Any]]
-
-
-class SnapshotDetail(SnapshotSummary):
-    """processes, channels: what the log recomputes. A channel is null where that is not known."""
-
-    processes: dict[str, Any]
-    channels: dict[str, list[Any] | None]
-    recorded: SidesOfSnapshot
-    recomputed: SidesOfSnapshot
-    messages: dict[str, list[str]]
-    recorded_messages: dict[str, list[str]]
-    recorded_at: dict[str, int]
-
-
-class CutAnswer(TypedDict):
-    """states: absent where not known. omitted: how many messages of a channel are not listed."""
-
-    consistent: bool
-    positions: dict[str, int]
-    at: int | None
-    states: dict[str, Any]
-    channels: dict[str, list[Any]]
-    messages: dict[str, list[str]]
-    omitted: dict[str, int]
-    orphans: list[dict[str, Any]]
-    orphans_total: int
-    strays: list[dict[str, Any]]
-    strays_total: int
-    total: int | float | None
-    nearest: NotRequired[dict[str, dict[str, int]]]
-
-
-class Flight(TypedDict):
-    """received_*: null while in flight."""
-
-    channel: str
-    ordinal: int
-    sent_index: int
-    sent_at: int
-    received_index: int | None
-    received_at: int | None
-
-
-class EventDetail(TypedDict):
-    """state, value, extra: absent where the log does not say."""
-
-    process: str
-    index: int
-    at: int
-    step: int
-    line: int
-    kind: str
-    channel: str | None
-    snapshot: str | None
-    message: str | None
-    messages: list[str] | None
-    label: str | None
-    logged_at: int | None
-    state: NotRequired[Any]
-    value: NotRequired[Any]
-    extra: NotRequired[Any]
-    flight: Flight | None
-
-
 class JobDetail(TypedDict):
     """progress: 0..1; done, total: events; rate: events a second; remaining: seconds."""
 
@@ -323,72 +252,6 @@ def snapshot_summary(row: Snapshot) -> SnapshotSummary:
         "positions": row.positions,
         "totals": row.totals,
     }
-
-
-def snapshot_detail(row: Snapshot, stored: StoredRecording) -> SnapshotDetail:
-    """What the log recomputes, and beside it what was recorded; all JSON texts as they are."""
-    found = stored.snapshot(row.snapshot)
-    recorded = _recorded(found)
-    recomputed = _recomputed(found)
-    every_channel = dict.fromkeys(found.channels) | recomputed["channels"]
-    return {
-        **snapshot_summary(row),
-        "processes": recomputed["processes"],
-        "channels": every_channel,
-        "recorded": recorded,
-        "recomputed": recomputed,
-        "messages": {
-            name: [message.id for message in channel.recomputed]
-            for name, channel in found.channels.items()
-            if channel.recomputed is not None
-        },
-        "recorded_messages": {
-            name: list(channel.recorded)
-            for name, channel in found.channels.items()
-            if channel.recorded is not None
-        },
-        "recorded_at": {
-            name: state.recorded_at
-            for name, state in found.states.items()
-            if state.recorded_at is not None
-        },
-    }
-
-
-def _recorded(found: StoredSnapshot) -> SidesOfSnapshot:
-    return {
-        "processes": {
-            name: orjson.Fragment(state.recorded)
-            for name, state in found.states.items()
-            if state.recorded is not None
-        },
-        "channels": {
-            name: [_value(channel.sent.get(id)) for id in channel.recorded]
-            for name, channel in found.channels.items()
-            if channel.recorded is not None
-        },
-    }
-
-
-def _recomputed(found: StoredSnapshot) -> SidesOfSnapshot:
-    return {
-        "processes": {
-            name: orjson.Fragment(state.recomputed)
-            for name, state in found.states.items()
-            if state.recomputed is not None
-        },
-        "channels": {
-            name: [_value(message) for message in channel.recomputed]
-            for name, channel in found.channels.items()
-            if channel.recomputed is not None
-        },
-    }
-
-
-def _value(message: Message | None) -> orjson.Fragment:
-    """null where the value, or the message itself, is not known."""
-    known = message is not None and message.value is not None
-    return orjson.Fragment(message.value if known else "null")
 
 
 def topology_of_recording(stored: StoredRecording) -> TopologyOfRecording:

@@ -33,14 +33,14 @@ _NULL = orjson.Fragment("null")
 
 
 def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
-    """Is the cut consistent, and what lies in it? See CutAnswer in payloads.py.
+    """Is the cut consistent, and what lies in it? See CutAnswer in content_payloads.py.
 
     question: exactly one of ``positions`` (by process id, absent ones are 0, or a list in the order
     of the processes), ``at`` and ``step``. Raises: Invalid.
     """
     asked = StoredCut(stored, _positions(stored, question))
     contents, omitted = _contents(asked)
-    orphans_total = int(asked.orphan_counts.sum())
+    orphans = () if asked.consistent else asked.orphans(MOST_ORPHANS)
     answer = {
         "consistent": asked.consistent,
         "positions": _by_process(stored, asked.positions),
@@ -49,8 +49,8 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
         "channels": {name: [fragment(m.value) for m in found] for name, found in contents.items()},
         "messages": {name: [m.id for m in found] for name, found in contents.items()},
         "omitted": omitted,
-        "orphans": [_orphan(stored, m).to_json() for m in asked.orphans(MOST_ORPHANS)],
-        "orphans_total": orphans_total,
+        "orphans": [_orphan(stored, m).to_json() for m in orphans],
+        "orphans_total": int(asked.orphan_counts.sum()),
         "strays": [asdict(stray) for stray in asked.strays(MOST_STRAYS)],
         "strays_total": asked.stray_count,
         "total": asked.total(),

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from snapshots import leases, simulations, stores, uploads
 from snapshots.domain.defects import InputRefused
+from snapshots.domain.restore import NotRestorable
 from snapshots.leases import Cancelled, Lease, LeaseLost
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot
@@ -67,6 +68,9 @@ def _guarded(lease: Lease) -> None:
         _end(lease, Job.State.CANCELLED, Recording.Status.FAILED, cancelled())
     except InputRefused as refused:
         _refuse(lease, refused)
+    except NotRestorable as impossible:
+        body = problem("not-restorable", "Not restorable", 422, str(impossible))
+        _end(lease, Job.State.REFUSED, Recording.Status.REFUSED, body)
     except Exception as error:
         if _is_passing(error) and lease.job.attempt < MOST_ATTEMPTS:
             _put_back(lease, error)
@@ -213,6 +217,8 @@ SHARES = {
     "timing": (0.72, 0.8),
     "finishing": (0.8, 0.85),
     "judging": (0.85, 0.97),
+    "replaying channels": (0.0, 0.5),
+    "replaying processes": (0.5, 1.0),
 }
 """Between which parts of a whole job's 0..1 a phase lies; one that is not listed is all of it."""
 

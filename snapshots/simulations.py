@@ -88,9 +88,7 @@ def _initiators(topology: Topology, given: Any) -> list[str]:
     for place, process in enumerate(given):
         if not isinstance(process, str) or process not in topology.process_by_id:
             shown = process[:60] if isinstance(process, str) else process
-            raise _refused(
-                f"{shown!r} is not a process of this topology.", f"initiators[{place}]"
-            )
+            raise _refused(f"{shown!r} is not a process of this topology.", f"initiators[{place}]")
     return list(dict.fromkeys(given))
 
 

@@ -111,10 +111,12 @@ def sweep() -> list[str]:
     place = store()
     if not place.root.is_dir():
         return []
-    leftovers = [path for path in place.root.iterdir() if _is_leftover(path.name)]
-    for path in leftovers:
-        shutil.rmtree(path, ignore_errors=True)
-    return [path.name for path in leftovers]
+    removed = []
+    for path in [path for path in place.root.iterdir() if _is_leftover(path.name)]:
+        if path.exists():  # else its job published it meanwhile
+            shutil.rmtree(path, ignore_errors=True)
+            removed.append(path.name)
+    return removed
 
 
 def _is_leftover(name: str) -> bool:

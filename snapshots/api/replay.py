@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
 
-from snapshots import access, payloads, replays, services
+from snapshots import access, content_payloads, replays, services
 from snapshots.api.json import reply
 from snapshots.store.reader import StoredRecording
 from snapshots.stores import open_recording
@@ -22,7 +22,7 @@ class CutQuestion(Schema):
     step: Any = None
 
 
-@router.post("/recordings/{int:id}/cuts", response=payloads.CutAnswer)
+@router.post("/recordings/{int:id}/cuts", response=content_payloads.CutAnswer)
 def cut(request: HttpRequest, id: int, body: CutQuestion) -> HttpResponse:
     """Is this cut consistent, and what are the states and the contents of the channels in it?
 
@@ -45,7 +45,9 @@ def window(
     return reply(replays.window(_ready(request, id), question))
 
 
-@router.get("/recordings/{int:id}/events/{text:process}/{int:index}", response=payloads.EventDetail)
+@router.get(
+    "/recordings/{int:id}/events/{text:process}/{int:index}", response=content_payloads.EventDetail
+)
 def get_event(request: HttpRequest, id: int, process: str, index: int) -> HttpResponse:
     """All fields of one event, and the message or marker that it sends or receives."""
     return reply(replays.event(_ready(request, id), process, index))

@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from snapshots import access, payloads, services
+from snapshots import access, content_payloads, payloads, services
 from snapshots.api.json import reply
 from snapshots.stores import open_recording
 
@@ -32,7 +32,7 @@ def restore_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpRespon
 
 @router.get(
     "/recordings/{int:id}/snapshots/{text:snapshot}/restore",
-    response=payloads.SnapshotDetail,
+    response=content_payloads.SnapshotDetail,
     include_in_schema=False,
 )
 def get_snapshot_named_restore(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
@@ -40,10 +40,12 @@ def get_snapshot_named_restore(request: HttpRequest, id: int, snapshot: str) -> 
     return get_snapshot(request, id, f"{snapshot}/restore")
 
 
-@router.get("/recordings/{int:id}/snapshots/{text:snapshot}", response=payloads.SnapshotDetail)
+@router.get(
+    "/recordings/{int:id}/snapshots/{text:snapshot}", response=content_payloads.SnapshotDetail
+)
 def get_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
     """Its states and channel contents, as recorded and as the log recomputes them."""
     recording = access.recording(request.user, id)
     services.require_ready(recording)
     row = access.snapshot(recording, snapshot)
-    return reply(payloads.snapshot_detail(row, open_recording(recording)))
+    return reply(content_payloads.snapshot_detail(row, open_recording(recording)))

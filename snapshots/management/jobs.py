@@ -58,7 +58,4 @@ def _sentence(job: Job) -> str:
     if job.state != Job.State.DONE:
         return f"{recording.name}: {job.state}. {(job.error or {}).get('detail', '')}"
     found = ", ".join(f"{count} {verdict}" for verdict, count in job.result["verdicts"].items())
-    return (
-        f"{recording.name}: ready, {recording.event_count:,} events, "
-        f"{recording.snapshot_count:,} snapshots{': ' if found else ''}{found}"
-    )
+    return f"{recording.name}: ready, {recording.event_count:,} events; {found or 'no'} snapshots"

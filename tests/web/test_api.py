@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from pydantic import TypeAdapter
 
-from snapshots import payloads
+from snapshots import content_payloads, payloads
 from snapshots.domain.samples import two_tokens
 from snapshots.domain.script import Script
 from snapshots.models import Job, Recording
@@ -52,7 +52,9 @@ def fits(declared, answer) -> dict:
 
 
 def test_the_two_banks_are_found_as_the_issue_says(api, banks):
-    found = fits(payloads.SnapshotDetail, api.get(f"/api/recordings/{banks.pk}/snapshots/s1"))
+    found = fits(
+        content_payloads.SnapshotDetail, api.get(f"/api/recordings/{banks.pk}/snapshots/s1")
+    )
     assert found["verdict"] == "consistent"
     assert found["processes"] == {"A": 9000, "B": 3000}
     assert found["channels"] == {"A->B": [], "B->A": [1000, 2000]}
@@ -73,9 +75,7 @@ def test_a_recording_tells_its_counts_and_snapshots(api, banks):
 
 
 def test_the_topology_of_a_recording_has_the_start_states(api, banks):
-    found = fits(
-        payloads.TopologyOfRecording, api.get(f"/api/recordings/{banks.pk}/topology")
-    )
+    found = fits(payloads.TopologyOfRecording, api.get(f"/api/recordings/{banks.pk}/topology"))
     assert found["processes"] == [{"id": "A", "state": 10000}, {"id": "B", "state": 5000}]
     assert [channel["id"] for channel in found["channels"]] == ["A->B", "B->A"]
 
@@ -89,7 +89,7 @@ def test_snapshots_are_listed_without_their_contents(api, banks):
 @pytest.mark.parametrize("question", [{"at": 4500}, {"step": 8}, {"positions": {"A": 4, "B": 4}}])
 def test_a_cut_tells_states_and_contents(api, banks, question):
     answer = post_json(api, f"/api/recordings/{banks.pk}/cuts", question)
-    found = fits(payloads.CutAnswer, answer)
+    found = fits(content_payloads.CutAnswer, answer)
     assert found["consistent"]
     assert found["states"]["A"] == 9000
     assert sum(found["states"].values()) + sum(sum(v) for v in found["channels"].values()) == 15000
@@ -98,7 +98,7 @@ def test_a_cut_tells_states_and_contents(api, banks, question):
 
 def test_an_inconsistent_cut_names_its_orphan_and_the_nearest_consistent_one(api, banks):
     answer = post_json(api, f"/api/recordings/{banks.pk}/cuts", {"positions": {"A": 1, "B": 3}})
-    found = fits(payloads.CutAnswer, answer)
+    found = fits(content_payloads.CutAnswer, answer)
     assert not found["consistent"]
     [orphan] = found["orphans"]
     assert (orphan["verdict"], orphan["message"], orphan["value"]) == ("orphan", "m1", 1000)
@@ -188,7 +188,7 @@ def test_a_window_without_meaning_is_refused(api, banks, query):
 
 
 def test_an_event_tells_its_fields_and_its_message(api, banks):
-    found = fits(payloads.EventDetail, api.get(f"/api/recordings/{banks.pk}/events/A/1"))
+    found = fits(content_payloads.EventDetail, api.get(f"/api/recordings/{banks.pk}/events/A/1"))
     assert (found["kind"], found["message"], found["state"]) == ("send", "m1", 9000)
     assert found["flight"]["received_at"] == 3800
 
@@ -208,7 +208,7 @@ def test_ids_may_be_any_text(api, ada, snapshot):
     recording = a_ready_recording(ada, odd_log(snapshot))
     base = f"/api/recordings/{recording.pk}"
     quoted = urllib.parse.quote(snapshot, safe="")
-    found = fits(payloads.SnapshotDetail, api.get(f"{base}/snapshots/{quoted}"))
+    found = fits(content_payloads.SnapshotDetail, api.get(f"{base}/snapshots/{quoted}"))
     assert found["snapshot"] == snapshot
     event = api.get(f"{base}/events/{urllib.parse.quote(ODD, safe='')}/1").json()
     assert (event["process"], event["message"]) == (ODD, ODD)
@@ -368,5 +368,3 @@ def test_restore_asks_for_a_job(api, banks):
     job = Job.objects.get(pk=answer.json()["job"])
     assert (job.kind, job.snapshot, job.state) == ("restore", "s1", "queued")
     problem_of(api.post(f"/api/recordings/{banks.pk}/snapshots/s2/restore"), 404, "not-found")
-
-

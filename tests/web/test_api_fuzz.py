@@ -20,9 +20,7 @@ TEXTS = st.one_of(
 )
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)
-    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
     max_leaves=6,
 )
 FIELDS = st.sampled_from(

@@ -17,7 +17,7 @@ from tests.web.over_http import Api
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 EVENTS = 120_000
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 300
 
 
 @pytest.fixture(scope="module")
