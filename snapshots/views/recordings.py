@@ -19,7 +19,7 @@ from snapshots import access, payloads, services, uploads
 from snapshots.api.json import dumps
 from snapshots.domain.findings import VERDICTS
 from snapshots.models import Job, Recording, Snapshot
-from snapshots.problems import Conflict, NotFound, Problem
+from snapshots.problems import Conflict, NotFound, Problem, Refused
 from snapshots.stores import open_recording
 from snapshots.views.listing import Column, Listing
 from snapshots.views.pages import back, page, wants_list_alone
@@ -163,13 +163,18 @@ def defects(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @page
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def rename(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.own_recording(request.user, pk)
+    context = {"recording": row, "typed": request.POST.get("name", row.name)}
+    if request.method != "POST":
+        return render(request, "snapshots/rename_recording.html", context)
     try:
-        services.rename_recording(row, request.POST.get("name", ""))
-    except Problem as problem:
-        messages.error(request, f"Not renamed. {problem.detail}")
+        services.rename_recording(row, context["typed"])
+    except Refused as refused:
+        row.refresh_from_db()
+        context["refusal"] = refused.detail
+        return render(request, "snapshots/rename_recording.html", context, status=refused.status)
     return redirect("recording", pk)
 
 

@@ -220,8 +220,9 @@ def test_a_recording_is_renamed_and_deleted_after_a_question(client, ada):
 
 def test_a_name_that_cannot_be_is_refused_with_a_sentence(client, ada):
     row = Recording.objects.create(owner=ada, name="kept", status=Recording.Status.FAILED)
-    page = client.post(f"/recordings/{row.pk}/rename", {"name": " "}, follow=True)
-    assert "Not renamed." in text_of(page)
+    page = text_of(client.post(f"/recordings/{row.pk}/rename", {"name": "x" * 201}), 422)
+    assert "1 to 200 characters" in page
+    assert "x" * 201 in page
     row.refresh_from_db()
     assert row.name == "kept"
 
@@ -246,7 +247,7 @@ def test_hostile_names_are_text_on_every_page(client, ada):
     rows = (ready.pk, gone.pk, waiting.pk)
     addresses = ["/", "/jobs", f"/jobs/{job.pk}", *(f"/recordings/{pk}" for pk in rows)]
     addresses += [
-        f"/recordings/{ready.pk}/{page}" for page in ("defects", "delete", "snapshots/s1")
+        f"/recordings/{ready.pk}/{page}" for page in ("defects", "delete", "rename", "snapshots/s1")
     ]
     for address in addresses:
         page = text_of(client.get(address))
