@@ -185,7 +185,13 @@ def at_one_instant():
     return run.receive("p->q", "m1", at=20).send("p->q", "m2", value=1, at=20)
 
 
-@pytest.mark.parametrize("make", [overtaking, at_one_instant])
+def a_peak_within_a_bin():
+    run = a_run().send("p->q", "m1", value=1, at=10).send("p->q", "m2", value=1, at=11)
+    run.receive("p->q", "m1", at=12).receive("p->q", "m2", at=13)
+    return run.send("p->q", "m3", value=1, at=14).internal("p", "much later", at=20_000)
+
+
+@pytest.mark.parametrize("make", [overtaking, at_one_instant, a_peak_within_a_bin])
 @pytest.mark.parametrize("levels_above", [0, 10**6])
 @pytest.mark.parametrize("axis", ["time", "order"])
 def test_depths_are_right_where_messages_overtake_or_meet(make, levels_above, axis):
@@ -194,7 +200,7 @@ def test_depths_are_right_where_messages_overtake_or_meet(make, levels_above, ax
         finish(opened.folder, opened.manifest, levels_above)
         opened = StoredRecording.open(opened.folder)
         limits = Limits(messages=-1, events=-1, counted=levels_above)
-        for from_, to in ((0, 60), (15, 60), (42, 45)):
+        for from_, to in ((0, 60), (15, 60), (42, 45), (0, 20_000)):
             bins = window(opened, from_, to, 300, axis, limits).bins
             assert_bins(bins, recording, Expected(recording, axis, from_, to))
 
