@@ -4,6 +4,7 @@ SPARK_REMOTE (Spark Connect) goes before SPARK_MASTER (a cluster, or ``local[*]`
 jobs are the same for all three.
 """
 
+import atexit
 import os
 import shutil
 import socket
@@ -17,7 +18,7 @@ from urllib.parse import urlsplit
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tasks.spark.errors import SparkUnavailable
+from tasks.spark.errors import SparkUnavailable, first_line
 from tasks.spark.stages import SparkStages
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -52,7 +53,7 @@ def warm() -> SparkSession:
     try:
         SparkStages(session).run(_nothing, range(os.cpu_count() or 1))
     except Exception as error:
-        raise SparkUnavailable(f"Spark started but ran no job: {_first_line(error)}") from error
+        raise SparkUnavailable(f"Spark started but ran no job: {first_line(error)}") from error
     return session
 
 
@@ -110,7 +111,7 @@ def _connect(remote: str) -> SparkSession | None:
     except Exception as error:
         raise SparkUnavailable(
             f"The Spark Connect server {remote} (SPARK_REMOTE) cannot be reached: "
-            f"{_first_line(error)}"
+            f"{first_line(error)}"
         ) from error
     return session
 
@@ -124,7 +125,7 @@ def _need_server(remote: str) -> None:
     except (OSError, ValueError) as error:
         raise SparkUnavailable(
             f"The Spark Connect server {remote} (SPARK_REMOTE) cannot be reached: "
-            f"{_first_line(error)}"
+            f"{first_line(error)}"
         ) from error
 
 
@@ -134,7 +135,7 @@ def _start() -> SparkSession:
     builder = SparkSession.builder.appName("Cutline").master(master)
     for key, value in (_session_options() | _driver_options()).items():
         builder = builder.config(key, value)
-    local = master.startswith("local")
+    local = master == "local" or master.startswith("local[")
     if local:
         _prepare_local_workers()
         builder = builder.config("spark.python.daemon.module", "tasks.spark.worker_daemon")
@@ -146,11 +147,11 @@ def _start() -> SparkSession:
             _ship(session)
     except PySparkException as error:
         raise SparkUnavailable(
-            f"Spark did not start on {master} (SPARK_MASTER): {_first_line(error)}"
+            f"Spark did not start on {master} (SPARK_MASTER): {first_line(error)}"
         ) from error
     except Exception as error:  # py4j's, where the JVM answers with an exception
         raise SparkUnavailable(
-            f"Spark did not start on {master} (SPARK_MASTER): {_first_line(error)} "
+            f"Spark did not start on {master} (SPARK_MASTER): {first_line(error)} "
             "Is the master reachable?"
         ) from error
     return session
@@ -217,18 +218,14 @@ def _prepare_local_workers() -> None:
 
 
 def _ship(session: SparkSession) -> None:
-    """Sends our packages to the Python workers of a cluster."""
-    with tempfile.TemporaryDirectory() as folder:
-        archive = Path(folder) / "cutline.zip"
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-            for package in ("snapshots", "tasks"):
-                packed.write(REPOSITORY / package / "__init__.py", f"{package}/__init__.py")
-            for package in SHIPPED:
-                for source in sorted((REPOSITORY / package).rglob("*.py")):
-                    packed.write(source, source.relative_to(REPOSITORY))
-        session.addArtifacts(str(archive), pyfile=True)
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0].rstrip(".") + "."
+    """Sends our packages to the Python workers of a cluster, which fetch them when they start."""
+    folder = Path(tempfile.mkdtemp(prefix="shipped-", dir=_scratch()))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    archive = folder / "cutline.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for package in ("snapshots", "tasks"):
+            packed.write(REPOSITORY / package / "__init__.py", f"{package}/__init__.py")
+        for package in SHIPPED:
+            for source in sorted((REPOSITORY / package).rglob("*.py")):
+                packed.write(source, source.relative_to(REPOSITORY))
+    session.addArtifacts(str(archive), pyfile=True)

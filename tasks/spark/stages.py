@@ -19,7 +19,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tasks.spark.errors import SparkTaskFailed, SparkUnavailable
+from tasks.spark.errors import SparkTaskFailed, SparkUnavailable, first_line
 
 SECONDS_BETWEEN_LOOKS = 0.2
 
@@ -112,7 +112,7 @@ class SparkStages:
         except PySparkException as error:
             raise SparkTaskFailed(_sentence(kernel, error)) from error
         except (Py4JError, OSError, RpcError) as error:  # the other side is gone
-            raise SparkUnavailable(f"Spark stopped while it worked: {error}") from error
+            raise SparkUnavailable(f"Spark stopped while it worked: {first_line(error)}") from error
         results: list = [None] * len(tasks)
         for place, packed in zip(*(column.to_pylist() for column in table.columns), strict=True):
             refused, result = pickle.loads(packed)
