@@ -195,7 +195,9 @@ APPEND_SLASH = False
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL], "prefix": "cutline"},
+        # A consumer waits 5 s for a message, and redis-py gives up reading after 5 s: whichever
+        # comes first would close idle websockets.
+        "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}], "prefix": "cutline"},
     }
 }
 
