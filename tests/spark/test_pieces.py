@@ -19,7 +19,7 @@ from tasks.spark.restore import Restore
 from tasks.spark.snapshots import Judge
 from tasks.spark.sources import IngestTask
 from tasks.spark.stages import StagesHere
-from tests.builders import simulated
+from tests.builders import a_run, simulated
 from tests.spark import disorder
 from tests.spark.agreement import (
     LIMITS,
@@ -95,3 +95,30 @@ def test_working_files_are_gone_when_an_ingest_ends(tmp_path):
     }
     assert kept == listed
     assert not list((tmp_path / "store").glob(".*"))
+
+
+def a_run_with_more_faults_than_are_kept():
+    """150 orphans, 150 messages lost from the recorded channel, 150 that overtake each other."""
+    run = a_run()
+    run.record("p", "s")
+    for number in range(150):
+        run.send("p->q", f"orphan {number}", 0)
+    for number in range(150):
+        run.receive("p->q", f"orphan {number}")
+    for number in range(150):
+        run.send("q->p", f"lost {number}", 0)
+    run.record("q", "s").record_channel("q->p", "s")
+    for number in reversed(range(150)):
+        run.receive("q->p", f"lost {number}")
+    return run.log()
+
+
+def test_witnesses_that_are_not_kept_are_counted(tmp_path):
+    log = a_run_with_more_faults_than_are_kept()
+    agree_here(log, tmp_path)
+    judged = Judge(tmp_path / "store")
+    [report] = judged.reports(*judged.facts(StagesHere(), silent))
+    assert report.counts["orphan"] == report.counts["lost"] == 150
+    assert report.counts["fifo-violation"] >= 150
+    kept = [finding.verdict for finding in report.findings]
+    assert kept.count("orphan") == kept.count("lost") == kept.count("fifo-violation") == 100

@@ -74,4 +74,3 @@ def test_a_session_whose_jvm_died_is_replaced():
         text=True,
     )
     assert "replaced True" in found.stdout, found.stderr[-2000:]
-
