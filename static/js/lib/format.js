@@ -11,9 +11,11 @@ const UNITS = [
 ];
 const NANOSECONDS = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, m: 60e9, min: 60e9, h: 3600e9 };
 
+const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
+
 /** 1234567 -> "1,234,567"; fractions keep at most three digits. */
 export function thousands(number) {
-  return new Intl.NumberFormat("en", { maximumFractionDigits: 3 }).format(number);
+  return grouped.format(number);
 }
 
 /** "1 event", "2,000 events". */

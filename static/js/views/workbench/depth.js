@@ -4,7 +4,7 @@ import { depthBins, depthSteps } from "../../lib/depth.js";
 import { setText } from "../../lib/dom.js";
 import { counted, thousands } from "../../lib/format.js";
 import { faded, heatScale } from "./colours.js";
-import { baseLayout, CONFIG, fitCanvas, plainAxis, wirePanel } from "./panel.js";
+import { baseLayout, CONFIG, fitCanvas, plainAxis, sizeOf, wirePanel } from "./panel.js";
 import { escapeText, timeAxis } from "./still.js";
 
 const ROW_LEAST = 12;
@@ -20,6 +20,7 @@ export function createDepth(app) {
   const margin = { l: 84, r: 12, t: 8, b: 40 };
   let settle = null;
   let drawn = null;
+  let cursorAt = null;
   let matrix = { edges: [], channels: [], rows: [] };
 
   function selectedChannel() {
@@ -106,14 +107,17 @@ export function createDepth(app) {
     drawCursor();
   }
 
-  function drawCursor() {
-    const context = fitCanvas(canvas);
+  function drawCursor(again = true) {
     const { now, from, to } = player.state;
-    const width = canvas.clientWidth - margin.l - margin.r;
-    const x = margin.l + ((now - from) / (to - from)) * width;
+    const { width: all, height } = sizeOf(canvas);
+    const width = all - margin.l - margin.r;
+    const x = Math.round(margin.l + ((now - from) / (to - from)) * width);
+    if (x === cursorAt && !again) return;
+    cursorAt = x;
+    const context = fitCanvas(canvas);
     if (x < margin.l || x > margin.l + width) return;
     context.fillStyle = app.colours.ink;
-    context.fillRect(x - 0.75, margin.t, 1.5, canvas.clientHeight - margin.t - margin.b);
+    context.fillRect(x - 0.75, margin.t, 1.5, height - margin.t - margin.b);
   }
 
   function shortened(id) {
@@ -146,7 +150,7 @@ export function createDepth(app) {
       panel.update(state, keys);
       const content = ["window", "from", "to", "axis", "selection", "theme", "size", "folded"].some((key) => keys.has(key));
       if (content && !settle) settle = setTimeout(drawStill, drawn ? SETTLE : 0);
-      if (keys.has("now") && !panel.isFolded()) drawCursor();
+      if (keys.has("now") && !panel.isFolded()) drawCursor(false);
     },
   };
 }

@@ -3,7 +3,7 @@
 import { describeCut, isInside, positionsAt } from "../../lib/cuts.js";
 import { covers } from "../../lib/window.js";
 
-const PANELS_EVERY = 100; // ms while playing
+const PANELS_EVERY = 200; // ms while playing: as fast as one can read
 const SERVER_EVERY = 250;
 const PAD = 0.25;
 const ROOM_FOR_PAD = 2.5;

@@ -3,7 +3,8 @@
 import { readView, writeView } from "../../lib/url-state.js";
 
 const HELD = ["now", "from", "to", "axis", "selection", "snapshot", "cut", "folded", "tables"];
-const WAIT = 250;
+const WAIT = 250; // ms
+const WAIT_PLAYING = 1000;
 const EVENTS_AROUND = 60;
 
 /** What the first picture shows: the link's view, else the whole recording at its first snapshot. */
@@ -56,6 +57,6 @@ export function keepLink(app) {
     history.replaceState(history.state, "", app.link());
   };
   app.player.subscribe((state, keys) => {
-    if (timer === null && HELD.some((key) => keys.has(key))) timer = setTimeout(write, WAIT);
+    if (timer === null && HELD.some((key) => keys.has(key))) timer = setTimeout(write, state.playing ? WAIT_PLAYING : WAIT);
   });
 }

@@ -2,7 +2,7 @@
 
 import { thousands } from "../../lib/format.js";
 import { faded } from "./colours.js";
-import { baseLayout, CONFIG, fitCanvas, plainAxis } from "./panel.js";
+import { baseLayout, CONFIG, fitCanvas, plainAxis, sizeOf } from "./panel.js";
 
 const EDGE = 10; // pixels at the window's ends that resize it
 
@@ -12,10 +12,13 @@ export function createOverview(app) {
   const canvas = app.root.querySelector("#wb-overview-moving");
   let density = null;
   let grip = null;
+  let cursorAt = null;
+  canvas.setAttribute("aria-label", `Overview: ${thousands(app.recording.counts.events)} events, the marked part is in view`);
 
+  const width = () => sizeOf(canvas).width;
   const all = () => player.margins();
-  const toX = (at) => ((at - all().from) / (all().to - all().from)) * canvas.clientWidth;
-  const toAt = (px) => all().from + (px / canvas.clientWidth) * (all().to - all().from);
+  const toX = (at) => ((at - all().from) / (all().to - all().from)) * width();
+  const toAt = (px) => all().from + (px / width()) * (all().to - all().from);
 
   async function load() {
     const { axis } = player.state;
@@ -50,19 +53,20 @@ export function createOverview(app) {
     const context = fitCanvas(canvas);
     const { state } = player;
     const { colours } = app;
-    const height = canvas.clientHeight;
+    const { height } = sizeOf(canvas);
     for (const summary of app.snapshots.list()) drawSnapshot(context, summary, height);
     const [left, right] = [toX(state.from), toX(state.to)];
     context.fillStyle = faded(colours.paper, 0.72);
     context.fillRect(0, 0, left, height);
-    context.fillRect(right, 0, canvas.clientWidth - right, height);
+    context.fillRect(right, 0, width() - right, height);
     context.strokeStyle = colours.accent;
     context.lineWidth = 1.5;
     context.strokeRect(left + 0.75, 0.75, Math.max(right - left - 1.5, 3), height - 1.5);
     context.fillStyle = colours.accent;
     for (const x of [left, right]) context.fillRect(x - 2, height / 2 - 8, 4, 16);
     context.fillStyle = colours.ink;
-    context.fillRect(toX(state.now) - 0.75, 0, 1.5, height);
+    cursorAt = Math.round(toX(state.now));
+    context.fillRect(cursorAt - 0.75, 0, 1.5, height);
   }
 
   function drawSnapshot(context, summary, height) {
@@ -120,8 +124,8 @@ export function createOverview(app) {
     update(state, keys) {
       if (keys.has("axis")) load();
       if (keys.has("theme") || keys.has("size")) drawStill();
-      if (["now", "from", "to", "snapshot", "theme", "size", "axis"].some((key) => keys.has(key))) drawMoving();
-      canvas.setAttribute("aria-label", `Overview: ${thousands(app.recording.counts.events)} events, the marked part is in view`);
+      const moved = keys.has("now") && Math.round(toX(state.now)) !== cursorAt;
+      if (moved || ["from", "to", "snapshot", "theme", "size", "axis"].some((key) => keys.has(key))) drawMoving();
     },
   };
 }

@@ -27,6 +27,17 @@ export function wirePanel(app, name, chart) {
   let drawn = null;
 
   function update(state, keys) {
+    if (keys.has("folded") || keys.has("tables")) place(state);
+    const folded = state.folded.has(name);
+    const asTable = state.tables.has(name);
+    const stale = drawn !== state.window || keys.has("tables") || (chart.follows && keys.has("shown"));
+    if (asTable && !folded && stale && !state.playing) {
+      drawn = state.window;
+      tableBox.replaceChildren(...limitedTable(title, chart.rows()));
+    }
+  }
+
+  function place(state) {
     const folded = state.folded.has(name);
     const asTable = state.tables.has(name);
     section.classList.toggle("is-folded", folded);
@@ -34,11 +45,6 @@ export function wirePanel(app, name, chart) {
     foldButton.textContent = folded ? "+" : "–";
     foldButton.setAttribute("aria-expanded", String(!folded));
     tableButton.setAttribute("aria-pressed", String(asTable));
-    const stale = drawn !== state.window || keys.has("tables") || (chart.follows && keys.has("shown"));
-    if (asTable && !folded && stale && !state.playing) {
-      drawn = state.window;
-      tableBox.replaceChildren(...limitedTable(title, chart.rows()));
-    }
   }
 
   return { section, body, update, isFolded: () => section.classList.contains("is-folded") };
@@ -107,9 +113,21 @@ export function plainAxis(colours, more) {
   return { showgrid: false, zeroline: false, fixedrange: true, linecolor: colours.rule, tickcolor: colours.rule, ticks: "outside", ticklen: 4, ...more };
 }
 
+const sizes = new WeakMap();
+const observer = globalThis.ResizeObserver && new ResizeObserver((entries) => entries.forEach(({ target }) => sizes.delete(target)));
+
+/** An element's {width, height}, measured again only when it has changed: measuring costs a layout. */
+export function sizeOf(element) {
+  if (!sizes.has(element)) {
+    observer.observe(element);
+    sizes.set(element, { width: element.clientWidth, height: element.clientHeight });
+  }
+  return sizes.get(element);
+}
+
 /** Fits a canvas to its box and the screen's pixels; returns its context, scaled to CSS pixels. */
 export function fitCanvas(canvas) {
-  const { clientWidth: width, clientHeight: height } = canvas;
+  const { width, height } = sizeOf(canvas);
   const ratio = devicePixelRatio || 1;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio);

@@ -8,7 +8,7 @@ import { geometry } from "./geometry.js";
 import { createHandles } from "./handles.js";
 import { createHover } from "./hover.js";
 import { drawMoving } from "./moving.js";
-import { CONFIG, wirePanel } from "./panel.js";
+import { CONFIG, sizeOf, wirePanel } from "./panel.js";
 import { wirePointer } from "./pointer.js";
 import { stillFigure } from "./still.js";
 
@@ -38,9 +38,9 @@ export function createSpacetime(app) {
 
   function measures() {
     const { from, to } = player.state;
-    const width = box.clientWidth;
+    const { width, height } = sizeOf(box);
     const left = Math.min(width < 500 ? 56 : 120, 16 + longest * 8.5);
-    return geometry({ width, height: box.clientHeight, left, right: 12, top: 14, bottom: 44, from, to, processes: topology.processes.length, first });
+    return geometry({ width, height, left, right: 12, top: 14, bottom: 44, from, to, processes: topology.processes.length, first });
   }
 
   function scene(state = player.state) {

@@ -6,7 +6,7 @@ import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, plainAxis } from "./panel.js";
 
-const MANY = 800; // messages (or markers, a quarter of it) from which lines are drawn thinner
+const MANY = 400; // messages, markers or events from which they are drawn lighter
 const NEVER = 0.6; // how far toward its target a message that never arrives is drawn
 
 /** {data, layout} for Plotly. scene: {window, g, topology, positions (of the chosen snapshot or null), …}. */
@@ -86,13 +86,35 @@ function markers(scene) {
     const own = snapshot === null || window.snapshots[window.markers.snapshot[row]] === snapshot;
     if (own || window.exact) addLine(scene, window.markers, row, own ? chosen : others);
   }
-  const many = window.markers.count > MANY / 4;
+  const many = window.markers.count > MANY;
   const ends = { x: chosen.x.filter((_, i) => i % 3 === 1), y: chosen.y.filter((_, i) => i % 3 === 1) };
   return [
     line(others.x, others.y, faded(colours.marker, 0.35), 1),
     line(chosen.x, chosen.y, faded(colours.marker, many ? 0.6 : 1), many ? 0.8 : 1.5),
-    points(ends.x, ends.y, "diamond", many ? 6 : 8, colours.marker),
+    many ? outlines(ends, colours.marker, scene.g) : points(ends.x, ends.y, "diamond", 8, colours.marker),
   ].filter((trace) => trace.x.length);
+}
+
+/** Diamonds as one path: Plotly makes an element of every marker, and thousands slow the page down. */
+function outlines({ x, y }, colour, g) {
+  const [dx, dy] = [3 * g.perPixel, 3 / (g.pitch || 30)];
+  const set = lineSet();
+  x.forEach((at, i) => {
+    set.x.push(at - dx, at, at + dx, at, at - dx, null);
+    set.y.push(y[i], y[i] - dy, y[i], y[i] + dy, y[i], null);
+  });
+  return line(set.x, set.y, colour, 1.5);
+}
+
+/** Events as short strokes across their lanes, one path. */
+function strokes({ x, y }, colour, height, g) {
+  const dy = height / 2 / (g.pitch || 30);
+  const set = lineSet();
+  x.forEach((at, i) => {
+    set.x.push(at, at, null);
+    set.y.push(y[i] - dy, y[i] + dy, null);
+  });
+  return line(set.x, set.y, colour, 1.5);
 }
 
 function events({ window, colours, snapshot, g }) {
@@ -116,7 +138,10 @@ function events({ window, colours, snapshot, g }) {
   };
   return Object.entries(looks)
     .filter(([key]) => places.has(key))
-    .map(([key, look]) => points(places.get(key).x, places.get(key).y, ...look));
+    .map(([key, look]) => {
+      const { x, y } = places.get(key);
+      return x.length > MANY && look[0] === "circle" ? strokes({ x, y }, look[2], look[1], g) : points(x, y, ...look);
+    });
 }
 
 /** The cut of the chosen snapshot, from lane to lane; lanes whose place is not known are left out. */

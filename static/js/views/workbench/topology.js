@@ -19,6 +19,7 @@ export function createTopology(app) {
   const { player, topology } = app;
   const plot = app.root.querySelector("#wb-topology");
   const canvas = app.root.querySelector("#wb-topology-moving");
+  const numbers = app.root.querySelector("#wb-topology-numbers");
   const notice = app.root.querySelector("#wb-topology-notice");
   const links = topology.channels.map(({ sourceCode, targetCode }) => [sourceCode, targetCode]);
   const shown = drawnProcesses(topology.processes.length, links);
@@ -142,23 +143,27 @@ export function createTopology(app) {
     const context = fitCanvas(canvas);
     const { window } = state;
     if (window?.exact && window.axis === state.axis && !state.cut) drawTokens(context, window, state.now);
-    drawCounts(context, state.shown);
   }
 
   function drawTokens(context, window, now) {
     for (const [table, colour] of [[window.messages, app.colours.message], [window.markers, app.colours.marker]]) {
       context.fillStyle = colour;
+      context.beginPath();
       for (let row = 0; row < table.count; row += 1) {
         if (!inFlight(table, row, now)) continue;
         const channel = topology.channels[table.channel[row]];
         if (!placeOf.has(channel.sourceCode) || !placeOf.has(channel.targetCode)) continue;
         const { x, y } = pointOn(channel, Math.min(progress(table, row, now), table.received_index[row] < 0 ? 0.5 : 1));
-        context.beginPath();
         if (table === window.markers) diamond(context, x, y, radius > SMALL_NODE ? 7 : 5);
-        else context.arc(x, y, radius > SMALL_NODE ? 5 : 3, 0, 2 * Math.PI);
-        context.fill();
+        else dot(context, x, y, radius > SMALL_NODE ? 5 : 3);
       }
+      context.fill();
     }
+  }
+
+  function dot(context, x, y, r) {
+    context.moveTo(x + r, y);
+    context.arc(x, y, r, 0, 2 * Math.PI);
   }
 
   function diamond(context, x, y, r) {
@@ -166,9 +171,12 @@ export function createTopology(app) {
     context.lineTo(x + r, y);
     context.lineTo(x, y + r);
     context.lineTo(x - r, y);
+    context.closePath();
   }
 
-  function drawCounts(context, cut) {
+  /** The numbers change far less often than the tokens move: they are a picture of their own. */
+  function drawCounts(cut) {
+    const context = fitCanvas(numbers);
     if (!cut) return;
     const least = leastCounted(cut);
     context.font = `600 ${radius > SMALL_NODE ? 12 : 10}px system-ui, sans-serif`;
@@ -237,12 +245,13 @@ export function createTopology(app) {
   function update(state, keys) {
     panel.update(state, keys);
     if (panel.isFolded()) return;
-    const key = phases().join();
+    const key = keys.has("shown") || keys.has("detail") ? phases().join() : drawnKey;
     if (key !== drawnKey || ["theme", "size", "folded", "snapshot", "selection"].some((name) => keys.has(name))) {
       drawnKey = key;
       drawStill();
     }
     if (keys.has("shown")) tell();
+    if (["shown", "size", "theme", "folded"].some((name) => keys.has(name))) drawCounts(state.shown);
     if (["now", "shown", "window", "cut", "size", "theme", "folded"].some((name) => keys.has(name))) drawMoving(state);
   }
 

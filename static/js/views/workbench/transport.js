@@ -6,6 +6,7 @@ import { SECONDS_PER_VIEW, SPEEDS } from "../../lib/player.js";
 import { eventsBefore } from "../../lib/window.js";
 
 const SCRUB_STEPS = 10000;
+const READ_EVERY = 100; // ms while playing
 
 export function createTransport(app) {
   const { player, recording } = app;
@@ -17,6 +18,7 @@ export function createTransport(app) {
   const rate = bar.querySelector("#wb-rate");
   for (const value of SPEEDS) speed.append(new Option(`${value}×`, String(value), false, value === 1));
   scrub.max = String(SCRUB_STEPS);
+  let told = 0;
 
   bar.addEventListener("click", ({ target }) => {
     const command = target.closest("[data-command]")?.dataset.command;
@@ -48,6 +50,15 @@ export function createTransport(app) {
     return row < 0 ? "" : `, t = ${app.readInstant(at[row])}`;
   }
 
+  function tell(state) {
+    told = performance.now();
+    setText(readout, text(state));
+    const { from, to } = player.bounds();
+    const place = String(Math.round(((state.now - from) / (to - from)) * SCRUB_STEPS));
+    if (scrub.value !== place && (document.activeElement !== scrub || state.playing)) scrub.value = place;
+    scrub.setAttribute("aria-valuetext", readout.textContent);
+  }
+
   function update(state, keys) {
     if (keys.has("playing")) {
       play.setAttribute("aria-pressed", String(state.playing));
@@ -63,10 +74,8 @@ export function createTransport(app) {
       setText(rate, state.axis === "order" ? `${thousands(Number(perSecond.toPrecision(3)))} events/s` : `${app.readDuration(Number(perSecond.toPrecision(3)))}/s`);
     }
     if (["now", "window", "shown", "axis", "playing", "cut"].some((key) => keys.has(key))) {
-      setText(readout, text(state));
-      const { from, to } = player.bounds();
-      if (document.activeElement !== scrub || state.playing) scrub.value = String(Math.round(((state.now - from) / (to - from)) * SCRUB_STEPS));
-      scrub.setAttribute("aria-valuetext", readout.textContent);
+      const soon = state.playing && !keys.has("playing") && performance.now() - told < READ_EVERY;
+      if (!soon) tell(state);
     }
   }
 
