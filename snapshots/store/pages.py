@@ -6,13 +6,17 @@ the machine's cache, so that looking again costs next to nothing.
 
 import mmap
 import threading
+import time
 import weakref
 from pathlib import Path
 
 _STATM = Path("/proc/self/statm")
 _MOST = 160 * 2**20  # bytes of files in memory, the libraries' own included
 
+_PAUSE = 1.0  # seconds
+
 _lock = threading.Lock()
+_given_back_at = -_PAUSE
 _maps: "weakref.WeakSet[MappedFile]" = weakref.WeakSet()
 
 
@@ -29,14 +33,19 @@ def map_file(path: Path) -> MappedFile:
     return mapped
 
 
-def give_back() -> bool:
+def give_back(now: float | None = None) -> bool:
     """Give the pages of all mapped files back if they take much memory; whether it did so.
 
-    Safe at any time: who still looks at a page gets it from the machine's cache again.
+    At most once a second: one look maps many pages around it, and giving back after every question
+    would make each of them map its pages anew. Safe at any time: who still looks at a page gets it
+    from the machine's cache again. now: seconds on a clock that never goes back.
     """
-    if _resident_files() <= _MOST:
-        return False
+    global _given_back_at
+    now = time.monotonic() if now is None else now
     with _lock:
+        if now - _given_back_at < _PAUSE or _resident_files() <= _MOST:
+            return False
+        _given_back_at = now
         maps = list(_maps)
     for mapped in maps:
         mapped.madvise(mmap.MADV_DONTNEED)

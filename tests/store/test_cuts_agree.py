@@ -11,6 +11,7 @@ from snapshots.domain.recording import Recording
 from snapshots.domain.values import total
 from snapshots.store.reader import StoredRecording
 from tests.builders import a_run, recorded, runs
+from tests.effort import examples
 from tests.store.folders import stored
 
 MESSY_RUNS = runs(max_processes=8)
@@ -48,7 +49,7 @@ def assert_agree(recording: Recording, opened: StoredRecording, positions: np.nd
     assert stored_cut.stray_count == len(inside)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
 def test_any_cut_is_the_domains(log, scattered, data):
     recording = recorded(log)
@@ -57,7 +58,7 @@ def test_any_cut_is_the_domains(log, scattered, data):
             assert_agree(recording, opened, any_positions(data, opened))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
 def test_the_nearest_consistent_cut_is_the_domains(log, scattered, data):
     recording = recorded(log)
@@ -70,7 +71,7 @@ def test_the_nearest_consistent_cut_is_the_domains(log, scattered, data):
             assert opened.cut(nearest).consistent
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
 def test_positions_at_an_instant_and_at_a_step_are_the_domains(log, scattered, data):
     recording = recorded(log)

@@ -15,6 +15,7 @@ from snapshots.domain.recording import (
     Recording,
 )
 from tests.builders import a_run, recorded, runs
+from tests.effort import examples
 from tests.store.folders import stored
 
 FIELDS = [name for name in Event.__slots__ if name != "messages"]
@@ -38,7 +39,7 @@ def flights_of(recording: Recording) -> dict:
     return found
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99))
 def test_every_event_comes_back_with_all_its_fields_and_its_message(log, scattered):
     recording = recorded(log)
@@ -57,7 +58,7 @@ def test_every_event_comes_back_with_all_its_fields_and_its_message(log, scatter
                 assert found["flight"] == {name: getattr(flight, name) for name in found["flight"]}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
 def test_the_neighbours_of_a_cursor_are_the_nearest_events_on_its_sides(log, scattered, data):
     recording = recorded(log)

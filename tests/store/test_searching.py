@@ -25,6 +25,7 @@ from snapshots.store.manifest import Extent, Manifest
 from snapshots.store.mapped import ragged
 from snapshots.store.tables import Tables
 from snapshots.store.writer import finish
+from tests.effort import examples
 
 ARRIVALS = st.lists(
     st.permutations(range(12)).flatmap(
@@ -41,7 +42,7 @@ def columns(arrivals: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     return channel, np.array([index for run in arrivals for index in run], np.int64)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(ARRIVALS)
 def test_reach_and_disorder_are_what_they_say_of_every_channel(arrivals):
     channel, received = columns(arrivals)
@@ -64,7 +65,7 @@ def test_reach_and_disorder_are_what_they_say_of_every_channel(arrivals):
             assert disorder.received_floor[rows].tolist() == floor
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(ARRIVALS)
 def test_a_channel_is_in_disorder_iff_something_on_it_was_overtaken(arrivals):
     channel, received = columns(arrivals)

@@ -14,6 +14,7 @@ from snapshots.store.reader import StoredRecording
 from snapshots.store.windows import Limits, Window, WindowBins, window
 from snapshots.store.writer import finish
 from tests.builders import a_run, recorded, runs, simulated
+from tests.effort import examples
 from tests.store.folders import stored
 
 NOTHING_FITS = Limits(messages=-1, events=-1)
@@ -122,7 +123,7 @@ def assert_way(columns, row: int, flight, recording: Recording) -> None:
     assert tuple(getattr(columns, name)[row] for name in names) == arrived
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), axis=AXES, data=st.data())
 def test_an_exact_window_holds_every_event_and_every_message_that_overlaps_it(
     log, scattered, axis, data
@@ -145,7 +146,7 @@ def test_an_exact_window_holds_every_event_and_every_message_that_overlaps_it(
         assert list(asked.states) == states
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(log=MESSY_RUNS, with_levels=st.booleans(), axis=AXES, data=st.data())
 def test_a_binned_window_counts_every_event_and_the_most_messages(log, with_levels, axis, data):
     recording = recorded(log)
