@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from snapshots.api import api as the_api
+from tests.effort import examples
 from tests.web.given import a_client, a_person, a_ready_recording
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
@@ -23,15 +24,24 @@ VALUES = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
     max_leaves=6,
 )
-FIELDS = st.sampled_from(
-    ["positions", "at", "step", "name", "processes", "channels", "layout", "workload", "seed"]
-    + ["events", "initiators", "snapshot_times", "mean_delay", "drain", "id", "source", "target"]
-)
-TOPOLOGY = st.fixed_dictionaries(
-    {"processes": st.lists(st.one_of(TEXTS, st.fixed_dictionaries({"id": VALUES})), max_size=3)},
-    optional={"name": VALUES, "channels": VALUES, "layout": VALUES},
-)
-BODIES = st.one_of(st.dictionaries(FIELDS, VALUES, max_size=4), TOPOLOGY, VALUES)
+FIELDS = {
+    "cuts": ["positions", "at", "step"],
+    "simulate": ["workload", "seed", "events", "initiators", "snapshot_times", "mean_delay"],
+    "topologies": ["name", "processes", "channels", "layout"],
+}
+PROCESSES = st.lists(st.one_of(TEXTS, st.fixed_dictionaries({"id": VALUES})), max_size=3)
+
+
+def bodies(path: str):
+    """Bodies with the fields of the call, mostly, and other values."""
+    names = next((names for end, names in FIELDS.items() if path.endswith(end)), ["name"])
+    some = st.dictionaries(st.sampled_from(names), VALUES, min_size=1, max_size=3)
+    topology = st.fixed_dictionaries(
+        {"processes": PROCESSES}, optional={"name": VALUES, "channels": VALUES, "layout": VALUES}
+    )
+    return st.one_of(some, some, topology if "processes" in names else some, VALUES)
+
+
 CALLS = [
     (method, path)
     for path, methods in the_api.get_openapi_schema()["paths"].items()
@@ -61,19 +71,19 @@ def test_no_request_gets_a_500(ada, method, path):
     client = a_client(ada)
 
     @settings(
-        max_examples=25,
+        max_examples=examples(25),
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
     @given(
         st.data(),
-        st.one_of(BODIES.map(raw), st.binary(max_size=30)),
+        st.one_of(bodies(path).map(raw), bodies(path).map(raw), st.binary(max_size=30)),
         st.dictionaries(
             st.sampled_from(["from", "to", "width", "axis", "limit", "offset", "q", "status"]),
             st.one_of(NUMBERS, TEXTS).map(str),
             max_size=3,
         ),
-        st.sampled_from(["application/json", "text/plain", "multipart/form-data; boundary=x", ""]),
+        st.sampled_from(["application/json"] * 3 + ["multipart/form-data; boundary=x", ""]),
     )
     def any_request(data, body, query, kind):
         address = filled(path, recording.pk, data)

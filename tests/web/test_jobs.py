@@ -1,9 +1,12 @@
 """Jobs: asked for, leased, cancelled, tried again, and what they leave in their rows."""
 
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from snapshots import leases, runs, services, stores
@@ -35,6 +38,22 @@ def steps(monkeypatch, step) -> None:
 def test_one_of_two_workers_gets_the_job(job):
     assert leases.claim(job.pk) is not None
     assert leases.claim(job.pk) is None
+
+
+def test_of_many_workers_at_once_one_gets_the_job(job):
+    together = threading.Barrier(8)
+
+    def claimed(_) -> bool:
+        try:
+            together.wait(30)
+            return leases.claim(job.pk) is not None
+        finally:
+            connection.close()
+
+    for round in range(5):
+        Job.objects.update(state="queued", worker="", attempt=round)
+        with ThreadPoolExecutor(8) as workers:
+            assert sum(workers.map(claimed, range(8))) == 1
 
 
 def test_a_job_that_has_ended_is_not_run_again(job):
