@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.stack import Stack
 
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 300
 
 
 @dataclass
