@@ -12,7 +12,7 @@ test: .venv/test.stamp
 	@$(PYTHON) -m pytest
 
 test-fast: .venv/test.stamp
-	@$(PYTHON) -m pytest -m "not spark and not browser and not slow"
+	@FAST_TESTS=yes $(PYTHON) -m pytest --numprocesses 2 -m "not spark and not browser and not slow"
 
 lint: .venv/test.stamp
 	@$(PYTHON) -m ruff check .
@@ -28,9 +28,9 @@ clean:
 	@find . -name __pycache__ -not -path './var/*' -prune -exec rm -rf {} +
 
 .venv/run.stamp: requirements.txt
-	@bin/venv requirements.txt
+	@webapp/venv.sh requirements.txt
 	@touch $@
 
 .venv/test.stamp: requirements.txt tests/requirements.txt
-	@bin/venv tests/requirements.txt
+	@webapp/venv.sh tests/requirements.txt
 	@touch .venv/run.stamp $@

@@ -13,5 +13,8 @@ os.environ["DATA_DIR"] = _folder
 
 from webapp.settings import *  # noqa: E402, F403
 
+# A queue in this process: what needs a real one starts the stack.
+CELERY_BROKER_URL = "memory://"
+CELERY_BROKER_TRANSPORT_OPTIONS = {}
 CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]

@@ -8,6 +8,7 @@ from snapshots.domain.assembly import Header, assemble
 from snapshots.domain.defects import InputRefused
 from snapshots.domain.recording import LoggedEvent
 from snapshots.domain.topology import Channel, Process, Topology
+from tests.effort import examples
 
 HEADER = Header(
     "run",
@@ -259,7 +260,7 @@ def test_an_event_without_meaning_refuses_the_log(entry, code):
     assert (defect.code, defect.line) == (code, 3)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.data())
 def test_with_index_and_time_the_order_of_the_file_means_nothing(data):
     entries, sent, counts = [], [], {"A": 0, "B": 0}

@@ -9,6 +9,7 @@ from snapshots.domain.assembly import assemble
 from snapshots.domain.clocks import NONE, CausalCycle, causal_times
 from snapshots.domain.defects import InputRefused
 from tests.domain.test_assembly import HEADER, log, receive, send
+from tests.effort import examples
 
 
 def timed(*entries):
@@ -152,7 +153,7 @@ def least_times(starts, at, known, cause):
     return times
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(runs())
 def test_times_are_the_least_that_causality_allows(run):
     starts, at, known, line, cause = run
@@ -160,7 +161,7 @@ def test_times_are_the_least_that_causality_allows(run):
     assert times.at.tolist() == least_times(starts, at, known, cause)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(runs())
 def test_steps_are_one_causal_order_of_the_times(run):
     starts, at, known, line, cause = run
@@ -181,7 +182,7 @@ def test_steps_are_one_causal_order_of_the_times(run):
         done.add(row)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(runs(), st.data())
 def test_a_circle_is_found_and_its_rows_are_one(run, data):
     starts, at, known, line, cause = run

@@ -16,6 +16,7 @@ from snapshots.domain.algorithms.chandy_lamport import (
 from snapshots.domain.verdicts import judge
 from snapshots.domain.workloads import Bank, Tokens
 from tests.builders import correct_runs, recorded, simulated
+from tests.effort import examples
 
 
 def a_recorder(incoming=("b->a", "c->a"), outgoing=("a->b", "a->c")):
@@ -113,7 +114,7 @@ SOMETIMES = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 9), st.sampled_from((Bank, Tokens)))
 def test_every_snapshot_over_fifo_channels_is_consistent_and_conserves_what_there_is(
     seed, size, workload
@@ -148,7 +149,7 @@ def test_the_runs_that_these_properties_are_tried_on_are_not_trivial():
         assert any(happens(run) for run in reports), f"never: {name}"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(correct_runs(max_processes=12))
 def test_on_any_topology_nothing_but_an_unreached_process_is_ever_wrong(log):
     for report in judge(recorded(log)):

@@ -20,6 +20,7 @@ from snapshots.domain.cuts import (
 )
 from snapshots.domain.topologies import without_order
 from tests.builders import a_run, recorded, runs, simulated
+from tests.effort import examples
 
 
 def ids(messages):
@@ -133,7 +134,7 @@ def test_moving_one_process_can_make_others_move_too():
     assert nearest_consistent_cut(recording, cut).positions == {"p": 1, "q": 2, "r": 10}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(runs(max_processes=8), st.data())
 def test_every_cut_in_time_and_by_step_is_consistent(log, data):
     recording = recorded(log)
@@ -151,7 +152,7 @@ def drawn_cut(data, recording):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(runs(max_processes=5), st.data())
 def test_the_nearest_consistent_cut_is_consistent_and_a_consistent_one_stays(log, data):
     recording = recorded(log)
@@ -185,7 +186,7 @@ def test_no_consistent_cut_inside_or_around_is_nearer_than_the_nearest():
         assert moved(cut, nearest_consistent_cut(recording, cut)) == best
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(runs(max_processes=5), st.data())
 def test_a_searched_channel_answers_as_one_that_is_read_through(log, data):
     recording = recorded(log)

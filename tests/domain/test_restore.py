@@ -14,6 +14,7 @@ from snapshots.domain.restore import MOST_DIFFERENCES, NotRestorable, restore
 from snapshots.domain.verdicts import judge
 from tests import damage
 from tests.builders import a_run, correct_runs, recorded, runs, simulated
+from tests.effort import examples
 
 
 def restored(log, snapshot="s1"):
@@ -24,7 +25,7 @@ def steps(*states):
     return [ReplayedStep(state, happens=True) for state in states]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(correct_runs(max_processes=10))
 def test_a_consistent_snapshot_restored_ends_as_the_original_did(log):
     recording = recorded(log)
@@ -34,7 +35,7 @@ def test_a_consistent_snapshot_restored_ends_as_the_original_did(log):
             assert (outcome.equal, outcome.end) == (True, outcome.original_end)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(runs(max_processes=8, fifo=True))
 def test_what_is_lost_doubled_or_orphaned_always_shows_in_a_restore(log):
     recording = recorded(log)

@@ -30,7 +30,7 @@ def test_a_sample_has_no_defects_and_is_the_same_each_time(slug):
     assert BY_SLUG[slug].log() == log
 
 
-@pytest.mark.parametrize("slug", BY_SLUG.keys() - WRONG.keys())
+@pytest.mark.parametrize("slug", [slug for slug in BY_SLUG if slug not in WRONG])
 def test_a_right_sample_is_consistent_and_restores_to_the_same_end(slug):
     recording = recording_of(slug)
     for report in judge(recording):

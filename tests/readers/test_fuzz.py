@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from snapshots.domain.assembly import assemble
 from snapshots.domain.defects import REFUSED, InputRefused
 from snapshots.readers import registry
+from tests.effort import examples
 from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, read, source, text
 from tests.readers.test_cos418 import HEADER as COS418_HEADER
 from tests.readers.test_cos418 import RECEIVE as COS418_RECEIVE
@@ -85,7 +86,9 @@ def read_or_refuse(path, format=None):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(30),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(steps=edits)
 def test_damaged_bytes_are_read_or_refused(tmp_path, seed, steps):
@@ -102,7 +105,9 @@ VALUES = [None, True, -1, 0, 1.5, 2**63, "A", "A->B", "", [], [1], {}, {"a": Non
     ("header", "seed"), [(HEADER, RECORDS + [SEND, RECEIVE]), (COS418_HEADER, None)]
 )
 @settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(50),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
 def test_any_json_in_any_field_is_read_or_refused(tmp_path, header, seed, data):

@@ -14,6 +14,7 @@ from snapshots.readers.columns import RAW, logged_events
 from snapshots.readers.fields import json_text
 from snapshots.readers.lines import chunks
 from snapshots.readers.native import NativeReader, parse_lines, write_lines
+from tests.effort import examples
 from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, read, source, text
 
 
@@ -206,7 +207,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(json_values)
 def test_the_short_way_to_canonical_text_ends_where_the_long_one_does(value):
     assert json_text(value) == canonical(value)
@@ -270,7 +271,7 @@ def recordings(draw):
     return fields, known
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(recordings())
 def test_what_is_written_is_read_back(tmp_path_factory, recording):
     fields, events = recording
