@@ -17,6 +17,7 @@ from time import perf_counter, sleep
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from bench import browser
 from bench.recordings import write_log
 from tests.stack import Stack
 
@@ -40,9 +41,7 @@ class Client:
 
     def upload(self, path: Path) -> dict:
         mark = uuid4().hex
-        head = (
-            f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="{path.name}"\r\n\r\n'
-        )
+        head = f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="{path.name}"\r\n\r\n'
         body = head.encode() + path.read_bytes() + f"\r\n--{mark}--\r\n".encode()
         return self._ask(
             "POST",
@@ -138,11 +137,11 @@ def report(name: str, figure: float, unit: str, hold: str) -> None:
 
 
 def show_in_browser(stack: Stack, recording: dict) -> None:
-    try:
-        from bench import browser
-    except ImportError:
-        return
-    browser.measure(stack, f"/recordings/{recording['id']}")
+    page = f"{stack.url}/recordings/{recording['id']}"
+    seen = browser.measure(page, sign_in=stack.manage("sign_in_link"))
+    report("first picture in Chromium", seen.first_picture, "s", "hold 2 s")
+    frames = f"hold 50, with {seen.in_flight} messages in flight"
+    report("frames a second while playing", seen.frames_per_second, "", frames)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ from tests.spark.agreement import (
     written,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def pieces(monkeypatch):

@@ -35,7 +35,7 @@ def writing(task: str) -> None:
     Path(task).write_text("x")
 
 
-@pytest.fixture(params=["here", "spark"])
+@pytest.fixture(params=["here", pytest.param("spark", marks=pytest.mark.spark)])
 def stages(request):
     if request.param == "here":
         return StagesHere()

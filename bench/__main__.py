@@ -1,0 +1,25 @@
+"""All measurements, one after the other: ``python -m bench [EVENTS]`` (default 10^6).
+
+Each prints its figures beside what they are compared with, on the machine it runs on. Absolute
+times mean little on a busy machine; the ratios are taken in the same run.
+"""
+
+import subprocess
+import sys
+
+MEASUREMENTS = (
+    ("The store in one process", "bench.store"),
+    ("The Spark jobs beside DuckDB", "bench.jobs"),
+    ("Over HTTP and in the browser", "bench.server"),
+)
+
+
+def main() -> None:
+    events = sys.argv[1] if len(sys.argv) > 1 else "1000000"
+    for title, module in MEASUREMENTS:
+        print(f"\n## {title}: python -m {module} {events}\n", flush=True)
+        subprocess.run([sys.executable, "-m", module, events], check=True)
+
+
+if __name__ == "__main__":
+    main()
