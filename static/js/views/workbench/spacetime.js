@@ -39,7 +39,7 @@ export function createSpacetime(app) {
   function measures() {
     const { from, to } = player.state;
     const { width, height } = sizeOf(box);
-    const left = Math.min(width < 500 ? 56 : 120, 16 + longest * 8.5);
+    const left = Math.round(Math.min(width < 500 ? 56 : 120, 16 + longest * 8.5));
     return geometry({ width, height, left, right: 12, top: 14, bottom: 44, from, to, processes: topology.processes.length, first });
   }
 
