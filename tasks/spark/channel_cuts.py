@@ -3,7 +3,6 @@
 Shapes: S snapshots, by their code in the manifest; M messages of one channel, by ordinal.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,7 +10,6 @@ import numpy as np
 
 from snapshots.domain.findings import Findings, Place
 from snapshots.domain.recording import Marker
-from snapshots.domain.values import number
 from snapshots.store.layout import NONE
 from snapshots.store.mapped import ragged
 from tasks.spark.lanes import Lane
@@ -38,14 +36,6 @@ class SnapshotFacts:
     began: tuple[int, int] | None = None
     ended_at: int | None = None
     first_marker: dict[int, int] = field(default_factory=dict)
-
-    def add_amount(self, values: Iterable[str | None]) -> None:
-        for value in values:
-            amount = number(value)
-            if amount is None or self.amount is None:
-                self.amount = None
-                return
-            self.amount += amount
 
 
 @dataclass(frozen=True)

@@ -1,39 +1,33 @@
-"""Judging snapshots, the channels' half: all snapshots of a channel at once.
+"""Judging snapshots, the channels' half: all snapshots of all channels of a range at once.
 
 The reference is ``snapshots.domain.verdicts``; witnesses and their sentences are built by the same
-constructors. Here the facts are found by binary search of the snapshots' positions in the channel's
-sorted columns, for all snapshots in one search; only the messages between the ordinals found are
-looked at, and only what is wrong becomes a Python object.
-
-Shapes: S snapshots, by their code in the manifest; M messages of one channel, by ordinal.
+constructors. Here the facts are found on whole columns. A *lane* is one channel cut by one
+snapshot; lanes are numbered channel by channel. On an ordered channel (see ``store.flights``) two
+binary searches tell what a lane holds: how many messages are sent inside, and how many received
+inside; those between are in flight. Channels on which anything is not as it should be are
+*suspects* and are looked at one by one (suspects.py); in a correct recording there is none.
 """
 
-from collections import defaultdict, deque
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain import witnesses as say
-from snapshots.domain.findings import (
-    FIFO_VIOLATION,
-    MARKER_RULE,
-    MOST_WITNESSES,
-    ORPHAN,
-    Finding,
-    Findings,
-    Place,
-)
+from snapshots.domain.findings import MOST_WITNESSES, Place
 from snapshots.domain.recording import KINDS, RECORD_CHANNEL
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, SNAPSHOT_CHANNEL_COLUMNS
 from snapshots.store.manifest import Manifest
-from snapshots.store.mapped import read_batch
+from snapshots.store.mapped import ragged, read_batch
 from snapshots.store.tables import Tables
+from tasks.spark.amounts import add_amounts
 from tasks.spark.channel_cuts import ChannelCut, Entry, SnapshotFacts
 from tasks.spark.lanes import NEVER, Lane
 from tasks.spark.recorded import positions_of
+from tasks.spark.suspects import SuspectJudge
 
 
 @dataclass(frozen=True)
@@ -55,324 +49,329 @@ class ChannelFacts:
 
 def judge_channels(task: ChannelTask) -> ChannelFacts:
     """What the task's channels say of every snapshot of the recording."""
-    folder = Path(task.folder)
-    manifest = Manifest.read(folder)
-    tables = Tables(folder, manifest)
-    records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
-    judge = _Judge(manifest.snapshots, tables, records, task)
-    for code in range(task.first, task.end):
-        judge.channel(code)
+    judge = _Judge(task)
+    if not judge.count:
+        return ChannelFacts(judge.facts, SNAPSHOT_CHANNEL_COLUMNS.empty_table())
+    suspects = [judge.disordered, judge.with_orphans(), judge.with_other_lists()]
+    if judge.markers.length:
+        suspects.append(judge.with_odd_markers())
+        judge.tell_markers()
+    judge.tell_missing_markers()
+    judge.look_at(np.unique(np.concatenate(suspects)))
+    judge.tell_amounts()
     return ChannelFacts(judge.facts, judge.contents())
 
 
+class _Markers:
+    """All markers of the range: int64 columns, sorted by (channel, ordinal).
+
+    place: of the channel in the range; received: NEVER while in flight.
+    """
+
+    def __init__(self, tables: Tables, codes: np.ndarray) -> None:
+        table = tables.markers.table
+        lengths = table.length[codes]
+        self.place, self.ordinal = ragged(
+            np.arange(len(codes)), np.zeros(len(codes), np.int64), lengths
+        )
+        self.code = codes[self.place]
+        self.length = len(self.code)
+        picked = table.pick(self.code, self.ordinal)
+        self.snapshot = picked.values("snapshot").astype(np.int64)
+        self.sent, self.sent_at = picked.values("sent_index"), picked.values("sent_at")
+        received = picked.nullable("received_index")
+        self.arrived = received != NONE
+        self.received = np.where(self.arrived, received, NEVER)
+        self.received_at = picked.nullable("received_at")
+
+
 class _Judge:
-    """The channels of one task, one after the other; facts: by snapshot code."""
+    """One task. Lanes: C * S, of C channels (``codes``) and S snapshots (``count``)."""
 
-    def __init__(
-        self, names: tuple[str, ...], tables: Tables, records: pa.Table, task: ChannelTask
-    ) -> None:
-        self.names = names
-        self.tables = tables
-        self.codes = {process.id: code for code, process in enumerate(tables.topology.processes)}
-        self.positions = positions_of(records, len(names), len(self.codes))
-        self.recorded = self._recorded(records, task)
-        self.facts = [SnapshotFacts() for _ in names]
-        self.rows: list[pa.Table] = [SNAPSHOT_CHANNEL_COLUMNS.empty_table()]
+    def __init__(self, task: ChannelTask) -> None:
+        folder = Path(task.folder)
+        manifest = Manifest.read(folder)
+        self.tables = Tables(folder, manifest)
+        self.names = manifest.snapshots
+        self.count = len(self.names)
+        self.facts = [SnapshotFacts() for _ in self.names]
+        self.codes = np.arange(task.first, task.end)
+        self.records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
+        positions = positions_of(self.records, self.count, len(self.tables.topology.processes))
+        self.code = np.repeat(self.codes, self.count)
+        self.snapshot = np.tile(np.arange(self.count), len(self.codes))
+        self.source = positions[:, self.tables.source[self.codes]].T.ravel()
+        self.target = positions[:, self.tables.target[self.codes]].T.ravel()
+        self.both = (self.source != NONE) & (self.target != NONE)
+        self.markers = _Markers(self.tables, self.codes)
+        self.cuts: dict[int, ChannelCut] = {}
 
-    def channel(self, code: int) -> None:
-        channel = self.tables.topology.channels[code]
-        cut = ChannelCut(
-            lane=Lane(channel, self.tables.messages, code),
-            markers=Lane(channel, self.tables.markers, code),
-            source=self.positions[:, self.codes[channel.source]],
-            target=self.positions[:, self.codes[channel.target]],
-            entries=self.recorded.get(code, {}),
-        )
-        self._orphans(cut)
-        backwards = {
-            snapshot: self._compare(cut, snapshot, entry) for snapshot, entry in self._unlike(cut)
-        }
-        snapshots = self._markers(cut)
-        self._marker_rules(cut, snapshots)
-        if channel.fifo:
-            self._order(cut, snapshots, backwards)
-        self._amounts(cut)
-        self._keep(cut)
+    # --- what is in the channels -------------------------------------------------------------
 
-    def contents(self) -> pa.Table:
-        return pa.concat_tables(self.rows)
+    @cached_property
+    def sent(self) -> np.ndarray:
+        """How many messages each lane's source sent inside."""
+        return self._before("sent_index", self.code, self.source)
 
-    def _recorded(self, records: pa.Table, task: ChannelTask) -> dict[int, dict[int, Entry]]:
-        """By channel and snapshot the first record_channel."""
-        channel = records["channel"]
-        mine = pc.and_(
-            pc.equal(records["kind"], KINDS.index(RECORD_CHANNEL)),
-            pc.and_(pc.greater_equal(channel, task.first), pc.less(channel, task.end)),
-        )
-        columns = ("channel", "snapshot", "process", "index", "at", "messages")
-        chosen = records.filter(mine).select(columns)
-        found: dict[int, dict[int, Entry]] = defaultdict(dict)
-        processes = self.tables.topology.processes
-        for code, snapshot, process, index, at, messages in zip(
-            *(column.to_pylist() for column in chosen.columns), strict=True
-        ):
-            entry = Entry(messages, Place(processes[process].id, index, at))
-            found[code].setdefault(snapshot, entry)
-        return found
+    @cached_property
+    def received(self) -> np.ndarray:
+        """How many messages each lane's target received inside; of ordered channels only."""
+        return self._before("received_reach", self.code, self.target)
 
-    # --- orphans and recorded lists ----------------------------------------------------------
+    @cached_property
+    def disordered(self) -> np.ndarray:
+        """The codes of the channels on which messages overtook or were lost."""
+        return self.codes[~self.tables.messages.is_ordered(self.codes)]
 
-    def _orphans(self, cut: ChannelCut) -> None:
-        lane = cut.lane
-        last = np.searchsorted(lane.floor, cut.target)
-        for snapshot in np.flatnonzero(cut.both & (last > cut.sent)).tolist():
-            begin, end = cut.sent[snapshot], last[snapshot]
-            inside = lane.received[begin:end] < cut.target[snapshot]
-            ordinals = begin + np.flatnonzero(inside)
-            self._add_all(
-                snapshot, ORPHAN, ordinals, lambda n: say.orphan(lane.channel, lane.message(n))
+    @cached_property
+    def flying(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lane and ordinal of every message in flight, sorted."""
+        ordered = np.flatnonzero(self.both & ~np.isin(self.code, self.disordered))
+        found = [ragged(ordered, self.received[ordered], self.sent[ordered])]
+        for code in self.disordered.tolist():
+            snapshot, ordinal = self._cut(code).flying
+            found.append((self._lane(code) + snapshot, ordinal))
+        lane, ordinal = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        order = np.argsort(lane, kind="stable")
+        return lane[order], ordinal[order]
+
+    @cached_property
+    def flying_counts(self) -> np.ndarray:
+        return np.bincount(self.flying[0], minlength=len(self.code))
+
+    @cached_property
+    def entries(self) -> tuple[np.ndarray, pa.Table]:
+        """The row of each lane's recorded list in the table behind, NONE where there is none."""
+        channel = self.records["channel"].to_numpy()
+        mine = (channel >= self.codes[0]) & (channel <= self.codes[-1])
+        mine &= self.records["kind"].to_numpy() == KINDS.index(RECORD_CHANNEL)
+        rows = self.records.filter(pa.array(mine)).combine_chunks()
+        lane = self._lane(rows["channel"].to_numpy()) + rows["snapshot"].to_numpy()
+        found = np.full(len(self.code), NONE, np.int64)
+        lanes, first = np.unique(lane, return_index=True)  # sorted by index: the first counts
+        found[lanes] = first
+        return found, rows
+
+    @cached_property
+    def recorded(self) -> tuple[np.ndarray, pa.Array]:
+        """Lane and id of every recorded message, sorted by lane, as recorded."""
+        row, rows = self.entries
+        lanes = np.flatnonzero(row != NONE)
+        lists = _one(rows["messages"]).take(pa.array(row[lanes]))
+        return lanes[pc.list_parent_indices(lists).to_numpy()], pc.list_flatten(lists)
+
+    def _before(self, column: str, codes: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        return self.tables.messages.table.bisect_in(column, codes, targets)
+
+    def _lane(self, code):
+        """The first lane of a channel."""
+        return (code - self.codes[0]) * self.count
+
+    # --- what makes a channel suspect --------------------------------------------------------
+
+    def with_orphans(self) -> np.ndarray:
+        """Ordered channels on which more was received inside than sent inside."""
+        return self.code[self.both & (self.received > self.sent)]
+
+    def with_other_lists(self) -> np.ndarray:
+        """Channels of which a recorded list is not, id for id, what is in flight."""
+        row, _ = self.entries
+        compared = (row != NONE) & self.both
+        lane, ids = self.recorded
+        lengths = np.bincount(lane, minlength=len(self.code))
+        unlike = compared & (lengths != self.flying_counts)
+        alike = compared & ~unlike
+        flying = alike[self.flying[0]]
+        found = self._texts("message", self.flying[0][flying], self.flying[1][flying])
+        same = pc.equal(ids.filter(pa.array(alike[lane])), pa.array(found, pa.large_string()))
+        unlike[lane[alike[lane]][~same.to_numpy(zero_copy_only=False)]] = True
+        return self.code[unlike]
+
+    def with_odd_markers(self) -> np.ndarray:
+        """Channels on which a message lies between a marker and a recording, or passed a marker."""
+        markers = self.markers
+        _, first = np.unique(markers.place * self.count + markers.snapshot, return_index=True)
+        lane = (markers.place * self.count + markers.snapshot)[first]
+        sent = self._before("sent_index", markers.code, markers.sent)
+        received = self._before("received_reach", markers.code, markers.received)
+        odd = (self.source[lane] != NONE) & (sent[first] != self.sent[lane])
+        odd |= (self.target[lane] != NONE) & (received[first] < self.received[lane])
+        passed = (received > sent) | (markers.arrived & (sent > received))
+        return np.concatenate([self.code[lane[odd]], markers.code[passed]])
+
+    def look_at(self, suspects: np.ndarray) -> None:
+        """Adds what is wrong on the suspects, channel by channel."""
+        judge = SuspectJudge(self.names, self.facts)
+        for code in suspects.tolist():
+            judge.judge(self._cut(code))
+
+    def _cut(self, code: int) -> ChannelCut:
+        if code not in self.cuts:
+            channel = self.tables.topology.channels[code]
+            lanes = slice(self._lane(code), self._lane(code) + self.count)
+            self.cuts[code] = ChannelCut(
+                lane=Lane(channel, self.tables.messages, code),
+                markers=Lane(channel, self.tables.markers, code),
+                source=self.source[lanes],
+                target=self.target[lanes],
+                entries=self._entries_of(lanes),
             )
+        return self.cuts[code]
 
-    def _add_all(self, snapshot: int, verdict: str, ordinals: np.ndarray, witness) -> None:
-        """Adds a witness for each ordinal: as many as are kept, the rest is counted."""
-        findings = self.facts[snapshot].findings
-        room = MOST_WITNESSES - len(findings.kept.get(verdict, ()))
-        for ordinal in ordinals[:room].tolist():
-            findings.add(witness(ordinal))
-        if len(ordinals) > room:
-            findings.count(verdict, len(ordinals) - max(room, 0))
-
-    def _unlike(self, cut: ChannelCut) -> list[tuple[int, Entry]]:
-        """The snapshots whose recorded list is not, id for id, what is in flight."""
-        unlike = []
-        entries = [item for item in cut.entries.items() if cut.both[item[0]]]
-        for snapshot, entry in entries:
-            ordinals = cut.flying_in(snapshot)
-            same = len(ordinals) == len(entry.messages)
-            if same and len(ordinals):
-                same = cut.lane.texts("message", ordinals).to_pylist() == entry.messages
-            if not same:
-                unlike.append((snapshot, entry))
-        return unlike
-
-    def _compare(self, cut: ChannelCut, snapshot: int, entry: Entry) -> list[tuple[int, int]]:
-        """Tells what is lost, duplicated or unknown; gives neighbours recorded in the wrong order
-        (ordinals: recorded before, sent before)."""
-        lane, findings = cut.lane, self.facts[snapshot].findings
-        flying = cut.flying_in(snapshot)
-        ids = lane.texts("message", flying).to_pylist() if len(flying) else []
-        waiting: dict[str, deque[int]] = defaultdict(deque)
-        first: dict[str, int] = {}
-        for name, ordinal in zip(ids, flying.tolist(), strict=True):
-            waiting[name].append(ordinal)
-            first.setdefault(name, ordinal)
-        matched, surplus = [], []
-        for name in entry.messages:
-            if waiting[name]:
-                matched.append(waiting[name].popleft())
-            else:
-                surplus.append(name)
-        for ordinal in sorted(ordinal for left in waiting.values() for ordinal in left):
-            findings.add(say.lost(lane.channel, lane.message(ordinal)))
-        known = dict(zip(entry.messages, cut.first_known[snapshot].tolist(), strict=True))
-        for name in surplus:
-            findings.add(self._surplus(cut, snapshot, name, first.get(name), known[name]))
-        pairs = zip(matched, matched[1:], strict=False)
-        return [(one, other) for one, other in pairs if other < one]
-
-    def _surplus(
-        self, cut: ChannelCut, snapshot: int, name: str, flying: int | None, known: int
-    ) -> Finding:
-        """known: the ordinal of the first message with that id, NONE where it was never sent."""
-        lane = cut.lane
-        if flying is not None:
-            return say.recorded_twice(lane.channel, lane.message(flying))
-        if known == NONE:
-            return say.recorded_unsent(lane.channel, name, cut.entries[snapshot].place)
-        if lane.received[known] < cut.target[snapshot]:
-            return say.recorded_but_received(lane.channel, lane.message(known))
-        return say.recorded_but_not_sent(lane.channel, lane.message(known))
+    def _entries_of(self, lanes: slice) -> dict[int, Entry]:
+        row, rows = self.entries
+        found = {}
+        for snapshot in np.flatnonzero(row[lanes] != NONE).tolist():
+            record = rows.slice(int(row[lanes][snapshot]), 1).to_pylist()[0]
+            process = self.tables.topology.processes[record["process"]].id
+            place = Place(process, record["index"], record["at"])
+            found[snapshot] = Entry(record["messages"], place)
+        return found
 
     # --- markers -----------------------------------------------------------------------------
 
-    def _markers(self, cut: ChannelCut) -> np.ndarray:
-        """Counts the channel's markers; gives the snapshot of each, by ordinal."""
-        markers = cut.markers
-        snapshots = markers.numbers("snapshot").astype(np.int64)
-        target = self.codes[markers.channel.target]
-        silent = np.ones(len(self.names), bool)
-        silent[snapshots] = False
-        for snapshot in np.flatnonzero(silent & (cut.source != NONE)).tolist():
+    def tell_markers(self) -> None:
+        """Counts them, with the first and the last instant of each snapshot."""
+        markers = self.markers
+        source = self.tables.source[markers.code]
+        step = self.tables.events.values("step", source, markers.sent)
+        order = np.lexsort((step, markers.snapshot))
+        snapshots, first = np.unique(markers.snapshot[order], return_index=True)
+        for snapshot, row in zip(snapshots.tolist(), order[first].tolist(), strict=True):
+            self.facts[snapshot].began = int(step[row]), int(markers.sent_at[row])
+        arrived = np.flatnonzero(markers.arrived)
+        last = np.full(self.count, NONE, np.int64)
+        np.maximum.at(last, markers.snapshot[arrived], markers.received_at[arrived])
+        sent = np.bincount(markers.snapshot, minlength=self.count).tolist()
+        received = np.bincount(markers.snapshot[arrived], minlength=self.count).tolist()
+        for snapshot, facts in enumerate(self.facts):
+            facts.markers_sent, facts.markers_received = sent[snapshot], received[snapshot]
+            facts.ended_at = int(last[snapshot]) if received[snapshot] else None
+        self._tell_first_markers(arrived)
+
+    def _tell_first_markers(self, arrived: np.ndarray) -> None:
+        markers = self.markers
+        columns = (
+            markers.snapshot[arrived],
+            self.tables.target[markers.code[arrived]],
+            markers.received[arrived],
+        )
+        order = np.lexsort(columns[::-1])
+        snapshot, process, index = (column[order] for column in columns)
+        first = np.ones(len(order), bool)
+        first[1:] = (snapshot[1:] != snapshot[:-1]) | (process[1:] != process[:-1])
+        found = zip(*(column[first].tolist() for column in (snapshot, process, index)), strict=True)
+        for number, code, position in found:
+            self.facts[number].first_marker[code] = position
+
+    def tell_missing_markers(self) -> None:
+        """Markers never sent by a source that recorded, and those that never arrived."""
+        markers = self.markers
+        silent = np.ones(len(self.code), bool)
+        silent[markers.place * self.count + markers.snapshot] = False
+        unsent = np.flatnonzero(silent & (self.source != NONE))
+        for snapshot, lanes in _by_snapshot(self.snapshot[unsent], unsent):
             facts = self.facts[snapshot]
-            facts.unsent_total += 1
-            if len(facts.unsent) < MOST_WITNESSES:
-                facts.unsent.append(markers.code)
-        sent_at, received_at = markers.numbers("sent_at"), markers.numbers("received_at")
-        step = self._steps_of_sends(markers)
-        for ordinal, snapshot in enumerate(snapshots.tolist()):
+            facts.unsent_total = len(lanes)
+            facts.unsent = self.code[lanes[:MOST_WITNESSES]].tolist()
+        lost = np.flatnonzero(~markers.arrived)
+        for snapshot, rows in _by_snapshot(markers.snapshot[lost], lost):
             facts = self.facts[snapshot]
-            facts.markers_sent += 1
-            began = (int(step[ordinal]), int(sent_at[ordinal]))
-            facts.began = began if facts.began is None else min(facts.began, began)
-            if markers.received[ordinal] == NEVER:
-                self._unclosed(facts, markers, ordinal, snapshot)
-                continue
-            facts.markers_received += 1
-            index, at = int(markers.received[ordinal]), int(received_at[ordinal])
-            facts.first_marker[target] = min(facts.first_marker.get(target, index), index)
-            facts.ended_at = at if facts.ended_at is None else max(facts.ended_at, at)
-        return snapshots
-
-    def _unclosed(self, facts: SnapshotFacts, markers: Lane, ordinal: int, snapshot: int) -> None:
-        facts.unclosed_total += 1
-        if len(facts.unclosed) < MOST_WITNESSES:
-            marker = markers.marker(ordinal, self.names[snapshot])
-            facts.unclosed.append((markers.code, marker))
-
-    def _steps_of_sends(self, markers: Lane) -> np.ndarray:
-        source = np.full(markers.length, self.codes[markers.channel.source])
-        return self.tables.events.values("step", source, markers.sent)
-
-    def _marker_rules(self, cut: ChannelCut, snapshots: np.ndarray) -> None:
-        """By the first marker of each snapshot: nothing between it and a recording."""
-        codes, first = np.unique(snapshots, return_index=True)
-        marker_sent, marker_received = cut.markers.sent[first], cut.markers.received[first]
-        lane = cut.lane
-        at_marker = np.searchsorted(lane.sent, marker_sent)
-        recorded = cut.source[codes] != NONE
-        self._between(
-            codes, recorded, cut.sent[codes], at_marker, lane.ordinals, say.sent_before_marker, lane
-        )
-        self._between(
-            codes, recorded, at_marker, cut.sent[codes], lane.ordinals, say.sent_after_marker, lane
-        )
-        arrivals = lane.received[lane.arrivals]
-        self._between(
-            codes,
-            cut.target[codes] != NONE,
-            np.searchsorted(arrivals, marker_received),
-            np.searchsorted(arrivals, cut.target[codes]),
-            lane.arrivals,
-            say.received_after_marker,
-            lane,
-        )
-
-    def _between(self, codes, recorded, begin, end, ordinals, witness, lane: Lane) -> None:
-        """A witness for every message at the places begin .. end of ``ordinals``, by snapshot."""
-        for place in np.flatnonzero(recorded & (begin < end)).tolist():
-            snapshot = int(codes[place])
-            name = self.names[snapshot]
-            self._add_all(
-                snapshot,
-                MARKER_RULE,
-                ordinals[begin[place] : end[place]],
-                lambda n, name=name: witness(lane.channel, lane.message(n), name),
-            )
-
-    # --- order on a FIFO channel -------------------------------------------------------------
-
-    def _order(
-        self, cut: ChannelCut, snapshots: np.ndarray, backwards: dict[int, list[tuple[int, int]]]
-    ) -> None:
-        lane, markers = cut.lane, cut.markers
-        after = np.searchsorted(lane.sent, markers.sent)
-        reach, floor = np.append(0, lane.reach), np.append(lane.floor, NEVER)
-        crooked = (reach[after] > markers.received) | (floor[after] < markers.received)
-        suspects = set(snapshots[crooked].tolist()) | {n for n, pairs in backwards.items() if pairs}
-        if not lane.in_order:
-            suspects.update(np.unique(cut.flying[0]).tolist())
-        for snapshot in sorted(suspects):
-            own = np.flatnonzero(snapshots == snapshot).tolist()
-            self._order_in(cut, snapshot, own, backwards.get(snapshot, []))
-
-    def _order_in(
-        self, cut: ChannelCut, snapshot: int, own: list[int], backwards: list[tuple[int, int]]
-    ) -> None:
-        """own: ordinals of the snapshot's markers."""
-        lane, findings = cut.lane, self.facts[snapshot].findings
-        seen: set[tuple[int, int]] = set()
-        for ordinal in own:
-            self._order_of_marker(cut, snapshot, ordinal, seen)
-        flying = cut.flying_in(snapshot)
-        if len(flying) and not lane.in_order:
-            self._order_of_messages(lane, findings, flying, seen)
-        for later, earlier in backwards:
-            if (int(lane.sent[earlier]), int(lane.sent[later])) not in seen:
-                witness = (lane.message(earlier), lane.message(later))
-                findings.add(say.recorded_out_of_order(lane.channel, *witness))
-
-    def _order_of_marker(
-        self, cut: ChannelCut, snapshot: int, ordinal: int, seen: set[tuple[int, int]]
-    ) -> None:
-        lane, markers, findings = cut.lane, cut.markers, self.facts[snapshot].findings
-        sent, received = int(markers.sent[ordinal]), int(markers.received[ordinal])
-        after = int(np.searchsorted(lane.sent, sent))
-        marker = markers.marker(ordinal, self.names[snapshot])
-        if after and lane.reach[after - 1] > received:
-            before = int(lane.latest[after - 1])
-            seen.add((int(lane.sent[before]), sent))
-            findings.add(say.overtook(lane.channel, lane.message(before), marker))
-        if after < lane.length and lane.floor[after] < received:
-            behind = int(lane.earliest[after])
-            seen.add((sent, int(lane.sent[behind])))
-            findings.add(say.overtook(lane.channel, marker, lane.message(behind)))
-
-    def _order_of_messages(
-        self, lane: Lane, findings: Findings, flying: np.ndarray, seen: set[tuple[int, int]]
-    ) -> None:
-        """Of each message in flight: who came after it though sent before, and the reverse."""
-        reach, floor = np.append(0, lane.reach), np.append(lane.floor, NEVER)
-        latest, earliest = np.append(0, lane.latest), np.append(lane.earliest, 0)
-        received = lane.received[flying]
-        pairs = np.empty((len(flying), 2, 2), np.int64)
-        pairs[:, 0] = np.stack([latest[flying], flying], axis=1)
-        pairs[:, 1] = np.stack([flying, earliest[flying + 1]], axis=1)
-        crooked = np.stack([reach[flying] > received, floor[flying + 1] < received], axis=1)
-        chosen = pairs[crooked]
-        _, first = np.unique(chosen, axis=0, return_index=True)
-        for earlier, later in chosen[np.sort(first)].tolist():
-            seen.add((int(lane.sent[earlier]), int(lane.sent[later])))
-            if not findings.wants(FIFO_VIOLATION):
-                findings.count(FIFO_VIOLATION)
-                continue
-            witness = (lane.message(earlier), lane.message(later))
-            findings.add(say.overtook(lane.channel, *witness))
+            facts.unclosed_total = len(rows)
+            for row in rows[:MOST_WITNESSES].tolist():
+                code = int(markers.code[row])
+                marker = self._cut(code).markers.marker(
+                    int(markers.ordinal[row]), self.names[snapshot]
+                )
+                facts.unclosed.append((code, marker))
 
     # --- what is kept ------------------------------------------------------------------------
 
-    def _amounts(self, cut: ChannelCut) -> None:
-        for snapshot, facts in enumerate(self.facts):
-            entry = cut.entries.get(snapshot)
-            if facts.amount is None:
-                continue
-            if entry is None and not cut.both[snapshot]:
-                facts.amount = None
-            elif entry is None:
-                facts.add_amount(_texts(cut.lane, cut.flying_in(snapshot)))
-            elif entry.messages:
-                ordinals = cut.first_known[snapshot]
-                facts.add_amount(_texts(cut.lane, ordinals) if (ordinals >= 0).all() else [None])
+    def tell_amounts(self) -> None:
+        """Sums what was recorded; where the log does not say, what is in flight."""
+        row, _ = self.entries
+        silent = row == NONE
+        unknown = np.unique(self.snapshot[silent & ~self.both]).tolist()
+        lane, ids = self.recorded
+        ordinals = self._first_ordinals(lane, ids)
+        flying = silent[self.flying[0]]
+        lanes = np.concatenate([lane[ordinals != NONE], self.flying[0][flying]])
+        ordinals_known = np.concatenate([ordinals[ordinals != NONE], self.flying[1][flying]])
+        unknown += np.unique(self.snapshot[lane[ordinals == NONE]]).tolist()
+        order = np.argsort(lanes, kind="stable")
+        lanes, ordinals_known = lanes[order], ordinals_known[order]
+        values = self._texts("value", lanes, ordinals_known)
+        add_amounts(self.facts, self.snapshot[lanes], values)
+        for snapshot in unknown:
+            self.facts[snapshot].amount = None
 
-    def _keep(self, cut: ChannelCut) -> None:
-        """Rows for the snapshots in which the channel has something to say."""
-        spoken = np.zeros(len(self.names), bool)
-        spoken[list(cut.entries)] = True
-        spoken[cut.flying[0]] = True
-        codes = np.flatnonzero(spoken)
-        if not len(codes):
-            return
-        entries = [cut.entries.get(code) for code in codes.tolist()]
-        in_flight = [cut.flying_in(code) if cut.both[code] else None for code in codes.tolist()]
+    def _first_ordinals(self, lane: np.ndarray, ids: pa.Array) -> np.ndarray:
+        """For each recorded id the ordinal of the first message of its channel that has it."""
+        names = ids.unique()
+        wanted = self.code[lane] * (len(names) + 1) + pc.index_in(ids, names).to_numpy()
+        keys, ordinals = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for code, ordinal, name in self._sent_ids(np.unique(self.code[lane]), names):
+            keys.append(code * (len(names) + 1) + name)
+            ordinals.append(ordinal)
+        key, ordinal = np.concatenate(keys), np.concatenate(ordinals)
+        order = np.lexsort((ordinal, key))
+        found, first = np.unique(key[order], return_index=True)
+        if not len(found):
+            return np.full(len(wanted), NONE, np.int64)
+        place = np.minimum(np.searchsorted(found, wanted), len(found) - 1)
+        return np.where(found[place] == wanted, ordinal[order][first][place], NONE)
+
+    def _sent_ids(self, codes: np.ndarray, names: pa.Array) -> Iterable[tuple[np.ndarray, ...]]:
+        """Code, ordinal and place in ``names`` of the channels' messages that have such an id."""
+        table = self.tables.messages.table
+        codes = codes[table.length[codes] > 0]
+        for part in np.unique(table.part[codes]).tolist():
+            mine = codes[table.part[codes] == part]
+            mine = mine[np.argsort(table.begin[mine])]
+            begin, end = int(table.begin[mine[0]]), int(table.end[mine].max())
+            ids = table.batches[part].column("message").slice(begin, end - begin)
+            found = pc.index_in(ids, names)
+            rows = np.flatnonzero(pc.is_valid(found).to_numpy(zero_copy_only=False))
+            owner = np.searchsorted(table.begin[mine], begin + rows, side="right") - 1
+            code = mine[owner]
+            inside = begin + rows < table.end[code]
+            name = found.take(pa.array(rows)).to_numpy().astype(np.int64)
+            ordinal = begin + rows - table.begin[code]
+            yield code[inside], ordinal[inside], name[inside]
+
+    def _texts(self, column: str, lanes: np.ndarray, ordinals: np.ndarray) -> list[str | None]:
+        return self.tables.messages.table.pick(self.code[lanes], ordinals).texts(column)
+
+    def contents(self) -> pa.Table:
+        """Rows for the lanes that have something to say."""
+        row, rows = self.entries
+        lanes = np.flatnonzero((row != NONE) | (self.flying_counts > 0))
+        recorded = _one(rows["messages"]).take(pa.array(row[lanes], mask=row[lanes] == NONE))
+        ends = np.cumsum(self.flying_counts[lanes])
+        offsets = pa.array(
+            np.concatenate([[0], ends]).astype(np.int32),
+            mask=np.append(~self.both[lanes], False),
+        )
         columns = [
-            codes,
-            np.full(len(codes), cut.lane.code),
-            [entry and entry.messages for entry in entries],
-            in_flight,
+            pa.array(self.snapshot[lanes], pa.int32()),
+            pa.array(self.code[lanes], pa.int32()),
+            recorded,
+            pa.ListArray.from_arrays(offsets, pa.array(self.flying[1], pa.int64())),
         ]
-        kinds = SNAPSHOT_CHANNEL_COLUMNS.types
-        arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-        self.rows.append(pa.table(arrays, schema=SNAPSHOT_CHANNEL_COLUMNS))
+        return pa.table(columns, SNAPSHOT_CHANNEL_COLUMNS.names).cast(SNAPSHOT_CHANNEL_COLUMNS)
 
 
-def _texts(lane: Lane, ordinals: np.ndarray) -> list[str | None]:
-    return lane.texts("value", ordinals).to_pylist() if len(ordinals) else []
+def _by_snapshot(snapshots: np.ndarray, rows: np.ndarray) -> Iterable[tuple[int, np.ndarray]]:
+    """The rows of each snapshot, in order."""
+    if not len(rows):
+        return
+    order = np.argsort(snapshots, kind="stable")
+    found, first = np.unique(snapshots[order], return_index=True)
+    ends = np.append(first[1:], len(rows))
+    for snapshot, begin, end in zip(found.tolist(), first, ends, strict=True):
+        yield snapshot, rows[order[begin:end]]
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    """A column of one chunk, or none, as an array."""
+    return column.chunk(0) if column.num_chunks else pa.array([], column.type)

@@ -113,7 +113,8 @@ class Judge:
 
     def _tasks(self) -> list[tuple[StateTask | ChannelTask, ...]]:
         folder = str(self.folder)
-        load = self.tables.messages.table.length + self.tables.markers.table.length + 1
+        flights = self.tables.messages.table.length + self.tables.markers.table.length
+        load = flights + len(self.names) + 1
         lanes = [len(self.names)] * len(self.processes)
         tasks = [
             *(StateTask(folder, *bounds) for bounds in ranges(lanes, ROWS_PER_TASK)),

@@ -1,0 +1,44 @@
+"""Sums of message values: integers on whole columns, anything else one by one."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain.values import number
+from tasks.spark.channel_cuts import SnapshotFacts
+
+_LARGEST = 2**40  # sums of that many of these stay below 2**63
+
+
+def add_amounts(
+    facts: list[SnapshotFacts], snapshots: np.ndarray, values: Sequence[str | None]
+) -> None:
+    """Adds to each snapshot's amount the number that each value is; None where one is no number.
+
+    snapshots: of each value, its code.
+    """
+    whole = _integers(values)
+    if whole is not None:
+        sums = np.zeros(len(facts), np.int64)
+        np.add.at(sums, snapshots, whole)
+        for item, amount in zip(facts, sums.tolist(), strict=True):
+            item.amount += amount
+        return
+    for snapshot, value in zip(snapshots.tolist(), values, strict=True):
+        item, amount = facts[snapshot], number(value)
+        item.amount = None if None in (item.amount, amount) else item.amount + amount
+
+
+def _integers(values: Sequence[str | None]) -> np.ndarray | None:
+    """The values as int64 where all of them are integers of usual size."""
+    texts = pa.array(values, pa.large_string())
+    try:
+        numbers = pc.cast(texts, pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    if numbers.null_count or len(numbers) >= 2**22:
+        return None
+    whole = numbers.to_numpy()
+    return whole if (np.abs(whole) < _LARGEST).all() else None

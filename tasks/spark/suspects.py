@@ -1,0 +1,219 @@
+"""Judging snapshots, the channels that are not as they should be, one after the other.
+
+Everything is searched for all snapshots of the channel at once; only what is wrong becomes a Python
+object. Shapes: S snapshots, by their code in the manifest; M messages of one channel, by ordinal.
+"""
+
+from collections import defaultdict, deque
+
+import numpy as np
+
+from snapshots.domain import witnesses as say
+from snapshots.domain.findings import (
+    FIFO_VIOLATION,
+    MARKER_RULE,
+    MOST_WITNESSES,
+    ORPHAN,
+    Finding,
+    Findings,
+)
+from snapshots.store.layout import NONE
+from tasks.spark.channel_cuts import ChannelCut, Entry, SnapshotFacts
+from tasks.spark.lanes import NEVER, Lane
+
+
+class SuspectJudge:
+    """Finds what is wrong on one channel at a time; facts: by snapshot code, added to."""
+
+    def __init__(self, names: tuple[str, ...], facts: list[SnapshotFacts]) -> None:
+        self.names = names
+        self.facts = facts
+
+    def judge(self, cut: ChannelCut) -> None:
+        """Adds all findings of the channel."""
+        self._orphans(cut)
+        backwards = {
+            snapshot: self._compare(cut, snapshot, entry) for snapshot, entry in self._unlike(cut)
+        }
+        snapshots = cut.markers.numbers("snapshot").astype(np.int64)
+        self._marker_rules(cut, snapshots)
+        if cut.lane.channel.fifo:
+            self._order(cut, snapshots, backwards)
+
+    # --- orphans and recorded lists ----------------------------------------------------------
+
+    def _orphans(self, cut: ChannelCut) -> None:
+        lane = cut.lane
+        last = np.searchsorted(lane.floor, cut.target)
+        for snapshot in np.flatnonzero(cut.both & (last > cut.sent)).tolist():
+            begin, end = cut.sent[snapshot], last[snapshot]
+            inside = lane.received[begin:end] < cut.target[snapshot]
+            ordinals = begin + np.flatnonzero(inside)
+            self._add_all(
+                snapshot, ORPHAN, ordinals, lambda n: say.orphan(lane.channel, lane.message(n))
+            )
+
+    def _add_all(self, snapshot: int, verdict: str, ordinals: np.ndarray, witness) -> None:
+        """Adds a witness for each ordinal: as many as are kept, the rest is counted."""
+        findings = self.facts[snapshot].findings
+        room = MOST_WITNESSES - len(findings.kept.get(verdict, ()))
+        for ordinal in ordinals[:room].tolist():
+            findings.add(witness(ordinal))
+        if len(ordinals) > room:
+            findings.count(verdict, len(ordinals) - max(room, 0))
+
+    def _unlike(self, cut: ChannelCut) -> list[tuple[int, Entry]]:
+        """The snapshots whose recorded list is not, id for id, what is in flight."""
+        unlike = []
+        entries = [item for item in cut.entries.items() if cut.both[item[0]]]
+        for snapshot, entry in entries:
+            ordinals = cut.flying_in(snapshot)
+            same = len(ordinals) == len(entry.messages)
+            if same and len(ordinals):
+                same = cut.lane.texts("message", ordinals).to_pylist() == entry.messages
+            if not same:
+                unlike.append((snapshot, entry))
+        return unlike
+
+    def _compare(self, cut: ChannelCut, snapshot: int, entry: Entry) -> list[tuple[int, int]]:
+        """Tells what is lost, duplicated or unknown; gives neighbours recorded in the wrong order
+        (ordinals: recorded before, sent before)."""
+        lane, findings = cut.lane, self.facts[snapshot].findings
+        flying = cut.flying_in(snapshot)
+        ids = lane.texts("message", flying).to_pylist() if len(flying) else []
+        waiting: dict[str, deque[int]] = defaultdict(deque)
+        first: dict[str, int] = {}
+        for name, ordinal in zip(ids, flying.tolist(), strict=True):
+            waiting[name].append(ordinal)
+            first.setdefault(name, ordinal)
+        matched, surplus = [], []
+        for name in entry.messages:
+            if waiting[name]:
+                matched.append(waiting[name].popleft())
+            else:
+                surplus.append(name)
+        for ordinal in sorted(ordinal for left in waiting.values() for ordinal in left):
+            findings.add(say.lost(lane.channel, lane.message(ordinal)))
+        known = dict(zip(entry.messages, cut.first_known[snapshot].tolist(), strict=True))
+        for name in surplus:
+            findings.add(self._surplus(cut, snapshot, name, first.get(name), known[name]))
+        pairs = zip(matched, matched[1:], strict=False)
+        return [(one, other) for one, other in pairs if other < one]
+
+    def _surplus(
+        self, cut: ChannelCut, snapshot: int, name: str, flying: int | None, known: int
+    ) -> Finding:
+        """known: the ordinal of the first message with that id, NONE where it was never sent."""
+        lane = cut.lane
+        if flying is not None:
+            return say.recorded_twice(lane.channel, lane.message(flying))
+        if known == NONE:
+            return say.recorded_unsent(lane.channel, name, cut.entries[snapshot].place)
+        if lane.received[known] < cut.target[snapshot]:
+            return say.recorded_but_received(lane.channel, lane.message(known))
+        return say.recorded_but_not_sent(lane.channel, lane.message(known))
+
+    def _marker_rules(self, cut: ChannelCut, snapshots: np.ndarray) -> None:
+        """By the first marker of each snapshot: nothing between it and a recording."""
+        codes, first = np.unique(snapshots, return_index=True)
+        marker_sent, marker_received = cut.markers.sent[first], cut.markers.received[first]
+        lane = cut.lane
+        at_marker = np.searchsorted(lane.sent, marker_sent)
+        recorded = cut.source[codes] != NONE
+        self._between(
+            codes, recorded, cut.sent[codes], at_marker, lane.ordinals, say.sent_before_marker, lane
+        )
+        self._between(
+            codes, recorded, at_marker, cut.sent[codes], lane.ordinals, say.sent_after_marker, lane
+        )
+        arrivals = lane.received[lane.arrivals]
+        self._between(
+            codes,
+            cut.target[codes] != NONE,
+            np.searchsorted(arrivals, marker_received),
+            np.searchsorted(arrivals, cut.target[codes]),
+            lane.arrivals,
+            say.received_after_marker,
+            lane,
+        )
+
+    def _between(self, codes, recorded, begin, end, ordinals, witness, lane: Lane) -> None:
+        """A witness for every message at the places begin .. end of ``ordinals``, by snapshot."""
+        for place in np.flatnonzero(recorded & (begin < end)).tolist():
+            snapshot = int(codes[place])
+            name = self.names[snapshot]
+            self._add_all(
+                snapshot,
+                MARKER_RULE,
+                ordinals[begin[place] : end[place]],
+                lambda n, name=name: witness(lane.channel, lane.message(n), name),
+            )
+
+    # --- order on a FIFO channel -------------------------------------------------------------
+
+    def _order(
+        self, cut: ChannelCut, snapshots: np.ndarray, backwards: dict[int, list[tuple[int, int]]]
+    ) -> None:
+        lane, markers = cut.lane, cut.markers
+        after = np.searchsorted(lane.sent, markers.sent)
+        reach, floor = np.append(0, lane.reach), np.append(lane.floor, NEVER)
+        crooked = (reach[after] > markers.received) | (floor[after] < markers.received)
+        suspects = set(snapshots[crooked].tolist()) | {n for n, pairs in backwards.items() if pairs}
+        if not lane.in_order:
+            suspects.update(np.unique(cut.flying[0]).tolist())
+        for snapshot in sorted(suspects):
+            own = np.flatnonzero(snapshots == snapshot).tolist()
+            self._order_in(cut, snapshot, own, backwards.get(snapshot, []))
+
+    def _order_in(
+        self, cut: ChannelCut, snapshot: int, own: list[int], backwards: list[tuple[int, int]]
+    ) -> None:
+        """own: ordinals of the snapshot's markers."""
+        lane, findings = cut.lane, self.facts[snapshot].findings
+        seen: set[tuple[int, int]] = set()
+        for ordinal in own:
+            self._order_of_marker(cut, snapshot, ordinal, seen)
+        flying = cut.flying_in(snapshot)
+        if len(flying) and not lane.in_order:
+            self._order_of_messages(lane, findings, flying, seen)
+        for later, earlier in backwards:
+            if (int(lane.sent[earlier]), int(lane.sent[later])) not in seen:
+                witness = (lane.message(earlier), lane.message(later))
+                findings.add(say.recorded_out_of_order(lane.channel, *witness))
+
+    def _order_of_marker(
+        self, cut: ChannelCut, snapshot: int, ordinal: int, seen: set[tuple[int, int]]
+    ) -> None:
+        lane, markers, findings = cut.lane, cut.markers, self.facts[snapshot].findings
+        sent, received = int(markers.sent[ordinal]), int(markers.received[ordinal])
+        after = int(np.searchsorted(lane.sent, sent))
+        marker = markers.marker(ordinal, self.names[snapshot])
+        if after and lane.reach[after - 1] > received:
+            before = int(lane.latest[after - 1])
+            seen.add((int(lane.sent[before]), sent))
+            findings.add(say.overtook(lane.channel, lane.message(before), marker))
+        if after < lane.length and lane.floor[after] < received:
+            behind = int(lane.earliest[after])
+            seen.add((sent, int(lane.sent[behind])))
+            findings.add(say.overtook(lane.channel, marker, lane.message(behind)))
+
+    def _order_of_messages(
+        self, lane: Lane, findings: Findings, flying: np.ndarray, seen: set[tuple[int, int]]
+    ) -> None:
+        """Of each message in flight: who came after it though sent before, and the reverse."""
+        reach, floor = np.append(0, lane.reach), np.append(lane.floor, NEVER)
+        latest, earliest = np.append(0, lane.latest), np.append(lane.earliest, 0)
+        received = lane.received[flying]
+        pairs = np.empty((len(flying), 2, 2), np.int64)
+        pairs[:, 0] = np.stack([latest[flying], flying], axis=1)
+        pairs[:, 1] = np.stack([flying, earliest[flying + 1]], axis=1)
+        crooked = np.stack([reach[flying] > received, floor[flying + 1] < received], axis=1)
+        chosen = pairs[crooked]
+        _, first = np.unique(chosen, axis=0, return_index=True)
+        for earlier, later in chosen[np.sort(first)].tolist():
+            seen.add((int(lane.sent[earlier]), int(lane.sent[later])))
+            if not findings.wants(FIFO_VIOLATION):
+                findings.count(FIFO_VIOLATION)
+                continue
+            witness = (lane.message(earlier), lane.message(later))
+            findings.add(say.overtook(lane.channel, *witness))
