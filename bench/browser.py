@@ -21,7 +21,7 @@ CHROMIUM_ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PICTURE = "#wb-spacetime .cartesianlayer .plot path, #wb-spacetime .heatmaplayer image"
+FIRST_PICTURE = "performance.getEntriesByName('first-picture')[0]?.startTime ?? null"
 COUNT_FRAMES = """seconds => new Promise((resolve) => {
   const frames = [];
   const begin = performance.now();
@@ -73,10 +73,9 @@ def open_once(page: Page, url: str) -> float:
     """Seconds until the diagram is drawn; the second time the browser has the scripts."""
     page.goto("about:blank")
     page.goto(url, wait_until="commit")
-    page.wait_for_function(
-        "selector => document.querySelector(selector) && performance.now()", arg=PICTURE
-    )
-    return page.evaluate("performance.now()") / 1000
+    while (at := page.evaluate(FIRST_PICTURE)) is None:
+        page.wait_for_timeout(100)
+    return at / 1000
 
 
 def play(page: Page, seconds: float) -> tuple[list[float], int]:

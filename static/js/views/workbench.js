@@ -57,6 +57,8 @@ export async function mountWorkbench(root, data) {
   wireCommands(app);
   wireTabs(root);
   await openingView(app);
+  feed.update(player.state, new Set(["from"])); // under way while Plotly is read
+  await plotlyIsThere();
   player.subscribe((state, keys) => views.forEach((view) => view.update(state, keys)));
   player.tellAll();
   keepLink(app);
@@ -64,6 +66,16 @@ export async function mountWorkbench(root, data) {
   root.classList.add("is-ready");
   await overview.load();
   return app;
+}
+
+/** Plotly is a classic script of some megabytes that is loaded beside the modules. */
+function plotlyIsThere() {
+  if (globalThis.Plotly) return null;
+  const script = document.getElementById("plotly");
+  return new Promise((resolve, reject) => {
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", () => reject(new Error("Plotly could not be loaded.")));
+  });
 }
 
 /** say(text) shows a message for a while, "" takes it away. */

@@ -16,6 +16,12 @@ const SETTLE = 90; // ms without a change of zoom before a big figure is drawn a
 const QUICK = 14; // ms: a figure that draws faster than this is drawn in every frame
 const GLIDE = 0.35;
 
+const FIRST_PICTURE = "first-picture"; // a mark of the browser's performance timeline
+
+function markOnce(name) {
+  if (!performance.getEntriesByName(name).length) performance.mark(name);
+}
+
 export function createSpacetime(app) {
   const { player, topology, recording } = app;
   const plot = app.root.querySelector("#wb-spacetime");
@@ -73,6 +79,7 @@ export function createSpacetime(app) {
     drawn = { from: player.state.from, to: player.state.to, axis: player.state.axis };
     moveStill(1, 0);
     took = performance.now() - started;
+    if (player.state.window) markOnce(FIRST_PICTURE);
   }
 
   /** Until a big figure is drawn again, its picture is stretched to where it belongs. */
