@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from snapshots.domain import defects as say
 from snapshots.domain.defects import MOST_LISTED, Defect, Defects
 from snapshots.domain.recording import KINDS, RECORD_CHANNEL
-from snapshots.store.layout import NONE, STRAY_COLUMNS
+from snapshots.store.layout import NONE, RECORD_COLUMNS, STRAY_COLUMNS
 from snapshots.store.parts import map_batch, write_markers, write_messages
 from tasks.spark.schemas import (
     ENDS,
@@ -265,7 +265,7 @@ class Teller:
         unlisted = 0
         for rank, way, by_id in ((0, self.messages, True), (2, self.markers, False)):
             strays = np.flatnonzero(~way.taken)
-            surplus = np.isin(way.receive_key[strays], way.send_key)
+            surplus = among(way.receive_key[strays], way.send_key)
             unlisted += max(0, len(strays) - MOST_LISTED)
             for place, twice in zip(strays[:MOST_LISTED].tolist(), surplus.tolist(), strict=False):
                 row = int(way.receives[place])
@@ -352,30 +352,33 @@ class Teller:
 
     def unknown_messages(self) -> tuple[tuple[Placed, ...], int]:
         """Recorded channel states that name a message never sent, and how many are not listed."""
-        told: list[Placed] = []
-        unlisted = 0
+        records = self._recorded_lists()
+        rows = self._naming_unknown(records)
+        told = records.take(pa.array(rows[:MOST_LISTED], pa.int64())).to_pylist()
+        return tuple(map(self._unknown, told)), max(0, len(rows) - MOST_LISTED)
+
+    def _recorded_lists(self) -> pa.Table:
+        """The record_channel rows of the task's channels."""
+        found = [RECORD_COLUMNS.empty_table()]
         for file in self.task.records:
-            records = pa.Table.from_batches([map_batch(Path(file))])
-            for row in self._naming_unknown(records):
-                if len(told) < MOST_LISTED:
-                    told.append(self._unknown(records.slice(row, 1).to_pylist()[0]))
-                else:
-                    unlisted += 1
-        return tuple(told), unlisted
+            batch = map_batch(Path(file))
+            channel = batch.column("channel").to_numpy()
+            mine = (channel >= self.task.first) & (channel < self.task.end)
+            mine &= batch.column("kind").to_numpy() == KINDS.index(RECORD_CHANNEL)
+            found.append(pa.Table.from_batches([batch.filter(pa.array(mine))]))
+        return pa.concat_tables(found).combine_chunks()
 
     def _naming_unknown(self, records: pa.Table) -> list[int]:
         """The rows of records whose lists hold an id that their channel never sent."""
-        channel = records["channel"].to_numpy()
-        mine = (channel >= self.task.first) & (channel < self.task.end)
-        mine &= records["kind"].to_numpy() == KINDS.index(RECORD_CHANNEL)
-        rows = np.flatnonzero(mine)
-        lists = records["messages"].combine_chunks().take(pa.array(rows))
-        owner = rows[pc.list_parent_indices(lists).to_numpy()]
+        lists = records["messages"].combine_chunks()
+        owner = pc.list_parent_indices(lists).to_numpy()
+        if not len(owner):
+            return []
         ids = pc.index_in(pc.list_flatten(lists), self.ends.names)
         ids = pc.fill_null(ids, NONE).to_numpy().astype(np.int64)
         span = int(self.ends.ids.max(initial=0)) + 1
-        key = np.where(ids == NONE, NONE, channel[owner].astype(np.int64) * span + ids)
-        return np.unique(owner[~np.isin(key, self.messages.send_key)]).tolist()
+        key = np.where(ids == NONE, NONE, records["channel"].to_numpy()[owner] * span + ids)
+        return np.unique(owner[~among(key, self.messages.send_key)]).tolist()
 
     def _unknown(self, record: dict) -> Placed:
         channel = record["channel"]
@@ -388,6 +391,17 @@ class Teller:
             self._channel(channel), message, snapshot, process, record["line"]
         )
         return Placed((record["process"], record["index"], 1), defect)
+
+
+def among(few: np.ndarray, many: np.ndarray) -> np.ndarray:
+    """bool[few]: which of them stand in ``many``; searches the few, which numpy.isin does not."""
+    known, place = np.unique(few, return_inverse=True)
+    if not len(known):
+        return np.zeros(0, bool)
+    nearest = np.minimum(np.searchsorted(known, many), len(known) - 1)
+    found = np.zeros(len(known), bool)
+    found[nearest[known[nearest] == many]] = True
+    return found[place]
 
 
 def runs(codes: np.ndarray) -> list[tuple[int, int, int]]:

@@ -147,8 +147,9 @@ def _encoded(column: pa.ChunkedArray) -> tuple[pa.Array, tuple[str, ...]]:
 
 
 def _counts(codes: np.ndarray) -> dict[int, int]:
-    found, counts = np.unique(codes, return_counts=True)
-    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+    counts = np.bincount(codes)
+    found = np.flatnonzero(counts)
+    return dict(zip(found.tolist(), counts[found].tolist(), strict=True))
 
 
 def _ends(rows: pa.Table) -> dict[int, int]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from snapshots.domain.matching import IN_FLIGHT, match
 from snapshots.domain.matching import overtaken as overtaken_on_one_channel
-from tasks.spark.kernels_match import NEVER, meet, overtaken, runs
+from tasks.spark.kernels_match import NEVER, among, meet, overtaken, runs
 
 
 def met(sends: dict[int, list[int]], receives: dict[int, list[int]]) -> list[int]:
@@ -107,3 +107,9 @@ def test_overtaking_is_as_in_the_reference(channels):
 def test_runs_are_the_stretches_of_equal_codes():
     assert runs(np.array([4, 4, 7])) == [(4, 0, 2), (7, 2, 3)]
     assert runs(np.array([], np.int64)) == []
+
+
+@given(st.lists(st.integers(0, 9)), st.lists(st.integers(0, 9)))
+def test_among_finds_what_is_there(few, many):
+    found = among(np.array(few, np.int64), np.array(many, np.int64))
+    assert found.tolist() == [item in many for item in few]
