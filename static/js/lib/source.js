@@ -9,15 +9,29 @@ const KEPT_WINDOWS = 12;
 /** urls: {window, cuts, snapshots, events}, see defaultUrls. */
 export function createSource({ urls, topology, socket, csrf = () => "" }) {
   const windows = new Map();
+  const underWay = new Map();
   const snapshots = new Map();
 
   const loadWindow = latestWins(async (request) => {
-    const payload = await overEither("window", request, () => getJson(`${urls.window}?${new URLSearchParams(request)}`));
-    const window = openWindow(payload, topology);
+    const payload = await overEither("window", request, () => overHttp(request));
+    return keep(request, openWindow(payload, topology));
+  });
+
+  function keep(request, window) {
     windows.set(keyOf(request), window);
     if (windows.size > KEPT_WINDOWS) windows.delete(windows.keys().next().value);
     return window;
-  });
+  }
+
+  /** A window's payload over HTTP; two who want the same at the same time share one answer. */
+  function overHttp(request) {
+    const key = keyOf(request);
+    if (!underWay.has(key)) {
+      const answer = getJson(`${urls.window}?${new URLSearchParams(request)}`);
+      underWay.set(key, answer.finally(() => underWay.delete(key)));
+    }
+    return underWay.get(key);
+  }
 
   const loadCut = latestWins(async (question) => {
     const answer = await overEither("cut", question, () => postJson(urls.cuts, asPositions(question), csrf()));
@@ -29,13 +43,13 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
     return { positions: Object.fromEntries(topology.processes.map(({ id }, p) => [id, question.positions[p]])) };
   }
 
-  async function overEither(type, body, overHttp) {
-    if (!socket.isOpen()) return overHttp();
+  async function overEither(type, body, byHttp) {
+    if (!socket.isOpen()) return byHttp();
     try {
       return await socket.ask(type, body);
     } catch (error) {
       if (error instanceof Refused) throw error;
-      return overHttp();
+      return byHttp();
     }
   }
 
@@ -47,7 +61,7 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
     },
     /** A window beside the one in view (the overview, a snapshot's markers); never passed over. */
     async aside(request) {
-      return windows.get(keyOf(request)) ?? openWindow(await getJson(`${urls.window}?${new URLSearchParams(request)}`), topology);
+      return windows.get(keyOf(request)) ?? openWindow(await overHttp(request), topology);
     },
     /** Fetches a window that will be wanted soon, unless something is wanted now. */
     prefetch(request) {

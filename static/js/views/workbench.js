@@ -56,8 +56,8 @@ export async function mountWorkbench(root, data) {
   const views = [feed, app.snapshots, app.spacetime, overview, createTransport(app), createContents(app), createStates(app), createDetails(app), createTopology(app), createDepth(app)];
   wireCommands(app);
   wireTabs(root);
-  await openingView(app);
-  feed.update(player.state, new Set(["from"])); // under way while Plotly is read
+  app.loadView = () => feed.reload();
+  await openingView(app); // its data are under way while Plotly is read
   await plotlyIsThere();
   player.subscribe((state, keys) => views.forEach((view) => view.update(state, keys)));
   player.tellAll();

@@ -9,7 +9,8 @@ import { escapeText, timeAxis } from "./still.js";
 
 const ROW_LEAST = 12;
 const BINS = 200;
-const SETTLE = 120;
+const SETTLE = 120; // ms
+const AFTER_THE_DIAGRAM = 50; // the diagram is what one opens the page for
 
 export function createDepth(app) {
   const { player, topology, recording } = app;
@@ -149,7 +150,7 @@ export function createDepth(app) {
     update(state, keys) {
       panel.update(state, keys);
       const content = ["window", "from", "to", "axis", "selection", "theme", "size", "folded"].some((key) => keys.has(key));
-      if (content && !settle) settle = setTimeout(drawStill, drawn ? SETTLE : 0);
+      if (state.window && content && !settle) settle = setTimeout(drawStill, drawn ? SETTLE : AFTER_THE_DIAGRAM);
       if (keys.has("now") && !panel.isFolded()) drawCursor(false);
     },
   };

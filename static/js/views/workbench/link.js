@@ -15,8 +15,10 @@ export async function openingView(app) {
   const wanted = snapshots.byId.has(view.snapshot) ? view.snapshot : snapshots.list()[0]?.snapshot ?? null;
   player.set({ axis, snapshot: wanted, folded: view.folded ?? new Set(), tables: view.tables ?? new Set() });
   player.fitAll();
-  player.seek(view.now ?? (await startingPlace(app, axis)));
   if (view.from !== undefined) player.zoom(view.from, view.to);
+  if (view.selection?.of !== "event" || view.from !== undefined) app.loadView();
+  const now = view.now ?? (await startingPlace(app, axis));
+  player.set({ now: Math.min(Math.max(now, player.bounds().from), player.bounds().to) });
   if (view.cut) player.set({ cut: view.cut });
   if (view.selection) player.set({ selection: view.selection });
   if (view.selection?.of === "event" && view.from === undefined) await centre(app, view.selection);

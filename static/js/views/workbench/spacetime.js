@@ -79,7 +79,7 @@ export function createSpacetime(app) {
     drawn = { from: player.state.from, to: player.state.to, axis: player.state.axis };
     moveStill(1, 0);
     took = performance.now() - started;
-    if (player.state.window) markOnce(FIRST_PICTURE);
+    requestAnimationFrame(() => markOnce(FIRST_PICTURE));
   }
 
   /** Until a big figure is drawn again, its picture is stretched to where it belongs. */
@@ -163,7 +163,7 @@ export function createSpacetime(app) {
 
   function update(state, keys) {
     panel.update(state, keys);
-    if (panel.isFolded()) return;
+    if (panel.isFolded() || !state.window) return;
     const zoom = ["from", "to"].some((key) => keys.has(key));
     const content = ["window", "snapshot", "axis", "theme", "detail", "size"].some((key) => keys.has(key)) || (keys.has("cut") && Boolean(state.cut) !== handles.wereShown());
     if (!drawn || content || (zoom && (took < QUICK || drawn.axis !== state.axis))) drawStill();

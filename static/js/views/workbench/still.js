@@ -140,7 +140,7 @@ function events({ window, colours, snapshot, g }) {
     .filter(([key]) => places.has(key))
     .map(([key, look]) => {
       const { x, y } = places.get(key);
-      return x.length > MANY && look[0] === "circle" ? strokes({ x, y }, look[2], look[1], g) : points(x, y, ...look);
+      return x.length > MANY ? strokes({ x, y }, look[3] === colours.quiet ? colours.quiet : look[2], look[1], g) : points(x, y, ...look);
     });
 }
 

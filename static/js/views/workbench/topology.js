@@ -12,6 +12,7 @@ const NODE = 15;
 const SMALL_NODE = 7;
 const MANY = 20;
 const CURVE_POINTS = 9;
+const AFTER_THE_DIAGRAM = 100; // ms
 const CROWD = 40; // channels with messages
 const PHASES = ["not recorded", "recording", "done", "never records"];
 
@@ -30,6 +31,7 @@ export function createTopology(app) {
   const radius = shown.length > MANY ? SMALL_NODE : NODE;
   const panel = wirePanel(app, "topology", { figure, rows, plot, follows: true });
   let drawnKey = "";
+  let waits = null;
   let size = { width: 0, height: 0 };
   let places = [];
 
@@ -244,9 +246,14 @@ export function createTopology(app) {
 
   function update(state, keys) {
     panel.update(state, keys);
-    if (panel.isFolded()) return;
+    if (panel.isFolded() || !state.shown) return;
+    if (!places.length && !waits) waits = setTimeout(() => update(player.state, new Set(["shown"])), AFTER_THE_DIAGRAM);
+    else draw(state, keys);
+  }
+
+  function draw(state, keys) {
     const key = keys.has("shown") || keys.has("detail") ? phases().join() : drawnKey;
-    if (key !== drawnKey || ["theme", "size", "folded", "snapshot", "selection"].some((name) => keys.has(name))) {
+    if (key !== drawnKey || !places.length || ["theme", "size", "folded", "snapshot", "selection"].some((name) => keys.has(name))) {
       drawnKey = key;
       drawStill();
     }
