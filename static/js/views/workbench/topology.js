@@ -247,8 +247,8 @@ export function createTopology(app) {
   function update(state, keys) {
     panel.update(state, keys);
     if (panel.isFolded() || !state.shown) return;
-    if (!places.length && !waits) waits = setTimeout(() => update(player.state, new Set(["shown"])), AFTER_THE_DIAGRAM);
-    else draw(state, keys);
+    if (places.length) draw(state, keys);
+    else waits ??= setTimeout(() => draw(player.state, new Set(["shown"])), AFTER_THE_DIAGRAM);
   }
 
   function draw(state, keys) {
