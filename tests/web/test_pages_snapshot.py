@@ -100,6 +100,11 @@ def test_any_text_is_a_snapshots_id(client, ada, name):
     assert "9,000" in page
 
 
+def test_an_id_that_browsers_would_walk_up_at_goes_into_the_query():
+    assert links.to_snapshot(1, "a/../b") == "/recordings/1/snapshots?id=a%2F..%2Fb"
+    assert links.to_snapshot(1, "a/b.c") == "/recordings/1/snapshots/a/b.c"
+
+
 def renamed(log: Log, name: str) -> Log:
     return log._replace(
         events=tuple(
