@@ -3,9 +3,13 @@
 The stages run here, in this process: what Spark adds is only where they run.
 """
 
+import gzip
+import json
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -49,7 +53,10 @@ def ingested_here(source: Path, folder: Path):
 
 
 def agree_here(log, folder: Path) -> None:
-    source = written(log, folder / "log.jsonl")
+    sources_agree_here(written(log, folder / "log.jsonl"), folder)
+
+
+def sources_agree_here(source: Path, folder: Path) -> None:
     try:
         assembly = assembled(source)
     except InputRefused as expected:
@@ -97,6 +104,34 @@ def test_working_files_are_gone_when_an_ingest_ends(tmp_path):
     }
     assert kept == listed
     assert not list((tmp_path / "store").glob(".*"))
+
+
+def test_a_compressed_log_is_cut_like_any_other(pieces, tmp_path):
+    plain = written(simulated(seed=4), tmp_path / "plain")
+    packed = tmp_path / "log.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    sources_agree_here(packed, tmp_path)
+
+
+def test_row_groups_of_parquet_are_pieces(pieces, tmp_path):
+    lines = written(simulated(seed=5), tmp_path / "log.jsonl").read_bytes().splitlines()
+    events = [json.loads(line) for line in lines[1:]]
+    for event in events:
+        event |= {name: json.dumps(event[name]) for name in ("state", "value") if name in event}
+    table = pa.Table.from_pylist(events).replace_schema_metadata({"cutline": lines[0]})
+    path = tmp_path / "log.parquet"
+    pq.write_table(table, path, row_group_size=50)
+    assert pq.ParquetFile(path).num_row_groups > 5
+    sources_agree_here(path, tmp_path)
+
+
+def test_a_refused_line_in_a_late_piece_is_told_with_its_number(pieces, tmp_path):
+    lines = written(simulated(), tmp_path / "log.jsonl").read_bytes().splitlines()
+    lines[200] = b'{"kind":"send","process":"nobody"}'
+    (tmp_path / "log.jsonl").write_bytes(b"\n".join(lines))
+    with pytest.raises(InputRefused) as refused:
+        ingested_here(tmp_path / "log.jsonl", tmp_path / "store")
+    assert [(item.code, item.line) for item in refused.value.defects] == [("unknown-process", 201)]
 
 
 def a_run_with_more_faults_than_are_kept():
