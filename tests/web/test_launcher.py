@@ -166,15 +166,15 @@ def test_redis_asks_for_the_password(live_redis):
     ],
 )
 def test_a_wrong_python_is_one_sentence(tmp_path, python, sentence):
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "venv").write_bytes((ROOT / "bin" / "venv").read_bytes())
+    (tmp_path / "webapp").mkdir()
+    (tmp_path / "webapp" / "venv.sh").write_bytes((ROOT / "webapp" / "venv.sh").read_bytes())
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("python3", "python3.11", "python3.12", "python3.13", "python3.14"):
         write_program(programs / name, python)
     write_program(programs / "id", "echo 1000")
     ran = subprocess.run(
-        ["bash", tmp_path / "bin" / "venv", "requirements.txt"],
+        ["bash", tmp_path / "webapp" / "venv.sh", "requirements.txt"],
         env={"PATH": f"{programs}:/usr/bin:/bin"},
         capture_output=True,
         text=True,
