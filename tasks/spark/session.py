@@ -210,7 +210,7 @@ def _scratch() -> Path:
 
 
 def _prepare_local_workers() -> None:
-    """The Python workers run this interpreter and import this repository; all stays on this host."""
+    """The Python workers run this interpreter and import this repository, on this host."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
