@@ -63,8 +63,8 @@ export async function mountWorkbench(root, data) {
   player.tellAll();
   keepLink(app);
   redrawOnChange(app, feed);
-  root.classList.add("is-ready");
   await overview.load();
+  root.classList.add("is-ready");
   return app;
 }
 
@@ -95,11 +95,17 @@ function redrawOnChange(app, feed) {
     app.colours = readColours();
     app.player.set({ theme: (turn += 1) });
   });
+  const boxes = [...app.root.querySelectorAll(".wb-plot")];
+  const measured = () => boxes.map((box) => `${box.clientWidth} ${box.clientHeight}`).join();
+  let before = measured();
   const sizes = new ResizeObserver(() => {
+    const now = measured();
+    if (now === before) return;
+    before = now;
     app.player.set({ size: (turn += 1) });
     feed.reload();
   });
-  for (const box of app.root.querySelectorAll(".wb-plot")) sizes.observe(box);
+  for (const box of boxes) sizes.observe(box);
 }
 
 const data = document.getElementById("workbench-data");

@@ -10,7 +10,6 @@ import { escapeText, timeAxis } from "./still.js";
 const ROW_LEAST = 12;
 const BINS = 200;
 const SETTLE = 120; // ms
-const AFTER_THE_DIAGRAM = 50; // the diagram is what one opens the page for
 
 export function createDepth(app) {
   const { player, topology, recording } = app;
@@ -150,7 +149,7 @@ export function createDepth(app) {
     update(state, keys) {
       panel.update(state, keys);
       const content = ["window", "from", "to", "axis", "selection", "theme", "size", "folded"].some((key) => keys.has(key));
-      if (state.window && content && !settle) settle = setTimeout(drawStill, drawn ? SETTLE : AFTER_THE_DIAGRAM);
+      if (state.window && content && !settle) settle = drawn ? setTimeout(drawStill, SETTLE) : app.firstPicture.then(drawStill);
       if (keys.has("now") && !panel.isFolded()) drawCursor(false);
     },
   };

@@ -25,6 +25,7 @@ export function createOverview(app) {
     const { from, to } = player.bounds(axis);
     try {
       const window = await app.source.aside({ axis, from, to, width: Math.max(200, Math.round(app.plotWidth())) });
+      await app.firstPicture;
       if (axis !== player.state.axis) return;
       density = window.exact ? countedBins(window) : summedBins(window);
       drawStill();

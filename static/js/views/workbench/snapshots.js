@@ -37,7 +37,7 @@ export function createSnapshots(app, summaries) {
       details.set(id, await app.source.snapshot(id));
       player.set({ detail: id });
       doneAt.set(id, await donePositions(byId.get(id)));
-      player.set({ detail: `${id} markers` });
+      player.set({ phases: id });
     } catch (error) {
       details.delete(id);
       app.say(`Snapshot ${id} could not be loaded: ${error.message}`);

@@ -72,7 +72,7 @@ export function createStates(app) {
 
   return {
     update(state, keys) {
-      if (["shown", "snapshot", "detail", "selection", "cut"].some((key) => keys.has(key))) draw(state);
+      if (["shown", "snapshot", "detail", "phases", "selection", "cut"].some((key) => keys.has(key))) draw(state);
     },
   };
 }

@@ -12,7 +12,6 @@ const NODE = 15;
 const SMALL_NODE = 7;
 const MANY = 20;
 const CURVE_POINTS = 9;
-const AFTER_THE_DIAGRAM = 100; // ms
 const CROWD = 40; // channels with messages
 const PHASES = ["not recorded", "recording", "done", "never records"];
 
@@ -248,11 +247,11 @@ export function createTopology(app) {
     panel.update(state, keys);
     if (panel.isFolded() || !state.shown) return;
     if (places.length) draw(state, keys);
-    else waits ??= setTimeout(() => draw(player.state, new Set(["shown"])), AFTER_THE_DIAGRAM);
+    else waits ??= app.firstPicture.then(() => draw(player.state, new Set(["shown"])));
   }
 
   function draw(state, keys) {
-    const key = keys.has("shown") || keys.has("detail") ? phases().join() : drawnKey;
+    const key = keys.has("shown") || keys.has("phases") ? phases().join() : drawnKey;
     if (key !== drawnKey || !places.length || ["theme", "size", "folded", "snapshot", "selection"].some((name) => keys.has(name))) {
       drawnKey = key;
       drawStill();
