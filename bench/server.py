@@ -100,16 +100,24 @@ def measure(stack: Stack, folder: Path, events: int) -> None:
 def questions(client: Client, recording: dict) -> None:
     address = f"/api/recordings/{recording['id']}"
     first, last = recording["extent"]["from"], recording["extent"]["to"]
-    processes = [process["id"] for process in client.get(f"{address}/topology")["processes"]]
     dice = random.Random(1)
 
+    def instant() -> dict:
+        return {"at": dice.randint(first, last)}
+
+    def dragged() -> dict:
+        positions = client.post(f"{address}/cuts", instant())["positions"]
+        return {
+            "positions": {name: max(0, n - dice.randrange(40)) for name, n in positions.items()}
+        }
+
+    cuts = iter([dragged() for _ in range(ROUNDS)])
+
     def seek() -> None:
-        client.post(f"{address}/cuts", {"at": dice.randint(first, last)})
+        client.post(f"{address}/cuts", instant())
 
     def drag() -> None:
-        share = recording["counts"]["events"] * dice.random() / len(processes)
-        positions = {name: int(share * dice.uniform(0.9, 1)) for name in processes}
-        client.post(f"{address}/cuts", {"positions": positions})
+        client.post(f"{address}/cuts", next(cuts))
 
     def window(share: float) -> Callable[[], None]:
         def ask() -> None:

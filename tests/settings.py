@@ -13,6 +13,8 @@ os.environ["DATA_DIR"] = _folder
 
 from webapp.settings import *  # noqa: E402, F403
 
+# A file, as in use: the locks of SQLite's shared memory are others, and do not wait.
+DATABASES["default"]["TEST"] = {"NAME": f"{_folder}/test.sqlite3"}  # noqa: F405
 # A queue in this process: what needs a real one starts the stack.
 CELERY_BROKER_URL = "memory://"
 CELERY_BROKER_TRANSPORT_OPTIONS = {}
