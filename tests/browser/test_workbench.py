@@ -222,7 +222,7 @@ def test_the_list_of_keys_and_the_palette_open_and_close(banks):
 def test_every_chart_has_a_table(banks):
     banks.keyboard.press("t")
     for panel in ("spacetime", "depth", "topology"):
-        assert banks.locator(f"[data-panel={panel}] .wb-table tbody tr").count() > 0
+        banks.locator(f"[data-panel={panel}] .wb-table tbody tr").first.wait_for()
     expect(banks.locator("[data-panel=spacetime] .wb-table")).to_contain_text("record_state")
     banks.keyboard.press("t")
     expect(banks.locator("[data-panel=spacetime] .wb-table")).to_be_hidden()
