@@ -50,9 +50,9 @@ class SourceTask:
 
 @dataclass(frozen=True)
 class GroupTask:
-    """A row group of Parquet. header: a pickled file."""
+    """Row groups of Parquet that follow each other. header: a pickled file."""
 
-    group: RowGroup
+    groups: tuple[RowGroup, ...]
     limits: Limits
     header: str
     work: str
@@ -75,14 +75,15 @@ def parse_source(task: SourceTask) -> tuple[list[Staged], Told]:
     return stage(batches, Path(task.work)), Told.of(defects)
 
 
-def parse_group(task: GroupTask) -> tuple[list[Staged], Told]:
-    """Stage the events of a row group. Raises: InputRefused for a damaged one."""
+def parse_groups(task: GroupTask) -> tuple[list[Staged], Told]:
+    """Stage the events of some row groups. Raises: InputRefused for a damaged one."""
     defects = Defects()
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for batch, found in read_row_group(task.group, _header(task.header), task.limits):
-            defects.extend(found)
-            yield batch
+        for group in task.groups:
+            for batch, found in read_row_group(group, _header(task.header), task.limits):
+                defects.extend(found)
+                yield batch
 
     return stage(batches(), Path(task.work)), Told.of(defects)
 

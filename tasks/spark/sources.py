@@ -9,12 +9,12 @@ from snapshots.readers.base import Limits
 from snapshots.readers.compression import compression_of, spool
 from snapshots.readers.lines import chunks, first_line
 from snapshots.readers.native import NativeReader
-from snapshots.readers.native_parquet import ParquetReader, row_groups
+from snapshots.readers.native_parquet import ParquetReader, RowGroup, row_groups
 from tasks.spark.kernels_parse import (
     GroupTask,
     SourceTask,
     TextTask,
-    parse_group,
+    parse_groups,
     parse_source,
     parse_text,
 )
@@ -22,6 +22,7 @@ from tasks.spark.kernels_parse import (
 SMALL_BYTES = 4 * 2**20  # a source up to here goes through all stages in one task
 _COMPRESSION = 8  # how much larger a packed source is taken to be
 _CHUNK_BYTES = 8 * 2**20
+_GROUP_ROWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,26 @@ def parse_tasks(task: IngestTask, header: Path, work: Path) -> tuple[Callable, l
         texts = list(_texts(task, header, work))
         return parse_text, texts, _shares([text.length for text in texts], size)
     if task.format == ParquetReader.name:
-        groups = [
-            GroupTask(group, task.limits, str(header), str(work))
-            for group in row_groups(task.source, task.limits)
+        tasks = [
+            GroupTask(groups, task.limits, str(header), str(work))
+            for groups in _together(row_groups(task.source, task.limits))
         ]
-        return parse_group, groups, _shares([item.group.rows for item in groups], size)
+        rows = [sum(group.rows for group in item.groups) for item in tasks]
+        return parse_groups, tasks, _shares(rows, size)
     whole = SourceTask(str(task.source), task.format, task.limits, str(header), str(work))
     return parse_source, [whole], [size]
+
+
+def _together(groups: list[RowGroup]) -> Iterator[tuple[RowGroup, ...]]:
+    """Neighbours that are worth one task."""
+    held: list[RowGroup] = []
+    for group in groups:
+        if held and sum(item.rows for item in held) + group.rows > _GROUP_ROWS:
+            yield tuple(held)
+            held = []
+        held.append(group)
+    if held:
+        yield tuple(held)
 
 
 def _shares(amounts: list[int], size: int) -> list[int]:

@@ -43,6 +43,7 @@ def pieces(monkeypatch):
     """Pieces of some lines, parts of some rows."""
     monkeypatch.setattr(schemas, "MANY_ROWS", 20)
     monkeypatch.setattr(sources, "_CHUNK_BYTES", 2_000)
+    monkeypatch.setattr(sources, "_GROUP_ROWS", 100)
 
 
 def ingested_here(source: Path, folder: Path):
