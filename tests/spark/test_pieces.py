@@ -135,6 +135,17 @@ def test_a_refused_line_in_a_late_piece_is_told_with_its_number(pieces, tmp_path
     assert [(item.code, item.line) for item in refused.value.defects] == [("unknown-process", 201)]
 
 
+def test_of_two_records_the_first_counts(tmp_path):
+    run = a_run().send("p->q", "m", 1, state=9).record("p", "s").record("q", "s")
+    run.record_channel("p->q", "s", "m").receive("p->q", "m", state=6)
+    run.send("p->q", "n", 2, state=7).record("p", "s").record("q", "s").record_channel("p->q", "s")
+    agree_here(run.log(), tmp_path)
+    judged = Judge(tmp_path / "store")
+    [report] = judged.reports(*judged.facts(StagesHere(), silent))
+    assert report.positions == {"p": 1, "q": 0}
+    assert report.recorded_channels == {"p->q": ("m",)}
+
+
 def a_run_with_more_faults_than_are_kept():
     """150 orphans, 150 messages lost from the recorded channel, 150 that overtake each other."""
     run = a_run()
