@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import effort
 from tests.stack import ROOT, Stack
 from webapp import machine
+from webapp.middleware import StaticFiles
 
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
@@ -46,6 +48,32 @@ def skip_or_fail(reason: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files_are_listed_once():
+    """Each test client has its own middleware, which would look at every static file again."""
+    listed = {}
+    list_them = StaticFiles.add_files_from_finders
+
+    def copy(self) -> None:
+        if not listed:
+            list_them(self)
+            listed.update(self.files)
+        self.files = dict(listed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StaticFiles, "add_files_from_finders", copy)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def fast_tests_do_not_wait_for_the_disk():
+    """No test pulls the plug, so only the time that it takes is left out."""
+    with pytest.MonkeyPatch.context() as patch:
+        if effort.FAST:
+            patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
 
 
 @pytest.fixture(scope="session")

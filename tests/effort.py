@@ -3,8 +3,9 @@
 import os
 
 FEW = 5
+FAST = bool(os.environ.get("FAST_TESTS"))
 
 
 def examples(many: int) -> int:
     """``many``, or only a few where `make test-fast` asks for an answer within half a minute."""
-    return min(many, FEW) if os.environ.get("FAST_TESTS") else many
+    return min(many, FEW) if FAST else many

@@ -25,6 +25,10 @@ CASES = {
         f"random/r50-random-s1/snapshots/{number}.snap" for number in range(10)
     ],
 }
+LOGS = [
+    pytest.param(case, marks=pytest.mark.slow if case.startswith("random") else ())
+    for case in CASES
+]
 HEADER = {
     "kind": "header",
     "format": "cos418-event-log",
@@ -76,7 +80,7 @@ def found(recording, report):
     return states, channels
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", LOGS)
 def test_a_log_gives_exactly_the_expected_snapshots(shared_data, case):
     folder = shared_data / "cos418"
     header, events, defects = read(folder / case, UNLIMITED)
@@ -90,7 +94,7 @@ def test_a_log_gives_exactly_the_expected_snapshots(shared_data, case):
         assert found(recording, by_id[str(number)]) == expected(folder / name)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", LOGS)
 def test_the_snapshots_follow_without_the_recorded_channels(shared_data, tmp_path, case):
     folder = shared_data / "cos418"
     data = (folder / case).read_bytes()

@@ -28,6 +28,7 @@ def told_without(environment: dict[str, str]) -> str:
     return found.stdout
 
 
+@pytest.mark.slow
 def test_without_java_the_sentence_says_how_to_get_it(tmp_path):
     told = told_without({"PATH": str(tmp_path)})
     assert told.startswith("Spark needs Java 17, and there is none on the PATH")
@@ -35,10 +36,12 @@ def test_without_java_the_sentence_says_how_to_get_it(tmp_path):
     assert told.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_wrong_java_home_is_named(tmp_path):
     assert f"in JAVA_HOME ({tmp_path})" in told_without({"JAVA_HOME": str(tmp_path)})
 
 
+@pytest.mark.slow
 def test_a_connect_server_that_is_not_there_is_named():
     told = told_without({"SPARK_REMOTE": "sc://127.0.0.1:9"})
     assert told.startswith("The Spark Connect server sc://127.0.0.1:9 (SPARK_REMOTE)")

@@ -31,10 +31,16 @@ EVERY_FILE = (
 )
 
 
+@pytest.fixture(scope="session")
+def undamaged(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("undamaged")
+    write_recording(recorded(simulated()), folder)
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path) -> Path:
-    write_recording(recorded(simulated()), tmp_path)
-    return tmp_path
+def folder(undamaged, tmp_path) -> Path:
+    return shutil.copytree(undamaged, tmp_path, dirs_exist_ok=True)
 
 
 def the_file(folder: Path, pattern: str) -> Path:

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -97,20 +95,19 @@ def test_a_sweep_of_a_store_that_does_not_exist_yet_is_nothing(tmp_path):
     assert sweep(Store(tmp_path / "not yet")) == []
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from snapshots.store import publish
-rename, left = Path.rename, int(sys.argv[3])
-def counted(self, target):
-    global left
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    left -= 1
-    return rename(self, target)
-Path.rename = counted
-publish.publish(Path(sys.argv[1]), Path(sys.argv[2]))
-"""
+def publish_and_be_killed(folder: Path, final: Path, renames: int) -> None:
+    """Killed instead of one rename more than ``renames``."""
+    rename, done = Path.rename, 0
+
+    def counted(self, target):
+        nonlocal done
+        if done == renames:
+            os.kill(os.getpid(), signal.SIGKILL)
+        done += 1
+        return rename(self, target)
+
+    Path.rename = counted
+    publish(folder, final)
 
 
 @pytest.mark.parametrize(("renames", "survivor"), [(0, "first"), (1, "first"), (2, "second")])
@@ -118,15 +115,21 @@ def test_a_kill_at_any_moment_leaves_the_old_recording_or_the_new(store, renames
     put(store, "7", "first")
     folder = store.temporary("7")
     write_recording(named("second"), folder)
-    command = [sys.executable, "-c", KILLED, folder, store.folder("7"), str(renames)]
-    root = Path(__file__).parents[2]
-    ended = subprocess.run(command, cwd=root, env={**os.environ, "PYTHONPATH": str(root)})
-    assert ended.returncode == (0 if renames == 2 else -signal.SIGKILL)
+    child = os.fork()
+    if child == 0:
+        try:
+            publish_and_be_killed(folder, store.folder("7"), renames)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    _, ended = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(ended) == (0 if renames == 2 else -signal.SIGKILL)
     sweep(store)
     assert name_at(store, "7") == survivor
     assert names(store) == ["7"]
 
 
+@pytest.mark.slow
 def test_many_threads_see_whole_recordings_while_they_are_replaced(store):
     put(store, "7", "0")
     ended = threading.Event()

@@ -6,6 +6,9 @@ the same store as Spark does, in milliseconds.
 
 import gzip
 import json
+import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,6 +27,8 @@ from snapshots.readers.native import write_lines
 from snapshots.store.layout import NONE, SNAPSHOT_CHANNEL_COLUMNS, SNAPSHOT_STATE_COLUMNS
 from snapshots.store.writer import write_recording, write_snapshots
 from webapp.accounts.services import get_or_create_user, make_token
+
+_written: dict[str, Path] = {}
 
 
 def a_person(email: str = "ada@example.org") -> User:
@@ -62,14 +67,27 @@ def a_ready_recording(owner: User | None, log: Log | None = None, **fields) -> R
     log = log or two_banks()
     row = Recording.objects.create(owner=owner, name=log.header.name, **fields)
     name = stores.name_of(row.pk, 0)
-    assembly = assemble(log.header, log.events)
     temporary = stores.store().temporary(name)
-    manifest = write_recording(assembly.recording, temporary, assembly.defects)
-    reports = judge(assembly.recording)
-    write_snapshots(temporary, *_tables(reports, manifest.snapshots, assembly.recording.topology))
+    shutil.copytree(_written_once(log), temporary, dirs_exist_ok=True)
     stores.publish(temporary, name)
     _make_ready(row, name)
     return row
+
+
+def _written_once(log: Log) -> Path:
+    """A folder to copy: most tests want the same log, and writing costs more than copying."""
+    if (key := repr(log)) not in _written:
+        folder = Path(tempfile.mkdtemp(dir=os.environ["DATA_DIR"]))
+        _write(log, folder)
+        _written[key] = folder
+    return _written[key]
+
+
+def _write(log: Log, folder: Path) -> None:
+    assembly = assemble(log.header, log.events)
+    manifest = write_recording(assembly.recording, folder, assembly.defects)
+    reports = judge(assembly.recording)
+    write_snapshots(folder, *_tables(reports, manifest.snapshots, assembly.recording.topology))
 
 
 def _make_ready(row: Recording, name: str) -> None:

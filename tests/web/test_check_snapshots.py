@@ -119,6 +119,7 @@ def test_the_format_can_be_forced(tmp_path, capsys):
     assert "header-invalid" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("data", "code"), [(CONSISTENT, 0), (ORPHAN, 1), (b"", 2)])
 def test_the_shell_sees_the_exit_code_without_database_redis_or_spark(tmp_path, data, code):
     command = [sys.executable, "manage.py", "check_snapshots", str(source(tmp_path, data))]

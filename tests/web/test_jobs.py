@@ -132,6 +132,7 @@ def test_a_running_job_stops_at_its_next_step(job, monkeypatch):
         lease.report("reading", 0.5)
 
     steps(monkeypatch, until_cancelled)
+    monkeypatch.setattr(leases, "HEARTBEAT_SECONDS", 0.05)
     runs.run(job.pk)
     assert Job.objects.get().state == "cancelled"
     assert Job.objects.get().finished_at

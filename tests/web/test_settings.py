@@ -82,16 +82,19 @@ def test_a_command_says_what_is_wrong_without_a_traceback(tmp_path):
     assert ran.stderr == "MAX_PROCESSES='many' is not a whole number.\n"
 
 
+@pytest.mark.slow
 def test_sqlite_writes_ahead_and_takes_turns(tmp_path):
     ran = settings_with(tmp_path)
     assert ran.stdout.splitlines()[1] == "('wal',) IMMEDIATE", ran.stderr
 
 
+@pytest.mark.slow
 def test_another_database_is_one_setting(tmp_path):
     ran = settings_with(tmp_path, DATABASE_URL="postgres://u:p@db.example/cutline")
     assert ran.stdout.splitlines()[1] == "db.example cutline", ran.stderr
 
 
+@pytest.mark.slow
 def test_https_in_front_means_secure_cookies(tmp_path):
     ran = settings_with(tmp_path, PUBLIC_URL="https://cutline.example/", REDIS_URL="redis://r/1")
     assert ran.stdout.splitlines()[0] == (
