@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from django.core.management.commands import flush
 
 from tests import effort
 from tests.stack import ROOT, Stack
@@ -64,6 +65,14 @@ def static_files_are_listed_once():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(StaticFiles, "add_files_from_finders", copy)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def emptied_tables_stay_empty():
+    """Django would make permissions again after each test with real transactions; nobody asks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flush, "emit_post_migrate_signal", lambda *args, **options: None)
         yield
 
 

@@ -5,6 +5,8 @@ import os
 import shutil
 import tempfile
 
+from tests import effort
+
 _folder = tempfile.mkdtemp(prefix="cutline-test-")
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 for _name in ("DATABASE_URL", "STORE_URL", "PUBLIC_URL", "ALLOWED_HOSTS", "PORT", "HOST"):
@@ -15,6 +17,8 @@ from webapp.settings import *  # noqa: E402, F403
 
 # A file, as in use: the locks of SQLite's shared memory are others, and do not wait.
 DATABASES["default"]["TEST"] = {"NAME": f"{_folder}/test.sqlite3"}  # noqa: F405
+if effort.FAST:
+    DATABASES["default"]["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"  # noqa: F405
 # A queue in this process: what needs a real one starts the stack.
 CELERY_BROKER_URL = "memory://"
 CELERY_BROKER_TRANSPORT_OPTIONS = {}

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots.domain.matching import IN_FLIGHT, match
 from snapshots.domain.matching import overtaken as overtaken_on_one_channel
 from tasks.spark.kernels_match import NEVER, among, meet, overtaken, runs
+from tests.effort import examples
 
 
 def met(sends: dict[int, list[int]], receives: dict[int, list[int]]) -> list[int]:
@@ -52,6 +53,7 @@ def test_the_same_id_on_two_channels_is_two_messages():
 ends = st.dictionaries(st.integers(0, 3), st.lists(st.integers(0, 4), max_size=6), max_size=4)
 
 
+@settings(max_examples=examples(100))
 @given(sends=ends, receives=ends)
 def test_any_ends_meet_as_in_the_reference(sends, receives):
     sends = {code: names for code, names in sends.items() if names}
@@ -90,6 +92,7 @@ def test_nothing_is_overtaken_from_another_channel():
     assert overtaken(channel, np.array([7, 8, 2, 1])).tolist() == [False, False, True, False]
 
 
+@settings(max_examples=examples(100))
 @given(st.lists(st.lists(st.one_of(st.integers(0, 9), st.just(None)), max_size=6), max_size=4))
 def test_overtaking_is_as_in_the_reference(channels):
     expected = [
@@ -109,6 +112,7 @@ def test_runs_are_the_stretches_of_equal_codes():
     assert runs(np.array([], np.int64)) == []
 
 
+@settings(max_examples=examples(100))
 @given(st.lists(st.integers(0, 9)), st.lists(st.integers(0, 9)))
 def test_among_finds_what_is_there(few, many):
     found = among(np.array(few, np.int64), np.array(many, np.int64))
