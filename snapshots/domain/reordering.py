@@ -1,0 +1,451 @@
+"""Theorem 1: the run could have gone through the recorded state. Here is how.
+
+Between the start and the end of a snapshot the events before their process's recording
+(prerecording) are put in front of those after it (postrecording); nothing else changes. Where the
+snapshot is consistent the new order is a computation, from the same state to the same state, and
+the recorded state stands in its middle.
+
+The paper's events are the application's: internal, send, receive. These move. Markers, recordings
+and all other kinds change neither a process nor what a channel holds, so they are not among the
+events here; they only say where start, end and each process's recording lie. The start is the
+snapshot's first event, the end its last one that is no marker_send, by step.
+
+Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, section 4.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from snapshots.domain.computations import (
+    FIFO,
+    PROCESS_ORDER,
+    SENDS_FIRST,
+    STATES,
+    Faults,
+    GlobalState,
+    Travel,
+    Walk,
+    place,
+    state_of,
+)
+from snapshots.domain.cuts import Cut, cut_at
+from snapshots.domain.findings import INCOMPLETE, ORPHAN, Finding
+from snapshots.domain.recording import (
+    APPLICATION_KINDS,
+    MARKER_SEND,
+    RECEIVE,
+    SEND,
+    Event,
+    Recording,
+    SnapshotId,
+)
+from snapshots.domain.replaying import same_contents
+from snapshots.domain.snapshots import SNAPSHOT_KINDS
+from snapshots.domain.topology import JsonText, ProcessId
+from snapshots.domain.verdicts import SnapshotReport
+
+MOST_SWAPS_TRIED = 200_000  # swaps carried out one by one, to see that they agree
+MOST_EVENTS_SHOWN = 5_000  # in to_json; the numbers beside them are always the true ones
+
+MIDDLE = "middle"
+FROM_START = "from-start"
+TO_END = "to-end"
+SWAPS = "swaps"
+SENTENCES = {
+    PROCESS_ORDER: "Every process goes through its events in its own order.",
+    SENDS_FIRST: "Every message is received after it is sent.",
+    FIFO: "Every FIFO channel delivers in the order of sending.",
+    STATES: "Every event finds its process in the state that it found in the run as it was.",
+    MIDDLE: "The state in the middle is the recorded state.",
+    FROM_START: "The prerecording events lead from the state at the start to the recorded state.",
+    TO_END: "The postrecording events lead from the recorded state to the state at the end.",
+    SWAPS: "Swapping neighbours of different processes one by one gives the same order.",
+}
+"""What is checked, in this order."""
+
+
+class NotReorderable(Exception):
+    """The snapshot has no end, so there is nothing between its start and its end."""
+
+    permanent = True
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """holds: None where it cannot be told. reason: why it does not hold, or cannot be told."""
+
+    name: str
+    holds: bool | None
+    reason: str | None = None
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "sentence": SENTENCES[self.name],
+            "holds": self.holds,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True)
+class Reordering:
+    """One snapshot's run in two orders.
+
+    events: the application events between start and end, in the order in which they happened.
+    is_prerecording: bool[N], of each. permuted: int64[N], places in ``events``; the first
+    ``middle`` are the prerecording ones. began, ended: steps of the snapshot's first and last
+    event. swaps: of neighbours, that lead from one order to the other. recorded: the state at the
+    recorded positions, as the log recomputes it. obstacles: the orphans, each a send and a receive
+    that cannot change places; empty for a consistent snapshot. occurred_after: number of ``events``
+    after which the run as it was stood in the recorded state, the first time; None where it never
+    did. occurred: None where the cut is not consistent or a state is not known.
+    """
+
+    recording: Recording
+    snapshot: SnapshotId
+    events: tuple[Event, ...]
+    is_prerecording: np.ndarray
+    permuted: np.ndarray
+    middle: int
+    swaps: int
+    began: int
+    ended: int
+    start: GlobalState
+    recorded: GlobalState
+    end: GlobalState
+    checks: tuple[Check, ...]
+    obstacles: tuple[Finding, ...]
+    occurred: bool | None
+    occurred_after: int | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether no check fails; what cannot be told does not fail."""
+        return all(check.holds is not False for check in self.checks)
+
+    @cached_property
+    def prerecording(self) -> tuple[Event, ...]:
+        return tuple(self.events[row] for row in self.permuted[: self.middle])
+
+    @cached_property
+    def postrecording(self) -> tuple[Event, ...]:
+        return tuple(self.events[row] for row in self.permuted[self.middle :])
+
+    def check(self, name: str) -> Check:
+        return next(check for check in self.checks if check.name == name)
+
+    def to_json(self, most: int = MOST_EVENTS_SHOWN) -> dict[str, object]:
+        """events: the first ``most`` in the order as it was; permuted: their places."""
+        shown = self.events[:most]
+        return {
+            "snapshot": self.snapshot,
+            "holds": self.holds,
+            "began": self.began,
+            "ended": self.ended,
+            "events": [
+                _event_json(event, bool(is_pre))
+                for event, is_pre in zip(shown, self.is_prerecording, strict=False)
+            ],
+            "events_total": len(self.events),
+            "permuted": self.permuted[self.permuted < len(shown)].tolist(),
+            "middle": int(np.count_nonzero(self.is_prerecording[:most])),
+            "prerecording_total": self.middle,
+            "postrecording_total": len(self.events) - self.middle,
+            "swaps": self.swaps,
+            "start": self.start.to_json(self.recording),
+            "recorded": self.recorded.to_json(self.recording),
+            "end": self.end.to_json(self.recording),
+            "checks": [check.to_json() for check in self.checks],
+            "obstacles": [finding.to_json() for finding in self.obstacles],
+            "occurred": self.occurred,
+            "occurred_after": self.occurred_after,
+        }
+
+
+def reorder(
+    recording: Recording, report: SnapshotReport, *, most_swaps: int = MOST_SWAPS_TRIED
+) -> Reordering:
+    """report: of a snapshot of this recording. most_swaps: tried one by one.
+
+    A snapshot that is not consistent is reordered too, with the pairs that prevent it as
+    obstacles. Raises: NotReorderable for one that is not complete.
+    """
+    _require_complete(report)
+    return _Theorem(recording, report).carried_out(most_swaps)
+
+
+def prerecording(process: np.ndarray, index: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """bool[N]: which events come before their process's recording.
+
+    process: code of each event's process, index: its index there; positions: int64[P].
+    """
+    return index < positions[process]
+
+
+def partition_order(is_prerecording: np.ndarray) -> np.ndarray:
+    """int64[N]: the stable partition, prerecording first; places in the order as it was."""
+    return np.concatenate((np.flatnonzero(is_prerecording), np.flatnonzero(~is_prerecording)))
+
+
+def inversions(is_prerecording: np.ndarray) -> int:
+    """How many swaps of neighbours the partition takes: pairs of a postrecording event and a
+    prerecording one behind it."""
+    return int(np.cumsum(~is_prerecording)[is_prerecording].sum())
+
+
+def swaps(is_prerecording: Sequence[bool] | np.ndarray) -> Iterator[int]:
+    """The swaps one by one: at each place k the events at k and k + 1 change places.
+
+    Each prerecording event in turn moves to the front, past the postrecording ones before it.
+    """
+    settled = 0
+    for row, is_pre in enumerate(is_prerecording):
+        if is_pre:
+            yield from range(row - 1, settled - 1, -1)
+            settled += 1
+
+
+def order_after(is_prerecording: np.ndarray, swaps_done: int) -> np.ndarray:
+    """int64[N]: the order after the first ``swaps_done`` swaps; 0 .. inversions."""
+    moving = np.flatnonzero(is_prerecording)
+    passed = np.cumsum(~is_prerecording)[is_prerecording]
+    done = np.cumsum(passed)
+    settled = int(np.searchsorted(done, swaps_done, side="right"))
+    rest = np.setdiff1d(np.arange(len(is_prerecording)), moving[:settled], assume_unique=True)
+    if settled < len(moving):
+        behind = int(done[settled] - swaps_done)
+        rest = np.insert(np.delete(rest, passed[settled]), behind, moving[settled])
+    return np.concatenate((moving[:settled], rest))
+
+
+def _require_complete(report: SnapshotReport) -> None:
+    finding = next((f for f in report.findings if f.verdict == INCOMPLETE), None)
+    if finding:
+        raise NotReorderable(
+            f"Snapshot {report.snapshot} is not complete, so it has no end. {finding.sentence}"
+        )
+
+
+class _Theorem:
+    """One reordering while it is made."""
+
+    def __init__(self, recording: Recording, report: SnapshotReport) -> None:
+        self.recording = recording
+        self.report = report
+        self.began, self.ended = _extent(recording, report.snapshot)
+        start_cut = cut_at(recording, step=self.began)
+        end_cut = cut_at(recording, step=self.ended + 1)
+        self.start, self.end = state_of(recording, start_cut), state_of(recording, end_cut)
+        self.recorded = state_of(recording, Cut(report.positions))
+        self.events = _between(recording, start_cut, end_cut)
+        self.is_prerecording = self._prerecording()
+        self.permuted = partition_order(self.is_prerecording)
+        self.middle = int(np.count_nonzero(self.is_prerecording))
+        self.swaps = inversions(self.is_prerecording)
+        self.travel = Travel(recording)
+        self.before = self._states_before()
+
+    def carried_out(self, most_swaps: int) -> Reordering:
+        occurred, after = self._occurrence()
+        return Reordering(
+            recording=self.recording,
+            snapshot=self.report.snapshot,
+            events=self.events,
+            is_prerecording=self.is_prerecording,
+            permuted=self.permuted,
+            middle=self.middle,
+            swaps=self.swaps,
+            began=self.began,
+            ended=self.ended,
+            start=self.start,
+            recorded=self.recorded,
+            end=self.end,
+            checks=(*self._checks(), self._swap_check(most_swaps)),
+            obstacles=tuple(f for f in self.report.findings if f.verdict == ORPHAN),
+            occurred=occurred,
+            occurred_after=after,
+        )
+
+    def _prerecording(self) -> np.ndarray:
+        codes = {process.id: n for n, process in enumerate(self.recording.topology.processes)}
+        positions = np.array([self.report.positions[process] for process in codes], np.int64)
+        return prerecording(
+            np.array([codes[event.process] for event in self.events], np.int64),
+            np.array([event.index for event in self.events], np.int64),
+            positions,
+        )
+
+    def _states_before(self) -> dict[Event, JsonText | None]:
+        states: dict[ProcessId, JsonText | None] = dict(self.start.processes)
+        before = {}
+        for event in self.events:
+            before[event] = states[event.process]
+            states[event.process] = event.state
+        return before
+
+    def _walk(self) -> Walk:
+        return Walk(self.recording, self.travel, self.start, self.before)
+
+    def _checks(self) -> Iterator[Check]:
+        walk = self._walk()
+        walk.take_all(self.events[row] for row in self.permuted[: self.middle])
+        middle = self._middle_check(walk.state())
+        first_fault = _first_reason(walk.faults)
+        walk.take_all(self.events[row] for row in self.permuted[self.middle :])
+        for rule in (PROCESS_ORDER, SENDS_FIRST, FIFO, STATES):
+            yield _rule_check(rule, walk.faults)
+        yield middle
+        yield _both(FROM_START, first_fault, middle)
+        end = _difference(walk, self.recording, self.end)
+        yield _both(TO_END, _first_reason(walk.faults) or end, middle)
+
+    def _middle_check(self, found: GlobalState) -> Check:
+        """What was recorded against what stands in the middle; order counts on FIFO channels."""
+        report, topology = self.report, self.recording.topology
+        for process, state in report.recorded_states.items():
+            if found.processes[process] is not None and state != found.processes[process]:
+                reason = f"{process} recorded {state}, but is in {found.processes[process]}."
+                return Check(MIDDLE, False, reason)
+        held = found.ids(self.recording)
+        for channel, messages in report.recorded_channels.items():
+            fifo = topology.channel_by_id[channel].fifo
+            if not same_contents(messages, held[channel], fifo=fifo):
+                reason = (
+                    f"{channel} was recorded with {_list(messages)}, holds {_list(held[channel])}."
+                )
+                return Check(MIDDLE, False, reason)
+        return Check(MIDDLE, *self._unknown_in_the_middle(found))
+
+    def _unknown_in_the_middle(self, found: GlobalState) -> tuple[bool | None, str | None]:
+        for process in self.recording.topology.processes:
+            if process.id not in self.report.recorded_states:
+                return None, f"The log does not say what {process.id} recorded."
+            if found.processes[process.id] is None:
+                return None, f"The log does not hold the state of {process.id} there."
+        for channel in self.recording.topology.channels:
+            if channel.id not in self.report.recorded_channels:
+                return None, f"The log does not say what was recorded of {channel.id}."
+        return True, None
+
+    def _swap_check(self, most_swaps: int) -> Check:
+        if self.swaps > most_swaps:
+            reason = f"It takes {self.swaps:,} swaps; up to {most_swaps:,} are tried one by one."
+            return Check(SWAPS, None, reason)
+        order = list(range(len(self.events)))
+        for row in swaps(self.is_prerecording.tolist()):
+            first, second = self.events[order[row]], self.events[order[row + 1]]
+            reason = self._cannot_swap(first, second)
+            if reason:
+                return Check(SWAPS, False, reason)
+            order[row], order[row + 1] = order[row + 1], order[row]
+        if order != self.permuted.tolist():
+            return Check(SWAPS, False, "Swapping gives another order than the partition.")
+        return Check(SWAPS, True)
+
+    def _cannot_swap(self, first: Event, second: Event) -> str | None:
+        if first.process == second.process:
+            return f"{place(first)} and {place(second)} are of one process."
+        if (first.kind, second.kind, first.channel) == (SEND, RECEIVE, second.channel):
+            ordinal = self.travel.ordinal(second)
+            if ordinal is not None and ordinal == self.travel.ordinal(first):
+                return f"{place(second)} receives {first.message}, which {place(first)} sends."
+        return None
+
+    def _occurrence(self) -> tuple[bool | None, int | None]:
+        """Whether the run as it was stood in the recorded state, and after how many events."""
+        if ORPHAN in self.report.counts or None in self.recorded.processes.values():
+            return None, None
+        walk, target = self._walk(), self.recorded
+        differing: set[object] = {p for p in target.processes if walk.differs(target, p)}
+        differing |= {("channel", c) for c in target.channels if walk.holds_other(target, c)}
+        for done, event in enumerate((None, *self.events)):
+            if event is not None:
+                walk.take(event)
+                _note(differing, event.process, walk.differs(target, event.process))
+                if event.channel is not None:
+                    other = walk.holds_other(target, event.channel)
+                    _note(differing, ("channel", event.channel), other)
+            if not differing:
+                return True, done
+        return False, None
+
+
+def _note(differing: set[object], key: object, differs: bool) -> None:
+    if differs:
+        differing.add(key)
+    else:
+        differing.discard(key)
+
+
+def _extent(recording: Recording, snapshot: SnapshotId) -> tuple[int, int]:
+    """The steps of a snapshot's first event and of its last that is no marker_send."""
+    own = [
+        event
+        for events in recording.events.values()
+        for event in events
+        if event.snapshot == snapshot and event.kind in SNAPSHOT_KINDS
+    ]
+    return (
+        min(event.step for event in own),
+        max(event.step for event in own if event.kind != MARKER_SEND),
+    )
+
+
+def _between(recording: Recording, start: Cut, end: Cut) -> tuple[Event, ...]:
+    """The application events after one cut and inside another, by step."""
+    found = [
+        event
+        for process, events in recording.events.items()
+        for event in events[start.position(process) : end.position(process)]
+        if event.kind in APPLICATION_KINDS
+    ]
+    return tuple(sorted(found, key=lambda event: event.step))
+
+
+def _rule_check(rule: str, faults: Faults) -> Check:
+    if rule in faults.broken:
+        return Check(rule, False, faults.broken[rule])
+    if rule in faults.unknown:
+        return Check(rule, None, faults.unknown[rule])
+    return Check(rule, True)
+
+
+def _first_reason(faults: Faults) -> str | None:
+    return next(iter(faults.broken.values()), None)
+
+
+def _both(name: str, reason: str | None, middle: Check) -> Check:
+    """The check of one half: its own reason why not, else what is the matter in the middle."""
+    return Check(name, False, reason) if reason else Check(name, middle.holds, middle.reason)
+
+
+def _difference(walk: Walk, recording: Recording, target: GlobalState) -> str | None:
+    for process in target.processes:
+        if walk.differs(target, process):
+            return f"{process} does not end in the state that it ended in."
+    for channel in target.channels:
+        if walk.holds_other(target, channel):
+            return f"{channel} does not end with the messages that it ended with."
+    return None
+
+
+def _list(messages: Sequence[str]) -> str:
+    return ", ".join(messages) or "nothing"
+
+
+def _event_json(event: Event, is_prerecording: bool) -> Mapping[str, object]:
+    fields = {
+        "process": event.process,
+        "index": event.index,
+        "kind": event.kind,
+        "at": event.at,
+        "step": event.step,
+        "channel": event.channel,
+        "message": event.message,
+        "label": event.label,
+        "prerecording": is_prerecording,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
