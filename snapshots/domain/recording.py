@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NewType
 
+from snapshots.domain.dataflow_kinds import DATAFLOW_KINDS, READ, WRITE
 from snapshots.domain.topology import ChannelId, JsonText, ProcessId, Topology
 
 Instant = NewType("Instant", int)  # in the recording's time unit, since it began
@@ -30,11 +31,12 @@ KINDS = (
     RECORD_CHANNEL,
     CRASH,
     RESTORE,
+    *DATAFLOW_KINDS,
 )
 """The kinds of the native format. Any other kind is kept as it is and reported as a defect."""
 
-APPLICATION_KINDS = frozenset({INTERNAL, SEND, RECEIVE})
-"""The paper's events. One that carries no state leaves the state not known; all other kinds leave
+APPLICATION_KINDS = frozenset({INTERNAL, SEND, RECEIVE, READ, WRITE})
+"""The paper's events, and a dataflow's reads and writes. One that carries no state leaves the state not known; all other kinds leave
 the state as it was."""
 
 

@@ -5,7 +5,7 @@ import { decode, decodeMatrix, upperBound } from "./arrays.js";
 export const IN_FLIGHT = -1; // a received_index; receivedX is NaN then
 
 /** Kinds without a state of their own leave the state not known; all other kinds leave it as it was. */
-const APPLICATION_KINDS = new Set(["internal", "send", "receive"]);
+const APPLICATION_KINDS = new Set(["internal", "send", "receive", "read", "write"]);
 
 /**
  * Decodes a window payload (docs/architecture.md). Adds `rows`, the event rows of each process by

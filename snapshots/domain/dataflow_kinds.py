@@ -1,0 +1,78 @@
+"""The kinds of events that dataflow engines log, beside those of every distributed system.
+
+Their fields are in docs/dataflow-events.md. READ and WRITE change the state of their process, as a
+send does; all others leave it as it was.
+"""
+
+READ = "read"
+WRITE = "write"
+
+CP_REQUEST = "cp_request"
+CP_DECISION = "cp_decision"
+CP_TRIGGER = "cp_trigger"
+CP_COMPLETE = "cp_complete"
+CP_ABORT = "cp_abort"
+CP_NOTIFY = "cp_notify"
+JOB_FAIL = "job_fail"
+COORDINATOR_KINDS = (
+    CP_REQUEST,
+    CP_DECISION,
+    CP_TRIGGER,
+    CP_COMPLETE,
+    CP_ABORT,
+    CP_NOTIFY,
+    JOB_FAIL,
+)
+
+BLOCK = "block"
+UNBLOCK = "unblock"
+ANNOUNCE = "announce"
+ALIGN_END = "align_end"
+ALIGN_ABORT = "align_abort"
+SWITCH_UNALIGNED = "switch_unaligned"
+OVERTAKEN_OUT = "overtaken_out"
+CANCEL_OUT = "cancel_out"
+CANCEL_IN = "cancel_in"
+SNAP_ASYNC = "snap_async"
+CP_ACK = "cp_ack"
+CP_DECLINE = "cp_decline"
+CP_NOTIFIED = "cp_notified"
+TX_BEGIN = "tx_begin"
+TX_PRECOMMIT = "tx_precommit"
+TX_COMMIT = "tx_commit"
+TX_ABORT = "tx_abort"
+TX_RECOVER_COMMIT = "tx_recover_commit"
+TX_TIMEOUT = "tx_timeout"
+END = "end"
+FINISH = "finish"
+RESTART = "restart"
+TASK_KINDS = (
+    BLOCK,
+    UNBLOCK,
+    ANNOUNCE,
+    ALIGN_END,
+    ALIGN_ABORT,
+    SWITCH_UNALIGNED,
+    OVERTAKEN_OUT,
+    CANCEL_OUT,
+    CANCEL_IN,
+    SNAP_ASYNC,
+    CP_ACK,
+    CP_DECLINE,
+    CP_NOTIFIED,
+    TX_BEGIN,
+    TX_PRECOMMIT,
+    TX_COMMIT,
+    TX_ABORT,
+    TX_RECOVER_COMMIT,
+    TX_TIMEOUT,
+    END,
+    FINISH,
+    RESTART,
+)
+
+SEATUNNEL_KINDS = ("cp_stored", "split_returned")
+SPARK_KINDS = ("batch_plan", "task_end", "sink_write", "batch_commit")
+
+DATAFLOW_KINDS = (READ, WRITE, *COORDINATOR_KINDS, *TASK_KINDS, *SEATUNNEL_KINDS, *SPARK_KINDS)
+"""In a fixed order: new ones go to the end, for stores number the kinds."""
