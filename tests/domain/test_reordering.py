@@ -64,6 +64,13 @@ def test_the_right_samples_can_be_reordered_and_the_wrong_ones_say_where_they_ar
 
 def test_a_state_that_the_run_went_through_is_found_there():
     (result,) = reordered(BY_SLUG["two-banks"].log())
+    assert names(result.events) == [
+        "send m2",
+        "receive m1",
+        "send m3",
+        "receive m2",
+        "receive m3",
+    ]
     assert (result.occurred, result.occurred_after, result.swaps) == (True, 3, 0)
 
 
@@ -230,7 +237,6 @@ def test_every_complete_snapshot_is_a_state_that_the_run_could_have_gone_through
 SOMETIMES = {
     "the recorded state never occurred": lambda result: result.occurred is False,
     "the recorded state occurred": lambda result: result.occurred,
-    "it occurred although events had to move": lambda result: result.occurred and result.swaps,
     "a message is in flight": lambda result: any(result.recorded.channels.values()),
     "many swaps are needed": lambda result: result.swaps > 100,
     "none is needed": lambda result: result.swaps == 0,
