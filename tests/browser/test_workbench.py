@@ -131,8 +131,7 @@ def test_escape_ends_the_cut_and_the_snapshot_speaks_again(banks):
 
 def test_the_server_says_the_same_of_the_dragged_cut(banks):
     make_an_orphan(banks)
-    wait_for_address(banks, "cut")
-    positions = [int(part, 36) for part in address(banks)["cut"][0].split(".")]
+    positions = [int(handle(banks, name).get_attribute("aria-valuenow")) for name in "AB"]
     token = banks.locator("[name=csrfmiddlewaretoken]").first.input_value()
     answer = banks.request.post(
         f"/api{urlsplit(banks.url).path}/cuts",
@@ -287,3 +286,29 @@ def test_it_works_at_every_width_and_in_both_themes(
     page.screenshot(path=IMAGES / f"workbench-{scheme}-{width}.png")
     assert not errors
     context.close()
+
+
+def test_the_diagram_stands_before_plotly_has_been_read(banks):
+    held = []
+    address_of_banks = banks.url
+    banks.route("**/plotly.min.js", lambda route: held.append(route))
+    banks.goto("about:blank")
+    banks.goto(address_of_banks, wait_until="commit")
+    sketch = banks.locator("#wb-spacetime + canvas:not(#wb-spacetime-moving)")
+    sketch.wait_for()
+    expect(state(banks, "A", "recorded")).to_have_text("9,000")
+    missing = sketch.evaluate(
+        """canvas => {
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          const seen = new Set();
+          for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) seen.add(
+            `rgb(${data[i]}, ${data[i + 1]}, ${data[i + 2]})`);
+          const style = getComputedStyle(document.documentElement);
+          return ["message", "marker", "recorded"].filter((name) =>
+            !seen.has(style.getPropertyValue(`--color-${name}`).trim()));
+        }"""
+    )
+    assert missing == [], "colours that the sketch does not have"
+    held[0].continue_()
+    wait_until_drawn(banks)
+    expect(sketch).to_have_count(0)

@@ -5,7 +5,7 @@ import { createPlayer } from "../lib/player.js";
 import { openSocket } from "../lib/socket.js";
 import { createSource, defaultUrls, getJson } from "../lib/source.js";
 import { openTopology } from "../lib/topology.js";
-import { setText } from "../lib/dom.js";
+import { h, setText } from "../lib/dom.js";
 import { wireActions } from "./workbench/actions.js";
 import { readColours } from "./workbench/colours.js";
 import { wireCommands } from "./workbench/commands.js";
@@ -53,13 +53,18 @@ export async function mountWorkbench(root, data) {
   app.plotWidth = app.spacetime.plotWidth;
   const feed = createFeed(app);
   const overview = createOverview(app);
-  const views = [feed, app.snapshots, app.spacetime, overview, createTransport(app), createContents(app), createStates(app), createDetails(app), createTopology(app), createDepth(app)];
+  const words = [feed, app.snapshots, createTransport(app), createContents(app), createStates(app), createDetails(app)];
+  const charts = [app.spacetime, overview, createTopology(app), createDepth(app)];
   wireCommands(app);
   wireTabs(root);
   app.loadView = () => feed.reload();
-  await openingView(app); // its data are under way while Plotly is read
-  await plotlyIsThere();
-  player.subscribe((state, keys) => views.forEach((view) => view.update(state, keys)));
+  await openingView(app);
+  await feed.reload();
+  player.subscribe((state, keys) => words.forEach((view) => view.update(state, keys)));
+  player.tellAll();
+  await app.spacetime.sketch();
+  await readPlotly(root.dataset.plotly);
+  player.subscribe((state, keys) => charts.forEach((view) => view.update(state, keys)));
   player.tellAll();
   keepLink(app);
   redrawOnChange(app, feed);
@@ -68,13 +73,13 @@ export async function mountWorkbench(root, data) {
   return app;
 }
 
-/** Plotly is a classic script of some megabytes that is loaded beside the modules. */
-function plotlyIsThere() {
-  if (globalThis.Plotly) return null;
-  const script = document.getElementById("plotly");
+/** Plotly is a classic script of some megabytes: reading it holds up all else, so it comes after the sketch. */
+function readPlotly(src) {
+  const script = h("script", { src });
   return new Promise((resolve, reject) => {
     script.addEventListener("load", resolve);
     script.addEventListener("error", () => reject(new Error("Plotly could not be loaded.")));
+    document.head.append(script);
   });
 }
 

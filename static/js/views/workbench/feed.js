@@ -13,6 +13,7 @@ export function createFeed(app) {
   let shownAt = 0;
   let timer = null;
   let asked = null;
+  let underway = null;
 
   function width() {
     return Math.max(200, Math.round(app.plotWidth()));
@@ -25,10 +26,18 @@ export function createFeed(app) {
     return { axis, from: left, to: Math.max(Math.min(Math.ceil(to), all.to), left + 1), width: width() };
   }
 
-  async function load(state) {
+  /** A promise that ends when what is in view has been loaded, or could not be. */
+  function load(state) {
     const view = clipped(state, state.from, state.to);
-    if (covers(state.window, view.axis, view.from, view.to) || same(view, asked)) return;
-    asked = view;
+    if (covers(state.window, view.axis, view.from, view.to)) return Promise.resolve();
+    if (!same(view, asked)) {
+      asked = view;
+      underway = fetchAround(view, state);
+    }
+    return underway;
+  }
+
+  async function fetchAround(view, state) {
     const span = view.to - view.from;
     const padded = clipped(state, view.from - span * PAD, view.to + span * PAD);
     try {

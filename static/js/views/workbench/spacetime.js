@@ -10,6 +10,7 @@ import { createHover } from "./hover.js";
 import { drawMoving } from "./moving.js";
 import { CONFIG, sizeOf, wirePanel } from "./panel.js";
 import { wirePointer } from "./pointer.js";
+import { sketch } from "./sketch.js";
 import { stillFigure } from "./still.js";
 
 const SETTLE = 90; // ms without a change of zoom before a big figure is drawn again
@@ -33,6 +34,7 @@ export function createSpacetime(app) {
   let flights = { window: null, messages: [], markers: [] };
   let hover = null;
   let pictured = null;
+  let wipeSketch = null;
   app.firstPicture = new Promise((resolve) => {
     pictured = resolve;
   });
@@ -79,13 +81,20 @@ export function createSpacetime(app) {
     drawn = { from: player.state.from, to: player.state.to, axis: player.state.axis };
     moveStill(1, 0);
     took = performance.now() - started;
-    requestAnimationFrame(() => setTimeout(tellPictured));
+    wipeSketch?.();
+    wipeSketch = null;
+    afterPaint().then(pictured); // the diagram is what one opens the page for: other charts wait
   }
 
-  /** The diagram is what one opens the page for: the other charts wait for app.firstPicture. */
-  function tellPictured() {
-    if (!panel.isFolded() && !performance.getEntriesByName(FIRST_PICTURE).length) performance.mark(FIRST_PICTURE);
-    pictured();
+  /** Paints the diagram before Plotly is there; a promise that ends when it is on the screen. */
+  async function sketchStill() {
+    panel.update(player.state, new Set(["folded", "tables"]));
+    if (panel.isFolded() || !player.state.window) return;
+    wipeSketch = sketch(plot, figure());
+    tellWindow(player.state);
+    drawFrame();
+    await afterPaint();
+    performance.mark(FIRST_PICTURE);
   }
 
   /** Until a big figure is drawn again, its picture is stretched to where it belongs. */
@@ -246,6 +255,7 @@ export function createSpacetime(app) {
 
   return {
     update,
+    sketch: sketchStill,
     plotWidth: () => measures().plotWidth,
     readInstant: (at) => instant(at, recording.time_unit, player.state.to - player.state.from),
     showLane(p) {
@@ -258,4 +268,10 @@ export function createSpacetime(app) {
     handles,
     drawFrame,
   };
+}
+
+function afterPaint() {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+  });
 }
