@@ -116,6 +116,7 @@ def _write_small(folder: Path, source: np.ndarray, target: np.ndarray, processes
         "source": source,
         "target": target,
         "fifo": [True] * len(source),
+        "overtaking": [False] * len(source),
     }
     parts.write_table(folder / PROCESSES, states, PROCESS_COLUMNS)
     parts.write_table(folder / CHANNELS, pa.table(links).cast(CHANNEL_COLUMNS), CHANNEL_COLUMNS)

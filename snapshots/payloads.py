@@ -96,6 +96,7 @@ class ChannelItem(TypedDict):
     source: str
     target: str
     fifo: bool
+    overtaking: NotRequired[bool]
 
 
 class TopologyOfRecording(TypedDict):
@@ -263,6 +264,7 @@ def topology_of_recording(stored: StoredRecording) -> TopologyOfRecording:
         ],
         "channels": [
             {"id": item.id, "source": item.source, "target": item.target, "fifo": item.fifo}
+            | ({"overtaking": True} if item.overtaking else {})
             for item in stored.topology.channels
         ],
     }

@@ -83,6 +83,9 @@ def correct_runs(draw, *, max_processes: int = 40, fifo: bool | None = True) -> 
     topology = draw(shapes(size))
     if fifo is False or (fifo is None and draw(st.integers(0, 3)) == 0):
         topology = topologies.without_order(topology)
+    if draw(st.integers(0, 3)) == 0:
+        channels = (replace(channel, overtaking=True) for channel in topology.channels)
+        topology = replace(topology, channels=tuple(channels))
     names = [process.id for process in topology.processes]
     starts = draw(
         st.lists(

@@ -67,15 +67,22 @@ def report_overtaking(
     rows: list[LoggedEvent],
     defects: Defects,
 ) -> None:
-    """One defect per FIFO channel: the first that was overtaken, by the first received after it."""
+    """One defect per FIFO channel: the first that was overtaken, by the first received after it.
+
+    Where markers may overtake, nothing counts as overtaken by one.
+    """
     for channel in topology.channels:
         flow = traffic[channel.id]
         sends = sorted(flow.sends + flow.marker_sends)
         received = np.array([flow.received.get(send, IN_FLIGHT) for send in sends], np.int64)
-        late = overtaken(received)
+        by = received
+        if channel.overtaking:
+            marks = np.array([rows[send].kind == MARKER_SEND for send in sends], bool)
+            by = np.where(marks, IN_FLIGHT, received)
+        late = overtaken(received, by)
         if channel.fifo and late.any():
             first = int(np.argmax(late))
-            later = first + 1 + int(np.argmin(received[first + 1 :]))
+            later = first + 1 + int(np.argmin(by[first + 1 :]))
             defects.add(
                 say.overtaken(
                     channel.id,

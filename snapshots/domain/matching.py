@@ -51,14 +51,16 @@ def match(
     return matches
 
 
-def overtaken(received_index: np.ndarray) -> np.ndarray:
+def overtaken(received_index: np.ndarray, by: np.ndarray | None = None) -> np.ndarray:
     """bool[N]: which of one channel's messages and markers a later one overtook.
 
     received_index: int64[N] in order of sending, IN_FLIGHT where not received. What is still in
-    flight while a later one has been received was overtaken too.
+    flight while a later one has been received was overtaken too. by: the same with IN_FLIGHT for
+    those that may overtake.
     """
+    by = received_index if by is None else by
     late = np.zeros(len(received_index), bool)
     if len(received_index) > 1:
-        earliest_later = np.minimum.accumulate(received_index[:0:-1])[::-1]
+        earliest_later = np.minimum.accumulate(by[:0:-1])[::-1]
         late[:-1] = received_index[:-1] > earliest_later
     return late

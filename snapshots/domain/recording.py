@@ -36,8 +36,8 @@ KINDS = (
 """The kinds of the native format. Any other kind is kept as it is and reported as a defect."""
 
 APPLICATION_KINDS = frozenset({INTERNAL, SEND, RECEIVE, READ, WRITE})
-"""The paper's events, and a dataflow's reads and writes. One that carries no state leaves the state not known; all other kinds leave
-the state as it was."""
+"""The paper's events, and a dataflow's reads and writes. One that carries no state leaves the state
+not known; all other kinds leave the state as it was."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,17 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A directed link ``source -> target``."""
+    """A directed link ``source -> target``.
+
+    overtaking: markers may overtake messages here, as unaligned barriers do; messages keep their
+    order, and never overtake a marker.
+    """
 
     id: ChannelId
     source: ProcessId
     target: ProcessId
     fifo: bool = True
+    overtaking: bool = False
 
 
 @dataclass(frozen=True)

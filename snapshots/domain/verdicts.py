@@ -13,7 +13,8 @@ marker-rule     by the first marker of the snapshot on each channel (see _judge_
 fifo-violation  of each marker of the snapshot, and of each message in flight in it, on a FIFO
                 channel: the earlier sent message that came last, if it came later, and the later
                 sent one that came first, if it came earlier. And two messages in flight that were
-                recorded in the other order than sent.
+                recorded in the other order than sent. Where a channel lets markers overtake, a
+                message that the marker has overtaken is none.
 incomplete      a process never recorded; where the log has markers of the snapshot, also a marker
                 that never arrived, and one that a process that recorded never sent.
 unknown         a recorded state whose recomputed one is not known; a receive inside the cut without
@@ -31,7 +32,15 @@ from dataclasses import dataclass
 from snapshots.domain import witnesses as say
 from snapshots.domain.cuts import ChannelLog, received_index, state_at
 from snapshots.domain.findings import INCOMPLETE, Finding, Findings
-from snapshots.domain.recording import RECEIVE, Instant, Message, MessageId, Recording, SnapshotId
+from snapshots.domain.recording import (
+    RECEIVE,
+    Instant,
+    Marker,
+    Message,
+    MessageId,
+    Recording,
+    SnapshotId,
+)
 from snapshots.domain.snapshots import SnapshotLog, snapshot_logs
 from snapshots.domain.topology import Channel, ChannelId, JsonText, ProcessId
 from snapshots.domain.totals import Totals, totals
@@ -236,6 +245,8 @@ def _judge_order(case: Case, channel: Channel, findings: Findings) -> None:
             (messages.latest_before(travelling.sent_index), travelling),
             (travelling, messages.earliest_after(travelling.sent_index)),
         )
+        if channel.overtaking and isinstance(travelling, Marker):
+            pairs = pairs[1:]
         for first, second in pairs:
             if first is None or second is None or received_index(first) <= received_index(second):
                 continue

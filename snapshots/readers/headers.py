@@ -182,11 +182,17 @@ def _process(fields: dict, path: str, faults: HeaderFaults) -> Process:
 
 
 def _channel(fields: dict, path: str, faults: HeaderFaults) -> Channel:
-    fifo = fields.pop("fifo", True)
-    if type(fifo) is not bool:
-        faults.add(f"{path}.fifo", f"must be true or false, not {quoted(fifo)}")
+    fifo = _flag(fields, "fifo", True, path, faults)
+    overtaking = _flag(fields, "overtaking", False, path, faults)
     ends = [fields.pop(end, None) for end in ("source", "target")]
-    return Channel(fields.pop("id", None), *ends, fifo)
+    return Channel(fields.pop("id", None), *ends, fifo, overtaking)
+
+
+def _flag(fields: dict, name: str, default: bool, path: str, faults: HeaderFaults) -> bool:
+    value = fields.pop(name, default)
+    if type(value) is not bool:
+        faults.add(f"{path}.{name}", f"must be true or false, not {quoted(value)}")
+    return value
 
 
 def _check_ends(item: dict, path: str, nodes: dict[str, Process], faults: HeaderFaults) -> None:
@@ -224,9 +230,10 @@ def _process_fields(process: Process) -> dict[str, object]:
 
 
 def _channel_fields(channel: Channel) -> dict[str, object]:
+    overtaking = {"overtaking": True} if channel.overtaking else {}
     return {
         "id": channel.id,
         "source": channel.source,
         "target": channel.target,
         "fifo": channel.fifo,
-    }
+    } | overtaking

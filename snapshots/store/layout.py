@@ -57,8 +57,11 @@ CHANNEL_COLUMNS = pa.schema(
         ("source", pa.int32()),
         ("target", pa.int32()),
         ("fifo", pa.bool_()),
+        ("overtaking", pa.bool_()),
     ]
 )
+CHANNEL_COLUMNS_BEFORE = CHANNEL_COLUMNS.remove(CHANNEL_COLUMNS.get_field_index("overtaking"))
+"""Of stores written before there were channels that let markers overtake."""
 
 # The index within the process is the row's distance from the process's first row.
 EVENT_COLUMNS = pa.schema(

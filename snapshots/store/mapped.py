@@ -204,8 +204,8 @@ def _mapped(folder: Path, part: Part) -> pa.RecordBatch:
     return batch
 
 
-def read_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
-    """The mapped batch of a file of the layout. Raises: StoreDamaged."""
+def read_batch(path: Path, schema: pa.Schema, *earlier: pa.Schema) -> pa.RecordBatch:
+    """The mapped batch of a file of the layout, or of an earlier one. Raises: StoreDamaged."""
     where = place_of(path)
     try:
         batch = map_batch(path)
@@ -215,7 +215,7 @@ def read_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
         raise StoreDamaged(
             where, f"It cannot be read ({error}).", "Was it cut short, or is the disk full?"
         ) from error
-    if batch.schema != schema:
+    if batch.schema not in (schema, *earlier):
         raise StoreDamaged(
             where,
             "Its columns are not the layout's.",

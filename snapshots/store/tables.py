@@ -11,6 +11,7 @@ from snapshots.store.errors import StoreDamaged
 from snapshots.store.in_flight import Flights
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
+    CHANNEL_COLUMNS_BEFORE,
     CHANNELS,
     EVENTS,
     INDEX,
@@ -41,7 +42,7 @@ class Tables:
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         """Raises: StoreDamaged."""
         processes = read_batch(folder / PROCESSES, PROCESS_COLUMNS)
-        channels = read_batch(folder / CHANNELS, CHANNEL_COLUMNS)
+        channels = read_batch(folder / CHANNELS, CHANNEL_COLUMNS, CHANNEL_COLUMNS_BEFORE)
         index = pa.Table.from_batches([read_batch(folder / INDEX, INDEX_COLUMNS)])
         self.source = channels.column("source").to_numpy().astype(np.int64)
         self.target = channels.column("target").to_numpy().astype(np.int64)
@@ -81,11 +82,14 @@ def _topology(processes: pa.RecordBatch, channels: pa.RecordBatch) -> Topology:
     names = processes.column("id").to_pylist()
     ends = (channels.column(end).to_pylist() for end in ("source", "target"))
     states = processes.column("state").to_pylist()
-    columns = (channels.column("id").to_pylist(), *ends, channels.column("fifo").to_pylist())
+    overtaking = [False] * channels.num_rows
+    if "overtaking" in channels.schema.names:
+        overtaking = channels.column("overtaking").to_pylist()
+    rows = (channels.column("id").to_pylist(), *ends, channels.column("fifo").to_pylist())
     return Topology(
         tuple(Process(name, state) for name, state in zip(names, states, strict=True)),
         tuple(
-            Channel(name, names[source], names[target], fifo)
-            for name, source, target, fifo in zip(*columns, strict=True)
+            Channel(name, names[source], names[target], fifo, overtakes)
+            for name, source, target, fifo, overtakes in zip(*rows, overtaking, strict=True)
         ),
     )

@@ -166,6 +166,7 @@ class _Writer:
                 "source": self.processes[channel.source],
                 "target": self.processes[channel.target],
                 "fifo": channel.fifo,
+                "overtaking": channel.overtaking,
             }
             for channel in topology.channels
         ]

@@ -237,6 +237,7 @@ class Ingest:
             end=end,
             channels=tuple(channel.id for channel in channels),
             fifo=tuple(channel.fifo for channel in channels),
+            overtaking=tuple(channel.overtaking for channel in channels),
             processes=tuple(process.id for process in self.topology.processes),
             snapshots=self.snapshots,
         )

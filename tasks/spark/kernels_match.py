@@ -38,8 +38,8 @@ class EndsFile:
 class MatchTask:
     """store: folder. first, end: half-open range of channel codes.
 
-    channels, fifo: names and whether FIFO, of the range. processes, snapshots: all names, by code.
-    records: files of RECORD_COLUMNS.
+    channels, fifo, overtaking: names, whether FIFO, and whether markers may overtake, of the range.
+    processes, snapshots: all names, by code. records: files of RECORD_COLUMNS.
     """
 
     store: str
@@ -49,6 +49,7 @@ class MatchTask:
     end: int
     channels: tuple[str, ...]
     fifo: tuple[bool, ...]
+    overtaking: tuple[bool, ...]
     processes: tuple[str, ...]
     snapshots: tuple[str, ...]
 
@@ -222,10 +223,13 @@ def _meet_by_key(send_key: np.ndarray, receive_key: np.ndarray) -> np.ndarray:
     return received
 
 
-def overtaken(channel: np.ndarray, received: np.ndarray) -> np.ndarray:
+def overtaken(
+    channel: np.ndarray, received: np.ndarray, may_overtake: np.ndarray | None = None
+) -> np.ndarray:
     """bool[N]: which messages and markers a later one on the channel overtook.
 
-    channel: sorted; received: int64[N] in order of sending, NEVER where not received.
+    channel: sorted; received: int64[N] in order of sending, NEVER where not received. may_overtake:
+    bool[N], those that may; None: none.
     """
     if not len(channel):
         return np.zeros(0, bool)
@@ -233,7 +237,10 @@ def overtaken(channel: np.ndarray, received: np.ndarray) -> np.ndarray:
     span = int(rank.max()) + 1
     run = np.cumsum(np.diff(channel, prepend=channel[0]) != 0)
     lifted = rank + run * span  # later channels above earlier ones
-    earliest = np.minimum.accumulate(lifted[::-1])[::-1]
+    by = lifted
+    if may_overtake is not None:
+        by = np.where(may_overtake, (run + 1) * span, lifted)
+    earliest = np.minimum.accumulate(by[::-1])[::-1]
     late = np.zeros(len(channel), bool)
     late[:-1] = (lifted[:-1] > earliest[1:]) & (run[:-1] == run[1:])
     return late
@@ -331,14 +338,17 @@ class Teller:
         place = np.argsort(sends, kind="stable")
         sends, received = sends[place], received[place]
         channel = self.ends["channel"][sends]
-        late = overtaken(channel, received)
+        may_overtake = np.array((*self.task.overtaking, False))[channel - self.task.first]
+        may_overtake &= self.ends["kind"][sends] == MARKER_SEND_CODE
+        late = overtaken(channel, received, may_overtake)
+        by = np.where(may_overtake, NEVER, received)
         late &= np.array((*self.task.fifo, False))[channel - self.task.first]
         defects = Defects()
         rows = np.flatnonzero(late)
         for code, begin, end in runs(channel[rows]):
             first = int(rows[begin])
             stop = int(np.searchsorted(channel, code, side="right"))
-            later = first + 1 + int(np.argmin(received[first + 1 : stop]))
+            later = first + 1 + int(np.argmin(by[first + 1 : stop]))
             names = (self._called(int(sends[first])), self._called(int(sends[later])))
             line = int(self.ends["line"][sends[first]])
             defects.add(say.overtaken(self._channel(code), *names, end - begin, line))

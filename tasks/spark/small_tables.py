@@ -24,7 +24,8 @@ def channel_rows(topology: Topology, source: np.ndarray, target: np.ndarray) -> 
     """CHANNEL_COLUMNS; source, target: the codes of the ends."""
     channels = topology.channels
     ids, fifo = [channel.id for channel in channels], [channel.fifo for channel in channels]
-    return pa.table([ids, source, target, fifo], schema=CHANNEL_COLUMNS)
+    overtaking = [channel.overtaking for channel in channels]
+    return pa.table([ids, source, target, fifo, overtaking], schema=CHANNEL_COLUMNS)
 
 
 def extent(store: Path, events: list[Part]) -> Extent:

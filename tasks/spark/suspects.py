@@ -157,7 +157,9 @@ class SuspectJudge:
         lane, markers = cut.lane, cut.markers
         after = np.searchsorted(lane.sent, markers.sent)
         reach, floor = np.append(0, lane.reach), np.append(lane.floor, NEVER)
-        crooked = (reach[after] > markers.received) | (floor[after] < markers.received)
+        crooked = floor[after] < markers.received
+        if not lane.channel.overtaking:
+            crooked |= reach[after] > markers.received
         suspects = set(snapshots[crooked].tolist()) | {n for n, pairs in backwards.items() if pairs}
         if not lane.in_order:
             suspects.update(np.unique(cut.flying[0]).tolist())
@@ -188,7 +190,7 @@ class SuspectJudge:
         sent, received = int(markers.sent[ordinal]), int(markers.received[ordinal])
         after = int(np.searchsorted(lane.sent, sent))
         marker = markers.marker(ordinal, self.names[snapshot])
-        if after and lane.reach[after - 1] > received:
+        if not lane.channel.overtaking and after and lane.reach[after - 1] > received:
             before = int(lane.latest[after - 1])
             seen.add((int(lane.sent[before]), sent))
             findings.add(say.overtook(lane.channel, lane.message(before), marker))

@@ -232,6 +232,7 @@ def recordings(draw):
                 "source": draw(st.sampled_from(processes)),
                 "target": draw(st.sampled_from(processes)),
                 "fifo": draw(st.booleans()),
+                "overtaking": draw(st.booleans()),
             }
             for name in channels
         ],

@@ -93,18 +93,20 @@ def test_nothing_is_overtaken_from_another_channel():
 
 
 @settings(max_examples=examples(100))
-@given(st.lists(st.lists(st.one_of(st.integers(0, 9), st.just(None)), max_size=6), max_size=4))
-def test_overtaking_is_as_in_the_reference(channels):
-    expected = [
-        late
-        for names in channels
-        for late in overtaken_on_one_channel(
-            np.array([IN_FLIGHT if name is None else name for name in names], np.int64)
-        ).tolist()
-    ]
-    code = np.repeat(np.arange(len(channels)), [len(names) for names in channels])
-    received = [NEVER if name is None else name for names in channels for name in names]
-    assert overtaken(code, np.array(received, np.int64)).tolist() == expected
+@given(st.data())
+def test_overtaking_is_as_in_the_reference(data):
+    item = st.tuples(st.one_of(st.integers(0, 9), st.just(IN_FLIGHT)), st.booleans())
+    channels = data.draw(st.lists(st.lists(item, max_size=6), max_size=4))
+    expected = []
+    for items in channels:
+        received = np.array([index for index, _ in items], np.int64)
+        by = np.array([IN_FLIGHT if may else index for index, may in items], np.int64)
+        expected += overtaken_on_one_channel(received, by).tolist()
+    code = np.repeat(np.arange(len(channels)), [len(items) for items in channels])
+    flat = [item for items in channels for item in items]
+    received = np.array([min(index, NEVER) for index, _ in flat], np.int64)
+    may_overtake = np.array([may for _, may in flat], bool)
+    assert overtaken(code, received, may_overtake).tolist() == expected
 
 
 def test_runs_are_the_stretches_of_equal_codes():

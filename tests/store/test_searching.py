@@ -97,6 +97,7 @@ def long_runs(tmp_path_factory) -> tuple[Tables, list[np.ndarray]]:
         "source": [0] * count,
         "target": [1] * count,
         "fifo": [True] * count,
+        "overtaking": [False] * count,
     }
     parts.write_table(folder / PROCESSES, states, PROCESS_COLUMNS)
     parts.write_table(folder / CHANNELS, pa.table(channels, CHANNEL_COLUMNS), CHANNEL_COLUMNS)
