@@ -84,7 +84,8 @@ def delete_topology(request: HttpRequest, id: int) -> HttpResponse:
 
 @router.post("/topologies/{int:id}/simulate", response={202: payloads.Accepted})
 def simulate(request: HttpRequest, id: int, body: SimulationParameters) -> HttpResponse:
-    """Run a workload on it: token-ring, bank, random or idle. The recording is ingested as any.
+    """Run a workload on it: token-ring, bank, random, idle, diffusing, resources, token-lost or
+    token-copied. The recording is ingested as any.
 
     A parameter that makes no sense, or that there is not, is refused with its name.
     """

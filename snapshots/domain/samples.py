@@ -3,13 +3,15 @@
 Source of the paper's examples: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from snapshots.domain import topologies
 from snapshots.domain.script import Log, Script
 from snapshots.domain.simulation import Simulation, SnapshotStart, simulate
-from snapshots.domain.workloads import Bank
+from snapshots.domain.topology import Topology
+from snapshots.domain.values import canonical
+from snapshots.domain.workloads import Bank, CopiesToken, Diffusing, LosesToken, Resources, Workload
 
 PAPER_CHANNELS = {"c": ("p", "q"), "c'": ("q", "p")}
 
@@ -144,6 +146,73 @@ def fifty_processes() -> Log:
     return Log(simulation.header("fifty processes"), tuple(simulate(simulation)))
 
 
+def a_computation_that_ends() -> Log:
+    """Termination: false in s1 to s3 (in s3 because of one message alone), true in s4 to s6."""
+    return _snapshotted(
+        "a computation that ends",
+        topologies.complete(4),
+        Diffusing(),
+        times=range(10_000, 70_000, 10_000),
+        seed=202,
+        mean_delay=2500,
+        mean_pause=1500,
+    )
+
+
+def four_philosophers() -> Log:
+    """Deadlock: false in s1 to s3, true in s4 (which sees one of the requests under way) to s6."""
+    right_of = {"Hume": "Kant", "Kant": "Mill", "Mill": "Zeno", "Zeno": "Hume"}
+    round_table = topologies.of_links(
+        right_of, [link for a, b in right_of.items() for link in ((a, b), (b, a))]
+    )
+    asking = tuple(
+        replace(process, state=canonical({"asks": [right_of[process.id]]}))
+        for process in round_table.processes
+    )
+    return _snapshotted(
+        "four philosophers",
+        replace(round_table, processes=asking),
+        Resources(),
+        times=range(10_000, 70_000, 10_000),
+        seed=14,
+        mean_delay=2500,
+    )
+
+
+def a_lost_token() -> Log:
+    """Token lost: false in s1 to s3, true in s4 to s6."""
+    return _faulty_ring("a lost token", LosesToken())
+
+
+def a_copied_token() -> Log:
+    """Token duplicated: false in s1 to s3, true in s4 to s6."""
+    return _faulty_ring("a copied token", CopiesToken())
+
+
+def _faulty_ring(name: str, workload: Workload) -> Log:
+    return _snapshotted(
+        name,
+        topologies.ring(3),
+        workload,
+        times=range(15_000, 105_000, 15_000),
+        seed=9,
+        events=150,
+        mean_delay=3000,
+    )
+
+
+def _snapshotted(
+    name: str, topology: Topology, workload: Workload, times: Iterable[int], **options: int
+) -> Log:
+    """A simulated run; the processes take turns in beginning a snapshot at ``times``."""
+    names = [process.id for process in topology.processes]
+    starts = tuple(
+        SnapshotStart(at, (names[number % len(names)],)) for number, at in enumerate(times)
+    )
+    simulation = Simulation(topology, workload, snapshots=starts, **{"events": 400, **options})
+    return Log(simulation.header(name), tuple(simulate(simulation)))
+
+
 def _token_system(name: str) -> Script:
     return Script(name, {"p": 1, "q": 0}, PAPER_CHANNELS)
 
@@ -195,6 +264,41 @@ SAMPLES = (
         "some of them at the same time and two of them with several initiators. Dozens of "
         "transfers are on their way in each, and every one adds up.",
         fifty_processes,
+    ),
+    Sample(
+        "terminates",
+        "A computation that ends",
+        "Four processes share out a pile of work; whoever has none left sleeps until a message "
+        "brings some, so a process that looks finished may not be. In snapshot s3 all four sleep, "
+        "and one message is still on its way with work: not the end. From s4 on nobody is active "
+        "and nothing is in flight, so nothing can ever happen again.",
+        a_computation_that_ends,
+    ),
+    Sample(
+        "deadlock",
+        "Four philosophers, four forks",
+        "Each philosopher holds one fork, now and then asks the neighbour on the right for theirs, "
+        "and gives nothing away while waiting. In snapshot s3 three wait in a row, and the "
+        "fourth can still let go; in s4 each waits for the next, all around the table, one of the "
+        "requests still on its way. No one can break that circle: every later snapshot has it.",
+        four_philosophers,
+    ),
+    Sample(
+        "token-lost",
+        "A token gets lost",
+        "Three processes pass one token around, which is the right to do something alone; then "
+        "p1 drops it. No process notices, because the token could always be somewhere else. A "
+        "snapshot looks everywhere at once: s1 to s3 find it in a process or in a channel, s4 and "
+        "all later ones find it nowhere.",
+        a_lost_token,
+    ),
+    Sample(
+        "token-copied",
+        "A token is copied",
+        "The same ring, but p1 copies the token instead of passing it on, as a message sent twice "
+        "would. From then on two processes can believe that they alone may act. Snapshots s1 to s3 "
+        "count one token, s4 and all later ones two.",
+        a_copied_token,
     ),
 )
 """In the order of the gallery."""

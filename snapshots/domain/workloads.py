@@ -1,14 +1,18 @@
 """What simulated processes do: of their own accord, and when a message comes."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from snapshots.domain.topology import ChannelId, JsonText, Process, ProcessId, Topology
-from snapshots.domain.values import number
+from snapshots.domain.values import canonical, number, parsed
 
 DEFAULT_BALANCE = 1000
 MOST_TRANSFERRED = 100
+DEFAULT_WORK = 24
+FAULTY_PASS = 5
+ASKING = 0.3
 
 
 class Action(NamedTuple):
@@ -113,6 +117,149 @@ class RandomTraffic:
         return state[0], state[1] + 1
 
 
+class LosesToken(Tokens):
+    """Tokens of which one is lost: the first process that holds any drops one, once.
+
+    It does so instead of passing it on for the FAULTY_PASS-th time. State: (tokens, passes until
+    the fault; 0 for never).
+    """
+
+    label = "loses a token"
+    change = -1
+
+    def start(self, topology: Topology) -> dict[ProcessId, tuple[int, int]]:
+        tokens = super().start(topology)
+        faulty = next(process for process, held in tokens.items() if held)
+        return {
+            process: (held, FAULTY_PASS if process == faulty else 0)
+            for process, held in tokens.items()
+        }
+
+    def text(self, state: tuple[int, int]) -> JsonText:
+        return JsonText(str(state[0]))
+
+    def wants(self, state: tuple[int, int], outgoing: Sequence[ChannelId]) -> bool:
+        return super().wants(state[0], outgoing)
+
+    def act(
+        self, state: tuple[int, int], outgoing: Sequence[ChannelId], rng: random.Random
+    ) -> Action:
+        tokens, left = state
+        if left == 1:
+            return Action((tokens + self.change, 0), label=self.label)
+        passed = super().act(tokens, outgoing, rng)
+        return passed._replace(state=(passed.state, max(0, left - 1)))
+
+    def receive(self, state: tuple[int, int], value: JsonText) -> tuple[int, int]:
+        return super().receive(state[0], value), state[1]
+
+
+class CopiesToken(LosesToken):
+    """The same with the other fault: the token is there twice from then on."""
+
+    label = "copies a token"
+    change = 1
+
+
+class Diffusing:
+    """A computation that one process starts, that spreads by messages, and that ends.
+
+    State: (work left, work done); a process is active as long as it has work left. An active
+    process does one piece or sends half of them to a neighbour, and only a message makes a passive
+    one active again. Where the topology gives no process work (a whole number), the first one has
+    DEFAULT_WORK pieces. Source: Dijkstra and Scholten, IPL 11(1), 1980.
+    """
+
+    def start(self, topology: Topology) -> dict[ProcessId, tuple[int, int]]:
+        work = {process.id: _whole(process, 0) for process in topology.processes}
+        if not any(work.values()):
+            work[topology.processes[0].id] = DEFAULT_WORK
+        return {process: (left, 0) for process, left in work.items()}
+
+    def text(self, state: tuple[int, int]) -> JsonText:
+        left, done = state
+        active = "true" if left else "false"
+        return JsonText(f'{{"active":{active},"done":{done},"left":{left}}}')
+
+    def wants(self, state: tuple[int, int], outgoing: Sequence[ChannelId]) -> bool:
+        return state[0] > 0
+
+    def act(
+        self, state: tuple[int, int], outgoing: Sequence[ChannelId], rng: random.Random
+    ) -> Action:
+        left, done = state
+        if left > 1 and outgoing and rng.random() < 0.5:
+            sent = left // 2
+            return Action((left - sent, done), _any(outgoing, rng), JsonText(f'{{"work":{sent}}}'))
+        return Action((left - 1, done + 1), label="works")
+
+    def receive(self, state: tuple[int, int], value: JsonText) -> tuple[int, int]:
+        return state[0] + number(value), state[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process that holds one resource, its own. neighbours: the channel to each process from
+    which a channel comes back. asks: those of them that it asks. asked: who waits for the
+    resource, in the order of the requests."""
+
+    me: ProcessId
+    neighbours: Mapping[ProcessId, ChannelId]
+    asks: tuple[ProcessId, ...]
+    waits_for: tuple[ProcessId, ...] = ()
+    asked: tuple[ProcessId, ...] = ()
+
+
+class Resources:
+    """Processes ask neighbours for what they hold, and wait; a circle of waits is a deadlock.
+
+    A process that does not wait grants the oldest request it has; without one it works, or, with
+    the probability ASKING, asks a neighbour. One that waits does nothing. Only neighbours with
+    channels in both directions are asked; where the topology's state is {"asks": [processes]},
+    only these. Values: {"request": the asker} and {"grant": the granter}.
+
+    Source: Chandy and Misra, PODC 1982.
+    """
+
+    def start(self, topology: Topology) -> dict[ProcessId, Holder]:
+        links = {(channel.source, channel.target): channel.id for channel in topology.channels}
+        states = {}
+        for process in topology.processes:
+            neighbours = {
+                target: channel
+                for (source, target), channel in links.items()
+                if source == process.id != target and (target, source) in links
+            }
+            named = _named(process, "asks")
+            asks = tuple(other for other in neighbours if named is None or other in named)
+            states[process.id] = Holder(process.id, neighbours, asks)
+        return states
+
+    def text(self, state: Holder) -> JsonText:
+        return canonical({"asked": state.asked, "waits_for": state.waits_for})
+
+    def wants(self, state: Holder, outgoing: Sequence[ChannelId]) -> bool:
+        return bool(state.asks or state.asked) and not state.waits_for
+
+    def act(self, state: Holder, outgoing: Sequence[ChannelId], rng: random.Random) -> Action:
+        if state.asked:
+            asker, *others = state.asked
+            granted = replace(state, asked=tuple(others))
+            return Action(granted, state.neighbours[asker], canonical({"grant": state.me}))
+        if rng.random() >= ASKING:
+            return Action(state, label="works")
+        other = _any(state.asks, rng)
+        waiting = replace(state, waits_for=(other,))
+        return Action(waiting, state.neighbours[other], canonical({"request": state.me}))
+
+    def receive(self, state: Holder, value: JsonText) -> Holder:
+        message = parsed(value)
+        if "request" in message:
+            return replace(state, asked=(*state.asked, message["request"]))
+        left = tuple(process for process in state.waits_for if process != message["grant"])
+        return replace(state, waits_for=left)
+
+
 class Idle:
     """Nothing happens but what a snapshot does. State: 0."""
 
@@ -137,6 +284,10 @@ WORKLOADS: dict[str, type[Workload]] = {
     "bank": Bank,
     "random": RandomTraffic,
     "idle": Idle,
+    "diffusing": Diffusing,
+    "resources": Resources,
+    "token-lost": LosesToken,
+    "token-copied": CopiesToken,
 }
 """The names by which pages and the API ask for them."""
 
@@ -147,5 +298,12 @@ def _whole(process: Process, otherwise: int) -> int:
     return given if isinstance(given, int) and given >= 0 else otherwise
 
 
-def _any(channels: Sequence[ChannelId], rng: random.Random) -> ChannelId:
-    return channels[int(rng.random() * len(channels))]
+def _named(process: Process, field: str) -> list | None:
+    """The list that the topology's state has under ``field``."""
+    given = parsed(process.state)
+    named = given.get(field) if isinstance(given, dict) else None
+    return named if isinstance(named, list) else None
+
+
+def _any(items: Sequence, rng: random.Random) -> Any:
+    return items[int(rng.random() * len(items))]

@@ -1,0 +1,18 @@
+"""Stable properties, evaluated on the global state that a snapshot recorded."""
+
+from collections.abc import Iterable
+
+from snapshots.domain.properties.answers import Answer, Property
+from snapshots.domain.properties.deadlock import DEADLOCK
+from snapshots.domain.properties.global_state import GlobalState
+from snapshots.domain.properties.sums import CONSERVATION, TOKEN
+from snapshots.domain.properties.termination import TERMINATION
+
+BUILT_IN: dict[str, Property] = {
+    built_in.name: built_in for built_in in (TERMINATION, DEADLOCK, TOKEN, CONSERVATION)
+}
+
+
+def strip(name: str, states: Iterable[GlobalState], start: GlobalState) -> tuple[Answer, ...]:
+    """A built-in property over several snapshots. Raises: KeyError for a name not in BUILT_IN."""
+    return tuple(BUILT_IN[name].evaluate(state, start) for state in states)
