@@ -8,10 +8,10 @@ import pytest
 from snapshots.store import pages
 
 
-@pytest.fixture
-def large(tmp_path) -> Path:
+@pytest.fixture(scope="module")
+def large(tmp_path_factory) -> Path:
     """A file larger than what may stay in memory."""
-    file = tmp_path / "large"
+    file = tmp_path_factory.mktemp("pages") / "large"
     with file.open("wb") as sink:
         for number in range(pages._MOST // 2**20 + 20):
             sink.write(bytes([number % 251]) * 2**20)

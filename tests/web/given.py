@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ from snapshots.store.layout import NONE, SNAPSHOT_CHANNEL_COLUMNS, SNAPSHOT_STAT
 from snapshots.store.writer import write_recording, write_snapshots
 from webapp.accounts.services import get_or_create_user, make_token
 
-_written: dict[str, Path] = {}
+_written: dict[str, tuple[Path, stores.Summary]] = {}
 
 
 def a_person(email: str = "ada@example.org") -> User:
@@ -67,31 +68,32 @@ def a_ready_recording(owner: User | None, log: Log | None = None, **fields) -> R
     log = log or two_banks()
     row = Recording.objects.create(owner=owner, name=log.header.name, **fields)
     name = stores.name_of(row.pk, 0)
-    temporary = stores.store().temporary(name)
-    shutil.copytree(_written_once(log), temporary, dirs_exist_ok=True)
-    stores.publish(temporary, name)
-    _make_ready(row, name)
+    folder = stores.store().folder(name)
+    if (key := repr(log)) not in _written:
+        _write(log, name)
+        _written[key] = shutil.copytree(folder, _kept() / str(len(_written))), stores.summary(name)
+    else:
+        shutil.copytree(_written[key][0], folder)
+    _make_ready(row, name, _written[key][1])
     return row
 
 
-def _written_once(log: Log) -> Path:
-    """A folder to copy: most tests want the same log, and writing costs more than copying."""
-    if (key := repr(log)) not in _written:
-        folder = Path(tempfile.mkdtemp(dir=os.environ["DATA_DIR"]))
-        _write(log, folder)
-        _written[key] = folder
-    return _written[key]
+@cache
+def _kept() -> Path:
+    """Copies of what was written: most tests want the same log, and writing it takes longer."""
+    return Path(tempfile.mkdtemp(dir=os.environ["DATA_DIR"]))
 
 
-def _write(log: Log, folder: Path) -> None:
+def _write(log: Log, name: str) -> None:
     assembly = assemble(log.header, log.events)
-    manifest = write_recording(assembly.recording, folder, assembly.defects)
+    temporary = stores.store().temporary(name)
+    manifest = write_recording(assembly.recording, temporary, assembly.defects)
     reports = judge(assembly.recording)
-    write_snapshots(folder, *_tables(reports, manifest.snapshots, assembly.recording.topology))
+    write_snapshots(temporary, *_tables(reports, manifest.snapshots, assembly.recording.topology))
+    stores.publish(temporary, name)
 
 
-def _make_ready(row: Recording, name: str) -> None:
-    found = stores.summary(name)
+def _make_ready(row: Recording, name: str, found: stores.Summary) -> None:
     with transaction.atomic():
         Snapshot.objects.bulk_create(
             Snapshot(recording=row, **fields) for fields in found.snapshots
