@@ -121,9 +121,9 @@ def a_state_that_never_occurred() -> Log:
         .record("q", "s1", at=4000)
         .record_channel("c", "s1", at=4000)
         .send_marker("c'", "s1", at=4000)
-        .receive("c", "M", state="C", at=4900)
         .receive_marker("c'", "s1", at=5600)
         .record_channel("c'", "s1", "M'", at=5600)
+        .receive("c", "M", state="C", at=6900)
         .log()
     )
 
