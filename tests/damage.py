@@ -135,11 +135,11 @@ def never_sending(channel: str, snapshot: str) -> SimpleNamespace:
         kept = tuple(e for e in effects if not left_out or e != SendMarker(channel))
         return recorder, kept
 
-    return SimpleNamespace(
-        begin=lambda recorder: without(chandy_lamport.begin(recorder)),
-        on_marker=lambda recorder, over: without(chandy_lamport.on_marker(recorder, over)),
-        on_message=chandy_lamport.on_message,
-    )
+    changed = {
+        "begin": lambda recorder: without(chandy_lamport.begin(recorder)),
+        "on_marker": lambda recorder, over: without(chandy_lamport.on_marker(recorder, over)),
+    }
+    return SimpleNamespace(**vars(chandy_lamport) | changed)
 
 
 def without(log: Log, *kinds: str) -> Log:

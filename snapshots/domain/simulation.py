@@ -3,17 +3,23 @@
 Discrete events on one heap, ties in the order in which they were planned, so a seed gives one run.
 Times are whole microseconds. A message takes a random finite time; on a FIFO channel nothing
 arrives before what was sent earlier, markers included.
+
+What can be made to go wrong: channels that reorder although they say that they do not, markers that
+stay in a channel for ever (against condition L1 of the paper), processes that never record (against
+L2).
 """
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import heappop, heappush
 from typing import Protocol
 
-from snapshots.domain.algorithms import chandy_lamport
-from snapshots.domain.algorithms.chandy_lamport import Recorder, RecordState, SendMarker, Step
+from snapshots.domain.algorithms import chandy_lamport, flooding, lai_yang
+from snapshots.domain.algorithms.effects import Effect, RecordChannel, RecordState, SendMarker
+from snapshots.domain.algorithms.flooding import Collector, Piece
 from snapshots.domain.assembly import Header
 from snapshots.domain.recording import (
     INTERNAL,
@@ -27,7 +33,8 @@ from snapshots.domain.recording import (
     MessageId,
     SnapshotId,
 )
-from snapshots.domain.topology import ChannelId, ProcessId, Topology
+from snapshots.domain.topology import ChannelId, JsonText, ProcessId, Topology
+from snapshots.domain.values import canonical
 from snapshots.domain.workloads import Workload
 
 TIME_UNIT = "us"
@@ -49,6 +56,13 @@ class Simulation:
     the run goes on until every message and marker has arrived. drain: if not, only until every
     snapshot has ended, and what is under way stays there. mean_delay, mean_pause: us that a message
     travels, and that a process rests before it acts. Snapshots are named s1, s2 … as listed.
+
+    collect: the pieces of every snapshot are flooded as soon as a process has its own
+    (algorithms/flooding.py); their sends and receives do not count among ``events``.
+    reorder: FIFO channels that deliver in any order nevertheless.
+    stuck: channels in which every marker stays for ever; where the order is kept, all that is
+    behind it stays, too. (Lai and Yang's red messages bring what such a marker had to tell.)
+    silent: processes that receive markers and never record.
     """
 
     topology: Topology
@@ -59,6 +73,10 @@ class Simulation:
     mean_delay: int = 2000
     mean_pause: int = 2000
     drain: bool = True
+    collect: bool = False
+    reorder: frozenset[ChannelId] = frozenset()
+    stuck: frozenset[ChannelId] = frozenset()
+    silent: frozenset[ProcessId] = frozenset()
 
     def header(self, name: str) -> Header:
         """What stands before the events: the topology with the workload's start states."""
@@ -75,14 +93,47 @@ class Simulation:
         return math.ceil(acts * self.mean_pause)
 
 
+class Recorder(Protocol):
+    """How far a process is with a snapshot. is_done: it has recorded its state and its channels.
+    is_waiting: messages of which it knows must come before it can be."""
+
+    snapshot: SnapshotId
+    has_recorded: bool
+    is_done: bool
+    is_waiting: bool
+
+
+Step = tuple[Recorder, tuple[Effect, ...]]
+Red = tuple[SnapshotId, ...]
+"""The colour of a message: the snapshots that its sender had recorded, if the protocol asks."""
+
+
 class Steps(Protocol):
-    """The step functions of a snapshot protocol; its module is one."""
+    """The step functions of a snapshot protocol; its module is one.
+
+    Where messages are coloured, a red message is a marker, too, if it is the first to arrive, and
+    ``on_message`` gets the white ones alone. ``on_marker`` gets a third argument where the
+    protocol's markers have a count.
+    """
+
+    COLOURS_MESSAGES: bool
+
+    def start(
+        self,
+        snapshot: SnapshotId,
+        received: Mapping[ChannelId, int],
+        sent: Mapping[ChannelId, int],
+    ) -> Recorder: ...
 
     def begin(self, recorder: Recorder) -> Step: ...
 
-    def on_marker(self, recorder: Recorder, channel: ChannelId) -> Step: ...
+    def on_marker(self, recorder: Recorder, channel: ChannelId, *count: int) -> Step: ...
 
     def on_message(self, recorder: Recorder, channel: ChannelId, message: MessageId) -> Step: ...
+
+
+ALGORITHMS: dict[str, Steps] = {"chandy-lamport": chandy_lamport, "lai-yang": lai_yang}
+"""The names by which pages and the API ask for them."""
 
 
 def simulate(simulation: Simulation, protocol: Steps = chandy_lamport) -> Iterator[LoggedEvent]:
@@ -104,22 +155,35 @@ class _Run:
             process: tuple(channel.id for channel in channels)
             for process, channels in topology.outgoing.items()
         }
-        self.incoming = {
-            process: tuple(channel.id for channel in channels)
-            for process, channels in topology.incoming.items()
-        }
         self.target = {channel.id: channel.target for channel in topology.channels}
-        self.last_arrival = {channel.id: 0 for channel in topology.channels if channel.fifo}
+        self.last_arrival = {
+            channel.id: 0
+            for channel in topology.channels
+            if channel.fifo and channel.id not in simulation.reorder
+        }
+        self.blocked: set[ChannelId] = set()
         self.next_index = dict.fromkeys(self.states, 0)
         self.awake: set[ProcessId] = set()
+        self.sent = {process: dict.fromkeys(self.outgoing[process], 0) for process in self.states}
+        self.received = {
+            process: {channel.id: 0 for channel in channels}
+            for process, channels in topology.incoming.items()
+        }
         self.recorders: dict[ProcessId, dict[SnapshotId, Recorder]] = {p: {} for p in self.states}
         self.open: dict[ProcessId, dict[SnapshotId, Recorder]] = {p: {} for p in self.states}
+        self.red: dict[ProcessId, Red] = dict.fromkeys(self.states, ())
+        self.colour: dict[ProcessId, JsonText | None] = dict.fromkeys(self.states)
+        self.counts: dict[tuple[ChannelId, SnapshotId], int | None] = {}
+        self.marked: set[tuple[ChannelId, SnapshotId]] = set()
+        self.collectors: dict[tuple[ProcessId, SnapshotId], Collector] = {}
+        self.recorded: dict[tuple[ProcessId, SnapshotId], Piece] = {}
         self.unfinished = sum(len(start.initiators) for start in simulation.snapshots)
         self.heap: list[tuple] = []
         self.order = 0
         self.now = 0
         self.logged: list[LoggedEvent] = []
         self.lines = 1
+        self.flooded = 0
         self.messages = 0
         self.in_flight = 0
 
@@ -138,10 +202,19 @@ class _Run:
 
     def is_over(self) -> bool:
         """Whether a run that is not drained has done all it should."""
-        return not self.plan.drain and self.unfinished == 0 and self.budget_is_used()
+        return (
+            not self.plan.drain
+            and self.unfinished == 0
+            and self.budget_is_used()
+            and not any(
+                recorder.is_waiting
+                for recorders in self.open.values()
+                for recorder in recorders.values()
+            )
+        )
 
     def budget_is_used(self) -> bool:
-        return self.lines - 1 + self.in_flight >= self.plan.events
+        return self.lines - 1 - self.flooded + self.in_flight >= self.plan.events
 
     def schedule(self, at: int, step, arguments: tuple) -> None:
         self.order += 1
@@ -175,16 +248,52 @@ class _Run:
             self.states[process], self.outgoing[process], self.rng
         )
         self.states[process] = state
-        text = self.workload.text(state)
         if channel is None:
-            self.log(process, INTERNAL, label=label, state=text)
+            self.log(process, INTERNAL, label=label, state=self.workload.text(state))
         else:
             self.messages += 1
-            message = f"m{self.messages}"
-            self.in_flight += 1
-            self.log(process, SEND, channel=channel, message=message, value=value, state=text)
-            self.schedule(self.arrival(channel), self.receive, (channel, message, value))
+            message = MessageId(f"m{self.messages}")
+            if self.send(process, channel, message, value, self.receive):
+                self.in_flight += 1
         self.wake(process)
+
+    def send(
+        self,
+        process: ProcessId,
+        channel: ChannelId,
+        message: MessageId,
+        value: JsonText | None,
+        receive,
+        *,
+        label: str | None = None,
+    ) -> bool:
+        """Logs the send, and plans ``receive``; False for a message that can never arrive."""
+        self.sent[process][channel] += 1
+        self.log(
+            process,
+            SEND,
+            channel=channel,
+            message=message,
+            value=value,
+            state=self.workload.text(self.states[process]),
+            label=label,
+            extra=self.colour[process],
+        )
+        return self.put(channel, receive, (channel, message, value, self.red[process]))
+
+    def put(self, channel: ChannelId, step, arguments: tuple) -> bool:
+        """Puts something on a channel; False if it stays there for ever."""
+        if channel in self.blocked:
+            return False
+        self.schedule(self.arrival(channel), step, arguments)
+        return True
+
+    def put_marker(self, channel: ChannelId, arguments: tuple) -> bool:
+        if channel not in self.plan.stuck:
+            return self.put(channel, self.receive_marker, arguments)
+        if channel in self.last_arrival:
+            self.blocked.add(channel)
+        return False
 
     def arrival(self, channel: ChannelId) -> int:
         at = self.now + self.wait(self.plan.mean_delay)
@@ -193,30 +302,63 @@ class _Run:
             self.last_arrival[channel] = at
         return at
 
-    def receive(self, channel: ChannelId, message: str, value: str) -> None:
+    def receive(
+        self, channel: ChannelId, message: MessageId, value: JsonText | None, red: Red
+    ) -> None:
         process = self.target[channel]
         self.in_flight -= 1
-        state = self.states[process] = self.workload.receive(self.states[process], value)
-        text = self.workload.text(state)
-        self.log(process, RECEIVE, channel=channel, message=message, value=value, state=text)
-        for recorder in list(self.open[process].values()):
-            self.carry_out(process, self.protocol.on_message(recorder, channel, message))
+        self.heed_colour(channel, red)
+        self.states[process] = self.workload.receive(self.states[process], value)
+        self.take(process, channel, message, value, red)
         self.wake(process)
+
+    def heed_colour(self, channel: ChannelId, red: Red) -> None:
+        """What a process does before it receives a message of this colour."""
+        for snapshot in red:
+            if (channel, snapshot) not in self.marked:
+                self.take_marker(channel, snapshot, self.counts[channel, snapshot])
+
+    def take(
+        self,
+        process: ProcessId,
+        channel: ChannelId,
+        message: MessageId,
+        value: JsonText | None,
+        red: Red,
+        label: str | None = None,
+    ) -> None:
+        """Logs the receive, and tells the snapshots that are under way at the process."""
+        self.received[process][channel] += 1
+        text = self.workload.text(self.states[process])
+        fields = {"channel": channel, "message": message, "value": value, "state": text}
+        self.log(process, RECEIVE, label=label, **fields)
+        for recorder in list(self.open[process].values()):
+            if recorder.snapshot not in red:
+                self.carry_out(process, self.protocol.on_message(recorder, channel, message))
 
     def begin(self, process: ProcessId, snapshot: SnapshotId) -> None:
         self.unfinished -= 1
-        self.carry_out(process, self.protocol.begin(self.recorder(process, snapshot)))
+        if process not in self.plan.silent:
+            self.carry_out(process, self.protocol.begin(self.recorder(process, snapshot)))
 
-    def receive_marker(self, channel: ChannelId, snapshot: SnapshotId) -> None:
-        process = self.target[channel]
+    def receive_marker(self, channel: ChannelId, snapshot: SnapshotId, count: int | None) -> None:
         self.unfinished -= 1
-        self.log(process, MARKER_RECEIVE, channel=channel, snapshot=snapshot)
-        step = self.protocol.on_marker(self.recorder(process, snapshot), channel)
-        self.carry_out(process, step)
+        if (channel, snapshot) not in self.marked:
+            self.take_marker(channel, snapshot, count)
+
+    def take_marker(self, channel: ChannelId, snapshot: SnapshotId, count: int | None) -> None:
+        process = self.target[channel]
+        if count is not None:
+            self.marked.add((channel, snapshot))
+        self.log(process, MARKER_RECEIVE, channel=channel, snapshot=snapshot, value=_counted(count))
+        if process not in self.plan.silent:
+            told = () if count is None else (count,)
+            step = self.protocol.on_marker(self.recorder(process, snapshot), channel, *told)
+            self.carry_out(process, step)
 
     def recorder(self, process: ProcessId, snapshot: SnapshotId) -> Recorder:
         known = self.recorders[process].get(snapshot)
-        return known or Recorder(snapshot, self.incoming[process], self.outgoing[process])
+        return known or self.protocol.start(snapshot, self.received[process], self.sent[process])
 
     def carry_out(self, process: ProcessId, step: Step) -> None:
         recorder, effects = step
@@ -227,21 +369,63 @@ class _Run:
             self.open[process][recorder.snapshot] = recorder
         for effect in effects:
             self.do(process, recorder.snapshot, effect)
+        if self.plan.collect and recorder.is_done:
+            self.learn(process, self.recorded[process, recorder.snapshot])
 
-    def do(self, process: ProcessId, snapshot: SnapshotId, effect) -> None:
+    def do(self, process: ProcessId, snapshot: SnapshotId, effect: Effect) -> None:
         if isinstance(effect, RecordState):
-            text = self.workload.text(self.states[process])
-            self.log(process, RECORD_STATE, snapshot=snapshot, state=text)
+            self.record_state(process, snapshot)
         elif isinstance(effect, SendMarker):
-            channel = effect.channel
-            self.unfinished += 1
-            self.log(process, MARKER_SEND, channel=channel, snapshot=snapshot)
-            self.schedule(self.arrival(channel), self.receive_marker, (channel, snapshot))
-        else:
+            channel, count = effect.channel, effect.count
             self.log(
-                process,
-                RECORD_CHANNEL,
-                channel=effect.channel,
-                snapshot=snapshot,
-                messages=effect.messages,
+                process, MARKER_SEND, channel=channel, snapshot=snapshot, value=_counted(count)
             )
+            self.counts[channel, snapshot] = count
+            if self.put_marker(channel, (channel, snapshot, count)):
+                self.unfinished += 1
+        else:
+            self.record_channel(process, snapshot, effect)
+
+    def record_state(self, process: ProcessId, snapshot: SnapshotId) -> None:
+        text = self.workload.text(self.states[process])
+        self.log(process, RECORD_STATE, snapshot=snapshot, state=text)
+        if self.protocol.COLOURS_MESSAGES:
+            self.red[process] = (*self.red[process], snapshot)
+            self.colour[process] = canonical({"red": self.red[process]})
+        if self.plan.collect:
+            self.recorded[process, snapshot] = Piece(snapshot, process, text, {})
+
+    def record_channel(
+        self, process: ProcessId, snapshot: SnapshotId, effect: RecordChannel
+    ) -> None:
+        channel, messages = effect.channel, effect.messages
+        self.log(process, RECORD_CHANNEL, channel=channel, snapshot=snapshot, messages=messages)
+        if self.plan.collect:
+            piece = self.recorded[process, snapshot]
+            channels = {**piece.channels, channel: messages}
+            self.recorded[process, snapshot] = replace(piece, channels=channels)
+
+    def learn(self, process: ProcessId, piece: Piece) -> None:
+        """A process has a piece, its own or another's; what is new to it goes on."""
+        key = process, piece.snapshot
+        collector = self.collectors.get(key) or Collector(self.outgoing[process])
+        self.collectors[key], onward = flooding.on_piece(collector, piece.process)
+        for channel in onward:
+            self.flooded += 1
+            receive = partial(self.receive_piece, piece)
+            if self.send(process, channel, piece.message, piece.value, receive, label=piece.label):
+                self.unfinished += 1
+
+    def receive_piece(
+        self, piece: Piece, channel: ChannelId, message: MessageId, value: JsonText, red: Red
+    ) -> None:
+        process = self.target[channel]
+        self.unfinished -= 1
+        self.flooded += 1
+        self.heed_colour(channel, red)
+        self.take(process, channel, message, value, red, piece.label)
+        self.learn(process, piece)
+
+
+def _counted(count: int | None) -> JsonText | None:
+    return None if count is None else canonical(count)

@@ -286,7 +286,8 @@ def late_markers() -> SimpleNamespace:
         late.add(key)
         return recorder, (*effects, *map(SendMarker, recorder.outgoing))
 
-    return SimpleNamespace(begin=begin, on_marker=on_marker, on_message=on_message)
+    changed = {"begin": begin, "on_marker": on_marker, "on_message": on_message}
+    return SimpleNamespace(**vars(chandy_lamport) | changed)
 
 
 def test_a_broken_marker_rule_breaks_the_theorem():

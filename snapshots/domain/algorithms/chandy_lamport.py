@@ -12,8 +12,11 @@ snapshots may be under way at once: there is one recorder per process and snapsh
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from snapshots.domain.algorithms.effects import Effect, RecordChannel, RecordState, SendMarker
 from snapshots.domain.recording import MessageId, SnapshotId
 from snapshots.domain.topology import ChannelId
+
+COLOURS_MESSAGES = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +37,22 @@ class Recorder:
     def is_done(self) -> bool:
         return self.has_recorded and not self.arrived
 
-
-@dataclass(frozen=True, slots=True)
-class RecordState:
-    """Record the process's state as it is now."""
-
-
-@dataclass(frozen=True, slots=True)
-class SendMarker:
-    """Send a marker on the channel, before any further message."""
-
-    channel: ChannelId
+    @property
+    def is_waiting(self) -> bool:
+        """Never for a message: what comes behind the marker does not matter."""
+        return False
 
 
-@dataclass(frozen=True, slots=True)
-class RecordChannel:
-    """The channel's state is known: these messages, in order of receipt."""
-
-    channel: ChannelId
-    messages: tuple[MessageId, ...]
-
-
-Effect = RecordState | SendMarker | RecordChannel
 Step = tuple[Recorder, tuple[Effect, ...]]
 """The recorder after a step, and what the process has to do now, in this order."""
+
+
+def start(
+    snapshot: SnapshotId, received: Mapping[ChannelId, int], sent: Mapping[ChannelId, int]
+) -> Recorder:
+    """Of a process that is about to hear of a snapshot. received, sent: for each of its channels
+    the number of messages so far, of which only the channels matter here."""
+    return Recorder(snapshot, tuple(received), tuple(sent))
 
 
 def begin(recorder: Recorder) -> Step:

@@ -1,0 +1,33 @@
+"""What a step of a snapshot protocol makes its process do."""
+
+from dataclasses import dataclass
+
+from snapshots.domain.recording import MessageId
+from snapshots.domain.topology import ChannelId
+
+
+@dataclass(frozen=True, slots=True)
+class RecordState:
+    """Record the process's state as it is now."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendMarker:
+    """Send a marker on the channel, before any further message.
+
+    count: what the marker tells besides the snapshot's name; None where that is all.
+    """
+
+    channel: ChannelId
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChannel:
+    """The channel's state is known: these messages, in order of receipt."""
+
+    channel: ChannelId
+    messages: tuple[MessageId, ...]
+
+
+Effect = RecordState | SendMarker | RecordChannel

@@ -1,0 +1,147 @@
+"""Collecting a snapshot's pieces by flooding, and who knew the whole state when.
+
+Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, section 3.3: each process
+sends what it recorded along all outgoing channels, and each process that receives such information
+for the first time copies it and passes it on along all its outgoing channels. On a strongly
+connected graph every process so comes to know the whole recorded state.
+
+A process's piece is its recorded state and the recorded states of its incoming channels. Pieces
+travel as ordinary messages: sends and receives that leave the state of the process as it is, with
+the value ``{"piece": {...}, "worth": 0}``, so that other snapshots record them like any message and
+what these add up to does not change. A piece names the messages in its channels by their ids, as
+``record_channel`` does.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from snapshots.domain.findings import Place
+from snapshots.domain.recording import (
+    RECEIVE,
+    RECORD_CHANNEL,
+    RECORD_STATE,
+    Event,
+    MessageId,
+    Recording,
+    SnapshotId,
+)
+from snapshots.domain.topology import ChannelId, JsonText, ProcessId
+from snapshots.domain.values import canonical, parsed
+
+_MARK = '"piece"'  # in the text of every value that holds a piece
+
+
+@dataclass(frozen=True, slots=True)
+class Collector:
+    """Which processes' pieces of one snapshot a process knows, its own included."""
+
+    outgoing: tuple[ChannelId, ...]
+    known: frozenset[ProcessId] = frozenset()
+
+
+def on_piece(collector: Collector, of: ProcessId) -> tuple[Collector, tuple[ChannelId, ...]]:
+    """A piece has come, or the process's own is whole: the channels on which to pass it on.
+
+    What is new goes out on every outgoing channel, what is known on none.
+    """
+    if of in collector.known:
+        return collector, ()
+    return Collector(collector.outgoing, collector.known | {of}), collector.outgoing
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one process recorded. channels: ids of the messages in its incoming channels."""
+
+    snapshot: SnapshotId
+    process: ProcessId
+    state: JsonText
+    channels: Mapping[ChannelId, tuple[MessageId, ...]]
+
+    @cached_property
+    def message(self) -> MessageId:
+        """Unique on every channel: a piece passes each at most once."""
+        return MessageId(f"{self.snapshot}:{self.process}")
+
+    @cached_property
+    def label(self) -> str:
+        return f"piece of {self.process} for {self.snapshot}"
+
+    @cached_property
+    def value(self) -> JsonText:
+        piece = {
+            "snapshot": self.snapshot,
+            "process": self.process,
+            "state": parsed(self.state),
+            "channels": self.channels,
+        }
+        return canonical({"piece": piece, "worth": 0})
+
+
+def piece_of(value: JsonText | None) -> tuple[SnapshotId, ProcessId] | None:
+    """The snapshot and process whose piece a message's value is; None for any other message."""
+    if value is None or _MARK not in value:
+        return None
+    whole = parsed(value)
+    piece = whole.get("piece") if isinstance(whole, dict) else None
+    if not isinstance(piece, dict) or not {"snapshot", "process"} <= piece.keys():
+        return None
+    return piece["snapshot"], piece["process"]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Who knew which pieces of a snapshot when.
+
+    learned: of every process in the order of the header, the events at which it knew each piece
+    for the first time; its own at the last of its records.
+    """
+
+    snapshot: SnapshotId
+    learned: Mapping[ProcessId, Mapping[ProcessId, Event]]
+
+    def whole(self, process: ProcessId) -> Event | None:
+        """The event at which it knew the whole recorded state; None where it never did."""
+        if self.missing(process):
+            return None
+        return max(self.learned[process].values(), key=lambda event: event.index)
+
+    def missing(self, process: ProcessId) -> tuple[ProcessId, ...]:
+        """Whose pieces it never came to know."""
+        return tuple(of for of in self.learned if of not in self.learned[process])
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "snapshot": self.snapshot,
+            "processes": {
+                process: {
+                    "whole": _place(self.whole(process)),
+                    "missing": list(self.missing(process)),
+                    "pieces": {of: _place(event) for of, event in pieces.items()},
+                }
+                for process, pieces in self.learned.items()
+            },
+        }
+
+
+def knowledge(recording: Recording, snapshot: SnapshotId) -> Knowledge:
+    """From the log alone: the records of the snapshot, and the receives of its pieces."""
+    learned: dict[ProcessId, dict[ProcessId, Event]] = {}
+    for process in recording.topology.processes:
+        pieces = learned[process.id] = {}
+        to_record = {channel.id for channel in recording.topology.incoming[process.id]} | {None}
+        for event in recording.events.get(process.id, ()):
+            if event.kind == RECEIVE:
+                found = piece_of(event.value)
+                if found is not None and found[0] == snapshot:
+                    pieces.setdefault(found[1], event)
+            elif event.snapshot == snapshot and event.kind in (RECORD_STATE, RECORD_CHANNEL):
+                to_record.discard(event.channel)
+                if not to_record:
+                    pieces.setdefault(process.id, event)
+    return Knowledge(snapshot, learned)
+
+
+def _place(event: Event | None) -> dict[str, object] | None:
+    return event and Place(event.process, event.index, event.at).to_json()
