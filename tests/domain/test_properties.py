@@ -212,7 +212,7 @@ def test_what_is_missing_for_termination_is_said():
         '"active", true or false, in the state of C',
         "the contents of A->B",
     )
-    assert found.conclusion == "Nothing follows: what is missing decides."
+    assert found.conclusion == "Nothing follows for the run."
 
 
 def test_long_lists_of_what_is_missing_end_with_how_many_more():
@@ -284,6 +284,10 @@ def test_a_very_long_chain_of_waits_is_walked():
     edges = {n: [n + 1] for n in range(50_000)} | {50_000: []}
     assert circle(edges) is None
     assert len(circle(edges | {50_000: [0]})) == 50_001
+
+
+def test_waits_that_meet_again_and_again_are_walked_once():
+    assert circle({n: [n + 1, n + 2] for n in range(100)} | {100: [], 101: []}) is None
 
 
 @pytest.mark.parametrize(
@@ -375,10 +379,13 @@ def test_a_consistent_snapshot_recorded_the_state_at_its_cut(log):
             assert of_report(recording, report) == recomputed
 
 
-def test_a_channel_that_was_not_recorded_is_recomputed_and_one_without_both_ends_not_known():
+def test_what_was_not_recorded_is_recomputed_and_a_channel_without_both_ends_not_known():
     run = a_run().send("p->q", "m1", 3, state=7).record("p", "s1").record("q", "s1")
     (report,) = judge(recorded(run))
     assert of_report(recorded(run), report).channels == {"p->q": (3,), "q->p": ()}
+    unsaid = a_run().record("p", "s1", state=None).record("q", "s1", state=6)
+    (report,) = judge(recorded(unsaid))
+    assert of_report(recorded(unsaid), report).processes == {"p": 10, "q": 6}
     half = a_run().send("p->q", "m1", 3, state=7).record("p", "s1")
     (report,) = judge(recorded(half))
     state = of_report(recorded(half), report)

@@ -126,7 +126,7 @@ def concluded(name: str, state: GlobalState, found: Found, conclusions: Conclusi
 
 def _conclusion(state: GlobalState, found: Found, conclusions: Conclusions) -> str:
     if found.holds is None:
-        return "Nothing follows: what is missing decides."
+        return "Nothing follows for the run."
     if state.verdict != CONSISTENT:
         return (
             f"Nothing follows for the run: the verdict on the snapshot is {state.verdict}, so what "

@@ -1,0 +1,297 @@
+"""Expressions in CEL over a global state: compiled, checked, and what they speak of.
+
+Variables: ``processes`` (states by id), ``channels`` (lists of values by id), ``snapshot`` (its
+id). A process whose id is a CEL name may also be written by that name alone: ``A.balance`` is
+``processes["A"].balance``. Google's CEL (cel-expr-python) checks types before it runs, runs no
+code but its own, matches patterns in linear time, takes a nesting of at most 32, and stops after
+looking at 10,000 items. What it lacks, a limit of time and memory, is in `snapshots/sandbox.py`.
+
+Source: the Common Expression Language, https://cel.dev.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from cel_expr_python import cel
+
+from snapshots.domain import expression_tree as tree
+from snapshots.domain.expression_tree import Node
+
+LONGEST = 2000  # characters
+LONGEST_SHOWN = 80
+VARIABLES = ("processes", "channels", "snapshot")
+_TYPES = {
+    "processes": cel.Type.Map(cel.Type.STRING, cel.Type.DYN),
+    "channels": cel.Type.Map(cel.Type.STRING, cel.Type.List(cel.Type.DYN)),
+    "snapshot": cel.Type.STRING,
+}
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_REPORT = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
+_ANSWERS = ("BOOL", "DYN")
+ALL = "*"
+
+
+class ExpressionError(ValueError):
+    """What is wrong, where. offset: 0-based, in the whole text. line, column: 1-based, in
+    characters. excerpt: that line of the expression, and below it a caret."""
+
+    def __init__(self, sentence: str, text: str, offset: int = 0) -> None:
+        super().__init__(sentence)
+        before = text[:offset]
+        self.sentence = sentence
+        self.offset = offset
+        self.line = before.count("\n") + 1
+        self.column = offset - (before.rfind("\n") + 1) + 1
+        self.excerpt = _excerpt(text, self.line, self.column)
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "sentence": self.sentence,
+            "line": self.line,
+            "column": self.column,
+            "excerpt": self.excerpt,
+        }
+
+
+def _excerpt(text: str, line: int, column: int) -> str:
+    """Of a long line only the neighbourhood of the column."""
+    lines = text.split("\n")
+    shown = lines[line - 1] if line <= len(lines) else ""
+    first = max(0, column - 1 - LONGEST_SHOWN // 2)
+    cut = shown[first : first + LONGEST_SHOWN].replace("\t", " ")
+    return f"{cut}\n{' ' * (column - 1 - first)}^"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """kind: a variable. name: the one process or channel that is meant, ALL where it is not said
+    by a constant; of ``snapshot`` always ALL. offset: where."""
+
+    kind: str
+    name: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an expression came to: value is True or False, or None with the error."""
+
+    value: bool | None
+    error: ExpressionError | None = None
+
+
+class Expression:
+    """A compiled expression. names: the processes that it may write without ``processes``."""
+
+    def __init__(self, text: str, names: AbstractSet[str] = frozenset()) -> None:
+        """Raises: ExpressionError."""
+        _check_text(text)
+        self.text = text
+        self.names = frozenset(_NAME.findall(text)) & names - set(VARIABLES)
+        self._environment = _environment(self.names)
+        try:
+            self._compiled = self._environment.compile(text)
+        except RuntimeError as error:
+            raise _compile_error(text, str(error)) from None
+        kind = self._compiled.return_type().name()
+        if kind not in _ANSWERS:
+            raise ExpressionError(
+                f"The expression is of type {_readable(kind)}; it must be true or false.", text
+            )
+
+    @cached_property
+    def tree(self) -> Node:
+        return tree.read(self._serialized)
+
+    @cached_property
+    def uses(self) -> tuple[Use, ...]:
+        """Which variables it speaks of, each place of the source once."""
+        return tuple(uses_in(self.tree, self.names))
+
+    @cached_property
+    def _serialized(self) -> bytes:
+        return self._compiled.serialize()
+
+    def outcome(self, variables: Mapping[str, object]) -> Outcome:
+        """Its value. variables: ``processes``, ``channels``, ``snapshot``; what is not known is
+        absent. No limit of time or memory."""
+        data = self._data(variables)
+        value = _evaluated(self._compiled, data)
+        if isinstance(value, bool):
+            return Outcome(value)
+        if isinstance(value, _Failure):
+            sentence, offset = _readable_failure(value.message), self._blamed(data)
+            return Outcome(None, ExpressionError(sentence, self.text, offset))
+        sentence = f"It came out as {_shown(value)}; it must be true or false."
+        return Outcome(None, ExpressionError(sentence, self.text, self.tree.offset))
+
+    def _data(self, variables: Mapping[str, object]) -> dict[str, object]:
+        processes = variables.get("processes", {})
+        alone = {name: processes[name] for name in self.names if name in processes}
+        return {"processes": {}, "channels": {}, "snapshot": "", **variables, **alone}
+
+    def _blamed(self, data: Mapping[str, object]) -> int:
+        """The offset of the innermost part that has no value by itself."""
+        node = self.tree
+        while True:
+            failing = next((child for child in _parts(node) if self._fails(child, data)), None)
+            if failing is None:
+                return node.offset
+            node = failing
+
+    def _fails(self, node: Node, data: Mapping[str, object]) -> bool:
+        compiled = self._environment.deserialize(tree.part(self._serialized, node))
+        return isinstance(_evaluated(compiled, data), _Failure)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    message: str
+
+
+def _evaluated(compiled: cel.Expression, data: Mapping[str, object]) -> object:
+    try:
+        value = compiled.eval(data=data)
+    except RuntimeError as error:
+        return _Failure(str(error))
+    plain = value.plain_value()
+    return _Failure(plain) if value.type().name() == "ERROR" else plain
+
+
+def _parts(node: Node) -> tuple[Node, ...]:
+    """The children that can be evaluated by themselves: of a comprehension only its range."""
+    return node.children[:1] if node.kind == tree.COMPREHENSION else node.children
+
+
+def uses_in(
+    node: Node, names: AbstractSet[str], hidden: AbstractSet[str] = frozenset()
+) -> Iterator[Use]:
+    """The variables below a node. hidden: names that a loop around it has given to its items."""
+    chosen = _chosen(node)
+    if chosen is not None and chosen.kind in VARIABLES and chosen.kind not in hidden:
+        yield chosen
+    elif node.kind == tree.IDENT and node.name not in hidden:
+        if node.name in names:
+            yield Use("processes", node.name, node.offset)
+        elif node.name in VARIABLES:
+            yield Use(node.name, ALL, node.offset)
+    else:
+        inside = hidden | node.bound
+        for place, child in enumerate(node.children):
+            is_range = node.kind == tree.COMPREHENSION and place == 0
+            yield from uses_in(child, names, hidden if is_range else inside)
+
+
+def _chosen(node: Node) -> Use | None:
+    """``processes["A"]`` and ``processes.A``."""
+    if node.kind == tree.SELECT and not node.is_test and node.children[0].kind == tree.IDENT:
+        owner = node.children[0]
+        return Use(owner.name, node.name, owner.offset)
+    if node.is_call("_[_]") and node.children[0].kind == tree.IDENT:
+        owner, key = node.children
+        return None if key.text is None else Use(owner.name, key.text, owner.offset)
+    return None
+
+
+@lru_cache(maxsize=64)
+def _environment(names: frozenset[str]) -> cel.Env:
+    return cel.NewEnv(variables={**_TYPES, **dict.fromkeys(names, cel.Type.DYN)})
+
+
+def _check_text(text: str) -> None:
+    if not text.strip():
+        raise ExpressionError('The expression is empty. Try size(channels["A->B"]) == 0.', text)
+    if len(text) > LONGEST:
+        raise ExpressionError(
+            f"An expression has at most {LONGEST:,} characters, not {len(text):,}.", text, LONGEST
+        )
+    for place, character in enumerate(text):
+        if 0xD800 <= ord(character) <= 0xDFFF or character == "\0":
+            raise ExpressionError("This character is no text.", text, place)
+
+
+def _compile_error(text: str, report: str) -> ExpressionError:
+    """The first error of CEL's report, in our words and with its place."""
+    found = _REPORT.search(report)
+    if found is None or int(found[1]) < 1:
+        if "recursion" in report:
+            return ExpressionError("The expression is nested too deeply (32 at most).", text)
+        return ExpressionError(f"CEL does not take this: {report[:LONGEST_SHOWN]}", text)
+    line, column, message = int(found[1]), int(found[2]), found[3]
+    offset = sum(len(part) + 1 for part in text.split("\n")[: line - 1]) + column - 1
+    undeclared = re.match(r"undeclared reference to '([^']*)'", message)
+    if undeclared:
+        name = undeclared[1].split(".")[0]
+        offset = max(text.rfind(name, 0, offset + len(name)), 0)
+        return ExpressionError(_undeclared(text, offset, name), text, offset)
+    return ExpressionError(_readable_report(message), text, offset)
+
+
+def _undeclared(text: str, offset: int, name: str) -> str:
+    if text[offset + len(name) :].lstrip().startswith("("):
+        return f"CEL has no function {name}."
+    return (
+        f"There is no {name} here. An expression speaks of processes, channels and snapshot, for "
+        f'example processes["{name}"].'
+    )
+
+
+def _readable_report(message: str) -> str:
+    if unfit := re.match(r"found no matching overload for '([^']*)' applied to '(.*)'", message):
+        return _unfit(unfit[1], unfit[2])
+    if missing := re.match(r"Syntax error: missing (.*) at '(.*)'", message):
+        return f"{missing[1]} is missing here."
+    if "mismatched input '<EOF>'" in message:
+        return "The expression ends too early."
+    if unread := re.match(r"Syntax error: token recognition error at: '(.*)'", message):
+        sign = unread[1].strip()
+        hint = {"=": " Equal is ==.", "&": " And is &&.", "|": " Or is ||."}.get(sign, "")
+        return f"{sign} cannot be read.{hint}"
+    if unexpected := re.match(
+        r"Syntax error: (?:mismatched|extraneous) input '(.*?)' exp", message
+    ):
+        return f"{unexpected[1]} is not expected here."
+    return f"{message[:200]}."
+
+
+def _readable_failure(message: str) -> str:
+    """What went wrong while it ran."""
+    message = re.sub(r"^[A-Z_]+: | \[[A-Z_]+\]$", "", message)
+    if unfit := re.match(r"No matching overloads found : (.*?)\((.*)\)", message):
+        return _unfit(unfit[1], unfit[2])
+    if absent := re.match(r'Key not found in map : "?(.*?)"?$', message):
+        return f"There is no {absent[1]} in it."
+    if absent := re.match(r'No value with name "(.*)" found', message):
+        return f"There is no {absent[1]} in it."
+    if index := re.match(r"Index error: index=(-?\d+) size=(\d+)", message):
+        return f"There is no item {index[1]}; it has {index[2]}."
+    if "Iteration budget" in message:
+        return "It looks at more than 10,000 items; that is the limit."
+    if "divide by zero" in message or "modulus by zero" in message:
+        return "Nothing can be divided by zero."
+    if "SELECT to non-message" in message:
+        return "Only an object has fields."
+    return f"{message[:200]}."
+
+
+def _unfit(function: str, types: str) -> str:
+    sign = function.strip("_").replace("_", "") or function
+    kinds = _readable(types.strip("()"))
+    hint = ""
+    if "double" in kinds and "int" in kinds:
+        hint = " Write double(…), or 1.0 for 1."
+    return f"{sign} does not apply to ({kinds}).{hint}"
+
+
+def _readable(types: str) -> str:
+    plain = types.lower().replace("int64", "int").replace("uint64", "uint")
+    return plain.replace("null_type", "null").replace("dyn", "any")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    shown = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+    return f"{shown} ({type(value).__name__})"

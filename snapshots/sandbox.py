@@ -1,0 +1,134 @@
+"""Expressions that people write, evaluated where they can do no harm.
+
+One child process evaluates everything that is asked for at once. It is killed when the time is up,
+cannot take more memory than it is given, and gets no environment. Starting it costs about 0.2 s.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from snapshots.domain.expressions import Expression, ExpressionError, Outcome
+from snapshots.domain.properties import own
+from snapshots.domain.properties.answers import Answer
+from snapshots.domain.properties.global_state import GlobalState
+
+SECONDS = 5.0
+MEMORY = 512 * 1024 * 1024  # bytes of address space
+LARGEST_INPUT = 64 * 1024 * 1024  # bytes of JSON
+_CHILD = (sys.executable, "-E", "-s", "-m", "snapshots.sandboxed")
+_ROOT = Path(__file__).resolve().parent.parent
+
+
+class TooMuch(ExpressionError):
+    """The time or the memory did not suffice, or the states are too large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An expression, and the variables of each state to evaluate it over."""
+
+    expression: Expression
+    variables: Iterable[Mapping[str, object]]
+
+
+def strip(
+    text: str, states: Sequence[GlobalState], *, seconds: float = SECONDS, memory: int = MEMORY
+) -> tuple[Answer, ...]:
+    """The expression over several snapshots. Raises: ExpressionError, TooMuch among them."""
+    names = frozenset(process for state in states for process in state.processes)
+    expression = Expression(text, names)
+    question = Question(expression, map(own.variables, states))
+    (outcomes,) = evaluate([question], seconds=seconds, memory=memory)
+    return tuple(
+        own.answer(expression, state, outcome)
+        for state, outcome in zip(states, outcomes, strict=True)
+    )
+
+
+def evaluate(
+    questions: Sequence[Question], *, seconds: float = SECONDS, memory: int = MEMORY
+) -> list[list[Outcome]]:
+    """The outcomes of every question, in one child. Raises: TooMuch."""
+    request, counts = _request(questions, memory, seconds)
+    if not sum(counts):
+        return [[] for _ in counts]
+    answered, reason = _run(request, seconds)
+    lines = answered.splitlines()
+    done, wanted = len(lines), sum(counts)
+    if done < wanted:
+        at_fault = _asked(questions, counts, done)
+        raise TooMuch(
+            f"{reason} after {done:,} of {wanted:,} states. Does a loop in it run over a loop?",
+            at_fault.text,
+        )
+    outcomes = map(_outcome, map(json.loads, lines), _owners(questions, counts))
+    return [[next(outcomes) for _ in range(count)] for count in counts]
+
+
+def _request(questions: Sequence[Question], memory: int, seconds: float) -> tuple[bytes, list[int]]:
+    """The limits, then each expression and its states, a line each; and how many states each has.
+    Raises: TooMuch."""
+    lines = [json.dumps({"memory": memory, "seconds": seconds}).encode()]
+    size, counts = 0, []
+    for question in questions:
+        expression = question.expression
+        head = {"expression": expression.text, "names": sorted(expression.names)}
+        lines.append(json.dumps(head).encode())
+        before = len(lines)
+        for variables in question.variables:
+            lines.append(json.dumps({"state": variables}).encode())
+            size += len(lines[-1])
+            if size > LARGEST_INPUT:
+                raise TooMuch(
+                    f"The states are larger than {LARGEST_INPUT >> 20} MiB together. Ask for fewer "
+                    "snapshots at once.",
+                    expression.text,
+                )
+        counts.append(len(lines) - before)
+    return b"\n".join(lines) + b"\n", counts
+
+
+def _run(request: bytes, seconds: float) -> tuple[bytes, str]:
+    """What the child wrote, whole lines only, and why it wrote no more."""
+    try:
+        done = subprocess.run(
+            _CHILD,
+            input=request,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=_ROOT,
+            env={},
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as expired:
+        return _whole(expired.output), f"The expression took longer than {seconds:g} seconds"
+    return _whole(done.stdout), "The expression took more memory or time than it may"
+
+
+def _whole(output: bytes | None) -> bytes:
+    output = output or b""
+    return output[: output.rfind(b"\n") + 1]
+
+
+def _owners(questions: Sequence[Question], counts: Sequence[int]) -> Iterator[Expression]:
+    for question, count in zip(questions, counts, strict=True):
+        for _ in range(count):
+            yield question.expression
+
+
+def _asked(questions: Sequence[Question], counts: Sequence[int], number: int) -> Expression:
+    """The expression of the state with this number."""
+    return next(
+        expression for place, expression in enumerate(_owners(questions, counts)) if place == number
+    )
+
+
+def _outcome(answer: Mapping[str, object], expression: Expression) -> Outcome:
+    if answer["error"] is None:
+        return Outcome(answer["value"])
+    return Outcome(None, ExpressionError(answer["error"], expression.text, answer["offset"]))

@@ -1,0 +1,46 @@
+"""The child of `sandbox.py`: reads expressions and states, writes what they come to.
+
+Standard input, a JSON object a line: the limits, then ``{"expression", "names"}`` and the
+``{"state"}``s it is asked over, and so on. Standard output, a line for each state: ``{"value",
+"error", "offset"}``.
+"""
+
+import json
+import math
+import resource
+import sys
+
+from snapshots.domain.expressions import Expression
+
+
+def main() -> None:
+    lines = map(json.loads, sys.stdin)
+    _limit(**next(lines))
+    expression = None
+    for line in lines:
+        if "expression" in line:
+            expression = Expression(line["expression"], frozenset(line["names"]))
+        else:
+            print(json.dumps(_answered(expression, line["state"])), flush=True)
+
+
+def _answered(expression: Expression, state: dict) -> dict[str, object]:
+    outcome = expression.outcome(state)
+    error = outcome.error
+    return {
+        "value": outcome.value,
+        "error": error and error.sentence,
+        "offset": error and error.offset,
+    }
+
+
+def _limit(memory: int, seconds: float) -> None:
+    """The parent kills it in time; these hold should the parent be gone."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    processor = math.ceil(seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (processor, processor))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    main()
