@@ -1,6 +1,6 @@
 """Processes and the directed channels between them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NewType
@@ -63,6 +63,36 @@ class Topology:
         for channel in self.channels:
             groups[getattr(channel, end)].append(channel)
         return {process: tuple(channels) for process, channels in groups.items()}
+
+    def reachable(self, starts: Iterable[ProcessId]) -> tuple[ProcessId, ...]:
+        """Where the markers of a snapshot that begins at ``starts`` can come, these included."""
+        found = self._walked(starts, self.outgoing, "target")
+        return tuple(process.id for process in self.processes if process.id in found)
+
+    @cached_property
+    def is_strongly_connected(self) -> bool:
+        """Whether a way leads from every process to every other."""
+        first = [process.id for process in self.processes[:1]]
+        return all(
+            len(self._walked(first, channels, end)) == len(self.processes)
+            for channels, end in ((self.outgoing, "target"), (self.incoming, "source"))
+        )
+
+    def _walked(
+        self,
+        starts: Iterable[ProcessId],
+        channels: Mapping[ProcessId, tuple[Channel, ...]],
+        end: str,
+    ) -> set[ProcessId]:
+        found = set(starts)
+        waiting = list(found)
+        while waiting:
+            for channel in channels[waiting.pop()]:
+                process = getattr(channel, end)
+                if process not in found:
+                    found.add(process)
+                    waiting.append(process)
+        return found
 
     def path(self, starts: Iterable[ProcessId], goal: ProcessId) -> tuple[ChannelId, ...] | None:
         """The shortest way from one of ``starts`` to ``goal``, as channels; None if none."""

@@ -6,8 +6,15 @@ import pytest
 
 from snapshots.domain import topologies
 from snapshots.domain.assembly import assemble
-from snapshots.domain.recording import INTERNAL, MARKER_SEND, RECEIVE, RECORD_CHANNEL, SEND
-from snapshots.domain.simulation import Simulation, simulate
+from snapshots.domain.recording import (
+    INTERNAL,
+    MARKER_RECEIVE,
+    MARKER_SEND,
+    RECEIVE,
+    RECORD_CHANNEL,
+    SEND,
+)
+from snapshots.domain.simulation import ALGORITHMS, Simulation, simulate
 from snapshots.domain.topology import Process, Topology
 from snapshots.domain.verdicts import judge
 from snapshots.domain.workloads import WORKLOADS, Bank, Idle, RandomTraffic, Tokens
@@ -112,11 +119,27 @@ def test_topologies_have_the_channels_that_their_names_promise():
     assert [topologies.ring(1).channels, topologies.complete(1).channels] == [(), ()]
 
 
+def test_the_processes_that_markers_can_reach_are_those_that_record():
+    two_rings = topologies.of_links(
+        ["a", "b", "c", "d"], [("a", "b"), ("b", "a"), ("b", "c"), ("c", "d"), ("d", "c")]
+    )
+    for start, reached in (("a", ("a", "b", "c", "d")), ("d", ("c", "d"))):
+        assert two_rings.reachable([start]) == reached
+        (report,) = judge(recorded(simulated(two_rings, snapshots=((500, (start,)),))))
+        assert set(report.positions) == set(reached)
+    assert two_rings.reachable([]) == ()
+    assert not two_rings.is_strongly_connected
+    reverse = topologies.of_links(["a", "b"], [("b", "a")])
+    assert not reverse.is_strongly_connected
+    assert topologies.ring(1).is_strongly_connected
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_random_topology_is_strongly_connected(seed):
     topology = topologies.random_connected(15, 1.2, seed)
     names = [process.id for process in topology.processes]
     assert all(topology.path([a], b) is not None for a in names for b in names)
+    assert topology.is_strongly_connected
 
 
 def test_a_degree_that_cannot_be_is_refused():
@@ -127,3 +150,74 @@ def test_a_degree_that_cannot_be_is_refused():
 def test_events_are_made_as_they_are_asked_for():
     endless = Simulation(topologies.ring(3), RandomTraffic(), events=10**12)
     assert len(list(islice(simulate(endless), 100))) == 100
+
+
+def missing(report):
+    return [
+        (finding.process, finding.channel, finding.path)
+        for finding in report.findings
+        if finding.verdict == "incomplete"
+    ]
+
+
+@pytest.mark.parametrize("drain", [True, False])
+def test_a_marker_that_stays_in_its_channel_leaves_the_snapshot_incomplete(drain):
+    log = simulated(topologies.ring(4), stuck=frozenset({"p2->p3"}), drain=drain)
+    assert assemble(*log).defects == ()
+    (report,) = judge(recorded(log))
+    way = ("p1->p2", "p2->p3")
+    assert missing(report) == [
+        ("p3", None, way),
+        ("p4", None, (*way, "p3->p4")),
+        ("p3", "p2->p3", way),
+    ]
+    assert report.counts.keys() == {"incomplete"}
+
+
+def test_on_a_fifo_channel_all_that_is_behind_the_marker_stays_too():
+    for fifo in (True, False):
+        topology = topologies.ring(3)
+        if not fifo:
+            topology = topologies.without_order(topology)
+        recording = recorded(simulated(topology, stuck=frozenset({"p1->p2"})))
+        marker = recording.markers["p1->p2"][0]
+        behind = [m for m in recording.messages["p1->p2"] if m.sent_index > marker.sent_index]
+        assert marker.received_index is None
+        assert behind
+        assert all((message.received_index is None) == fifo for message in behind)
+
+
+def test_a_stuck_channel_holds_up_no_other_process():
+    log = simulated(topologies.complete(4), stuck=frozenset({"p1->p2"}))
+    (report,) = judge(recorded(log))
+    assert missing(report) == [("p2", "p1->p2", ("p1->p2",))]
+    assert len(log.events) == pytest.approx(300, abs=60)
+
+
+@pytest.mark.parametrize("protocol", ALGORITHMS.values(), ids=ALGORITHMS)
+@pytest.mark.parametrize("drain", [True, False])
+def test_a_process_that_never_records_is_named_with_the_way_to_it(protocol, drain):
+    topology = topologies.without_order(topologies.ring(4))
+    log = simulated(topology, silent=frozenset({"p3"}), protocol=protocol, drain=drain)
+    (report,) = judge(recorded(log))
+    way = ("p1->p2", "p2->p3")
+    assert [finding[0::2] for finding in missing(report)] == [
+        ("p3", way),
+        ("p4", (*way, "p3->p4")),
+    ]
+    heard = [event.process for event in log.events if event.kind == MARKER_RECEIVE]
+    assert heard == ["p2", "p3"]
+    assert not report.counts.keys() & {"orphan", "state-mismatch"}
+
+
+def test_a_snapshot_that_only_a_silent_process_begins_leaves_no_trace():
+    log = simulated(topologies.ring(3), silent=frozenset({"p1"}))
+    assert judge(recorded(log)) == ()
+
+
+def test_lai_and_yangs_red_messages_replace_a_marker_that_is_stuck():
+    topology = topologies.without_order(topologies.complete(3))
+    everywhere = frozenset(channel.id for channel in topology.channels)
+    log = simulated(topology, stuck=everywhere, protocol=ALGORITHMS["lai-yang"], events=600)
+    (report,) = judge(recorded(log))
+    assert report.verdict == "consistent"
