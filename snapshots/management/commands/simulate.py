@@ -1,0 +1,86 @@
+import json
+from argparse import RawDescriptionHelpFormatter
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError
+
+from snapshots import access, services, topologies
+from snapshots.management.jobs import see_through, workers_answer
+from snapshots.models import Topology
+from snapshots.problems import Problem
+from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user
+
+EPILOG = """\
+PARAMETER=VALUE as in POST /api/topologies/ID/simulate (see /api/docs); a list has commas:
+
+  manage.py simulate ring-of-five workload=token-ring seed=7 initiators=p1,p3
+  manage.py simulate net.top algorithm=lai-yang snapshot_times=20000,40000
+"""
+LISTS = {"initiators", "snapshot_times", "reorder", "stuck", "silent"}
+
+
+class Command(BaseCommand):
+    help = "Simulate a run on a topology; the recording is ingested as any."
+
+    def create_parser(self, *args, **kwargs):
+        return super().create_parser(
+            *args, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter, **kwargs
+        )
+
+    def add_arguments(self, parser) -> None:
+        parser.add_argument(
+            "topology", metavar="TOPOLOGY", help="a file, or a stored one's id, name or sample name"
+        )
+        parser.add_argument("parameters", nargs="*", metavar="PARAMETER=VALUE")
+        parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="whose it will be")
+        parser.add_argument("--wait", action="store_true", help="until it is ready")
+        parser.add_argument("--inline", action="store_true", help="run it here, without a worker")
+
+    def handle(self, *, topology: str, parameters: list[str], owner: str, **options) -> None:
+        given = dict(_parameter(text) for text in parameters)
+        try:
+            user = get_or_create_user(owner)
+            row = _topology(user, topology)
+            job = services.request_simulation(user, row, given)
+        except NotAnAddress as error:
+            raise CommandError(str(error)) from None
+        except Problem as problem:
+            field = problem.as_json().get("field")
+            raise CommandError(f"{field}: {problem.detail}" if field else problem.detail) from None
+        self.stdout.write(f"{row.name}: recording {job.recording_id}, job {job.pk}")
+        inline = options["inline"] or not workers_answer()
+        if inline and not options["inline"]:
+            self.stderr.write("No worker answers: running it here instead.")
+        if inline or options["wait"]:
+            see_through(self, [job], inline=inline)
+
+
+def _parameter(text: str) -> tuple[str, object]:
+    """A name and its value: JSON where it is that, else text; commas make lists of LISTS."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise CommandError(f"{text!r} is not PARAMETER=VALUE.")
+    if name in LISTS and not value.startswith("["):
+        return name, [_value(part.strip()) for part in value.split(",") if part.strip()]
+    return name, _value(value)
+
+
+def _value(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _topology(user, wanted: str) -> Topology:
+    """The newest stored topology of that id, sample name or name, else the file, stored now."""
+    rows = access.topologies(user)
+    if wanted.isdecimal() and (row := rows.filter(pk=int(wanted)).first()):
+        return row
+    if row := rows.filter(slug=wanted).first() or rows.filter(name=wanted).first():
+        return row
+    path = Path(wanted)
+    if not path.is_file():
+        raise CommandError(f"There is no topology and no file {wanted!r}.")
+    text = topologies.decoded(path.read_bytes()[: topologies.MAX_TEXT_BYTES + 1])
+    return services.save_topology(user, topologies.read(text, path.stem))

@@ -1,0 +1,56 @@
+"""`manage.py simulate`: from a stored topology or a file to a queued run."""
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from snapshots import gallery
+from snapshots.models import Job, Recording, Topology
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+
+
+@pytest.fixture(autouse=True)
+def worker_that_answers(monkeypatch):
+    """The run itself is the worker's: the tests of the stack see it through."""
+    monkeypatch.setattr("snapshots.management.commands.simulate.workers_answer", lambda: True)
+
+
+def simulate(*arguments: str) -> Recording:
+    call_command("simulate", *arguments)
+    job = Job.objects.get()
+    assert (job.kind, job.state) == (Job.Kind.SIMULATE, Job.State.QUEUED)
+    return job.recording
+
+
+def test_a_sample_topology_by_its_name_with_parameters():
+    gallery.load()
+    Job.objects.all().delete()
+    recording = simulate("ring-of-five", "workload=token-ring", "seed=7", "initiators=p1,p3")
+    asked = recording.parameters
+    assert (asked["workload"], asked["seed"]) == ("token-ring", 7)
+    assert asked["initiators"] == ["p1", "p3"]
+
+
+def test_a_file_is_stored_as_a_topology(tmp_path):
+    (tmp_path / "net.txt").write_text("A <-> B\n")
+    recording = simulate(str(tmp_path / "net.txt"), "snapshot_times=20000,40000")
+    assert recording.parameters["snapshot_times"] == [20000, 40000]
+    assert Topology.objects.get().name == "net"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.top"], "no topology and no file 'nowhere.top'"),
+        (["NET", "seed"], "'seed' is not PARAMETER=VALUE"),
+        (["NET", "seed=-1"], "seed: seed is a whole number"),
+        (["NET", "initiators=A,Z"], "initiators[1]: 'Z' is not a process"),
+        (["NET", "sed=1"], "sed: There is no parameter 'sed'"),
+    ],
+)
+def test_what_makes_no_sense_is_said_in_one_line_and_nothing_is_run(tmp_path, arguments, said):
+    (tmp_path / "net.txt").write_text("A <-> B\n")
+    arguments = [str(tmp_path / "net.txt") if word == "NET" else word for word in arguments]
+    with pytest.raises(CommandError, match=said.replace("[", r"\[")):
+        call_command("simulate", *arguments)
+    assert not Job.objects.exists()
