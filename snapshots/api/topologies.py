@@ -23,17 +23,29 @@ class TopologyDocument(Schema):
 
 
 class SimulationParameters(Schema):
-    """All have defaults. Times are microseconds; at each snapshot time the initiators begin one."""
+    """All have defaults. Times are microseconds; at each snapshot time the initiators begin one.
+
+    snapshots, in place of snapshot_times and initiators: a list of {"at", "initiators"}. algorithm:
+    chandy-lamport or lai-yang. collect: flood the pieces of every snapshot. reorder: channels that
+    deliver in any order although they are FIFO, or "all". stuck: channels in which every marker
+    stays. silent: processes that never record.
+    """
 
     name: Any = None
     workload: Any = None
+    algorithm: Any = None
     seed: Any = None
     events: Any = None
     initiators: Any = None
     snapshot_times: Any = None
+    snapshots: Any = None
     mean_delay: Any = None
     mean_pause: Any = None
     drain: Any = None
+    collect: Any = None
+    reorder: Any = None
+    stuck: Any = None
+    silent: Any = None
 
 
 @router.get("/topologies", response=payloads.TopologyList)

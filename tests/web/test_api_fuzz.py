@@ -26,7 +26,20 @@ VALUES = st.recursive(
 )
 FIELDS = {
     "cuts": ["positions", "at", "step"],
-    "simulate": ["workload", "seed", "events", "initiators", "snapshot_times", "mean_delay"],
+    "simulate": [
+        "workload",
+        "algorithm",
+        "seed",
+        "events",
+        "initiators",
+        "snapshot_times",
+        "snapshots",
+        "mean_delay",
+        "collect",
+        "reorder",
+        "stuck",
+        "silent",
+    ],
     "topologies": ["name", "processes", "channels", "layout"],
 }
 PROCESSES = st.lists(st.one_of(TEXTS, st.fixed_dictionaries({"id": VALUES})), max_size=3)

@@ -6,10 +6,14 @@ import orjson
 import pytest
 
 from snapshots import gallery, runs, simulations, topologies, uploads
+from snapshots.domain.algorithms.flooding import knowledge
+from snapshots.domain.assembly import assemble
+from snapshots.domain.verdicts import judge
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Topology
 from snapshots.problems import Refused
 from snapshots.readers import registry
+from tests.readers.inputs import read, source
 from tests.web.given import a_client, a_file, a_person, post_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
@@ -150,6 +154,26 @@ def test_a_file_that_is_not_text_is_refused_with_its_line(api):
         ({"snapshot_times": list(range(1001))}, "snapshot_times"),
         ({"mean_delay": -1}, "mean_delay"),
         ({"drain": "no"}, "drain"),
+        ({"algorithm": "paxos"}, "algorithm"),
+        ({"algorithm": {}}, "algorithm"),
+        ({"algorithm": "lai-yang", "snapshot_times": list(range(51))}, "snapshot_times"),
+        ({"collect": 1}, "collect"),
+        ({"reorder": "some"}, "reorder"),
+        ({"reorder": ["A->B", "A->C"]}, "reorder[1]"),
+        ({"stuck": "all"}, "stuck"),
+        ({"stuck": [0]}, "stuck[0]"),
+        ({"silent": {"A": 1}}, "silent"),
+        ({"silent": ["B", "Z"]}, "silent[1]"),
+        ({"silent": ["A", "B"], "initiators": ["B"]}, "silent"),
+        ({"silent": ["B"], "snapshots": [{"at": 1}, {"at": 2, "initiators": ["B"]}]}, "silent"),
+        ({"snapshots": {"at": 1}}, "snapshots"),
+        ({"snapshots": [5]}, "snapshots[0]"),
+        ({"snapshots": [{"at": 1}, {"initiators": ["A"]}]}, "snapshots[1].at"),
+        ({"snapshots": [{"at": 1, "initiators": ["A", "Z"]}]}, "snapshots[0].initiators[1]"),
+        ({"snapshots": [{"at": 1, "by": "A"}]}, "snapshots[0].by"),
+        ({"snapshots": [{"at": 1}] * 1001}, "snapshots"),
+        ({"snapshots": [], "snapshot_times": []}, "snapshots"),
+        ({"snapshots": [], "initiators": ["A"]}, "snapshots"),
         ({"weather": 1}, "weather"),
     ],
 )
@@ -205,6 +229,94 @@ def test_the_initiators_begin_each_snapshot_together():
         if event["kind"] == "record_state" and event["at"] == 1000
     }
     assert begun >= {(name, process) for name in ("s1", "s2") for process in initiators}
+
+
+@pytest.fixture
+def run(tmp_path):
+    """The recording of a run with these parameters, as it is read back."""
+
+    def run(**parameters):
+        header, events, defects = read(source(tmp_path, simulated(**parameters)))
+        assert defects == ()
+        return assemble(header, events).recording
+
+    return run
+
+
+def test_each_snapshot_can_have_initiators_of_its_own(run):
+    late = {"at": 4000, "initiators": ["C", "B"]}
+    reports = judge(run(snapshots=[late, {"at": 1000}], mean_delay=100_000))
+    assert [(r.snapshot, r.began_at, r.initiators) for r in reports] == [
+        ("s1", 1000, ("A",)),
+        ("s2", 4000, ("B", "C")),
+    ]
+
+
+def test_lai_and_yangs_messages_carry_their_colour(run):
+    recording = run(algorithm="lai-yang", workload="bank")
+    colours = {event.extra for event in recording.events["A"] if event.kind == "send"}
+    assert {None, '{"red":["s1"]}', '{"red":["s1","s2"]}'} <= colours
+    assert {report.verdict for report in judge(recording)} == {"consistent"}
+
+
+def test_a_channel_that_reorders_although_it_is_fifo_is_named(tmp_path):
+    lines = simulated(workload="bank", reorder="all", mean_delay=50_000)
+    header, events, _ = read(source(tmp_path, lines))
+    assembly = assemble(header, events)
+    assert {defect.code for defect in assembly.defects} == {"fifo-violation"}
+    counts = [report.counts for report in judge(assembly.recording)]
+    assert any("fifo-violation" in count for count in counts)
+
+
+def test_collected_pieces_are_in_the_log(run):
+    recording = run(collect=True)
+    for snapshot in ("s1", "s2", "s3"):
+        found = knowledge(recording, snapshot)
+        assert [found.missing(process) for process in "ABC"] == [(), (), ()]
+
+
+def test_a_stuck_marker_or_a_silent_process_leaves_every_snapshot_incomplete(run):
+    for options in ({"stuck": ["A->B"]}, {"silent": ["B"]}):
+        for report in judge(run(**options)):
+            assert report.verdict == "incomplete"
+            assert ("B", ("A->B",)) in {(f.process, f.path) for f in report.findings}
+
+
+def test_every_new_parameter_is_kept_with_the_recording(api, ring):
+    asked = {
+        "algorithm": "lai-yang",
+        "collect": True,
+        "reorder": ["back"],
+        "stuck": ["A->B", "A->B"],
+        "silent": ["C"],
+        "snapshots": [{"at": 500, "initiators": ["B", "C"]}],
+    }
+    answer = post_json(api, f"/api/topologies/{ring}/simulate", asked)
+    assert answer.status_code == 202, answer.content
+    kept = Recording.objects.get(pk=answer.json()["id"]).parameters
+    assert {name: kept[name] for name in asked} == asked | {"stuck": ["A->B"]}
+    assert "snapshot_times" not in kept
+
+
+def test_collecting_more_than_is_simulated_here_is_refused():
+    names = [f"p{number}" for number in range(40)]
+    document = {"processes": names, "channels": [[a, b] for a in names for b in names if a != b]}
+    topology = topologies.as_domain(topologies.checked({"name": "all", **document}))
+    times = {"snapshot_times": [1] * 50}
+    assert simulations.checked_parameters(topology, times)
+    with pytest.raises(Refused, match="6,240,000 events") as refusal:
+        simulations.checked_parameters(topology, {"collect": True, **times})
+    assert refusal.value.members["field"] == "collect"
+
+
+def test_a_run_asked_for_before_there_were_algorithms_is_still_made():
+    topology = topologies.checked(RING)
+    checked = simulations.checked_parameters(topologies.as_domain(topology), {})
+    old = {name: checked[name] for name in checked.keys() - simulations._LATER.keys()}
+    with uploads.Draft() as draft:
+        simulations.write(draft, "a run", {**old, "topology": topology}, lambda *progress: None)
+        draft.file.flush()
+        assert gzip.decompress(draft.path.read_bytes()) == simulated()
 
 
 def test_a_simulation_can_be_cancelled_while_it_runs():
