@@ -37,15 +37,20 @@ class GlobalState:
         }
 
     def to_json(self, recording: Recording) -> dict[str, object]:
-        """A state that is not known is absent."""
-        return {
-            "processes": {
-                process: parsed(state)
-                for process, state in self.processes.items()
-                if state is not None
-            },
-            "channels": {name: list(ids) for name, ids in self.ids(recording).items()},
-        }
+        return state_json(self.processes, self.ids(recording))
+
+
+def state_json(
+    processes: Mapping[ProcessId, JsonText | None],
+    channels: Mapping[ChannelId, Iterable[MessageId]],
+) -> dict[str, object]:
+    """A global state as JSON; a state that is not known is absent."""
+    return {
+        "processes": {
+            name: parsed(state) for name, state in processes.items() if state is not None
+        },
+        "channels": {name: list(ids) for name, ids in channels.items()},
+    }
 
 
 def state_of(recording: Recording, cut: Cut) -> GlobalState:
@@ -64,10 +69,18 @@ def state_of(recording: Recording, cut: Cut) -> GlobalState:
 
 @dataclass
 class Faults:
-    """broken, unknown: of each rule the first reason why it does not hold, or cannot be told."""
+    """broken, unknown: of each rule the first reason why it does not hold, or cannot be told.
+
+    In the order in which they are met.
+    """
 
     broken: dict[str, str] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def first_reason(self) -> str | None:
+        """Why the order breaks where it first does."""
+        return next(iter(self.broken.values()), None)
 
 
 class Travel:
@@ -163,19 +176,13 @@ class Walk:
     def _receive(self, event: Event) -> None:
         ordinal, held = self._travel.ordinal(event), self._channels[event.channel]
         if ordinal is None:
-            reason = f"{place(event)} receives {event.message}, of which the log holds no send."
-            self.faults.unknown.setdefault(SENDS_FIRST, reason)
+            self.faults.unknown.setdefault(SENDS_FIRST, never_sent(event))
         elif ordinal not in held:
             self._early.add((event.channel, ordinal))
-            self._break(SENDS_FIRST, f"{place(event)} receives {event.message} before it is sent.")
+            self._break(SENDS_FIRST, received_early(event))
         else:
             if held[0] != ordinal and self._channel_by_id[event.channel].fifo:
-                head = self._messages[event.channel][held[0]].id
-                self._break(
-                    FIFO,
-                    f"{place(event)} receives {event.message}, but {head} is at the head of the "
-                    f"FIFO channel {event.channel}.",
-                )
+                self._break(FIFO, not_the_head(event, self._messages[event.channel][held[0]].id))
             held.remove(ordinal)
 
     def _break(self, rule: str, reason: str) -> None:
@@ -185,3 +192,21 @@ class Walk:
 def place(event: Event) -> str:
     """``event 4 of p``."""
     return f"event {event.index} of {event.process}"
+
+
+def never_sent(event: Event) -> str:
+    """event: a receive that no send in the log explains."""
+    return f"{place(event)} receives {event.message}, of which the log holds no send."
+
+
+def received_early(event: Event) -> str:
+    """event: a receive before the send of its message."""
+    return f"{place(event)} receives {event.message} before it is sent."
+
+
+def not_the_head(event: Event, head: MessageId) -> str:
+    """event: a receive on a FIFO channel at whose head another message is."""
+    return (
+        f"{place(event)} receives {event.message}, but {head} is at the head of the FIFO channel "
+        f"{event.channel}."
+    )

@@ -13,26 +13,15 @@ snapshot's first event, the end its last one that is no marker_send, by step.
 Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, section 4.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from snapshots.domain.computations import (
-    FIFO,
-    PROCESS_ORDER,
-    SENDS_FIRST,
-    STATES,
-    Faults,
-    GlobalState,
-    Travel,
-    Walk,
-    place,
-    state_of,
-)
+from snapshots.domain.computations import GlobalState, Travel, Walk, state_of
 from snapshots.domain.cuts import Cut, cut_at
-from snapshots.domain.findings import INCOMPLETE, ORPHAN, Finding
+from snapshots.domain.findings import ORPHAN, Finding
 from snapshots.domain.recording import (
     APPLICATION_KINDS,
     MARKER_SEND,
@@ -42,52 +31,25 @@ from snapshots.domain.recording import (
     Recording,
     SnapshotId,
 )
-from snapshots.domain.replaying import same_contents
+from snapshots.domain.reordering_report import (
+    SWAPS,
+    Check,
+    Middle,
+    ReorderingReport,
+    cannot_swap,
+    computation_checks,
+    middle_check,
+    no_check_fails,
+    require_complete,
+    swaps_lead_elsewhere,
+    too_many_swaps,
+)
 from snapshots.domain.snapshots import SNAPSHOT_KINDS
 from snapshots.domain.topology import JsonText, ProcessId
 from snapshots.domain.verdicts import SnapshotReport
 
 MOST_SWAPS_TRIED = 200_000  # swaps carried out one by one, to see that they agree
 MOST_EVENTS_SHOWN = 5_000  # in to_json; the numbers beside them are always the true ones
-
-MIDDLE = "middle"
-FROM_START = "from-start"
-TO_END = "to-end"
-SWAPS = "swaps"
-SENTENCES = {
-    PROCESS_ORDER: "Every process goes through its events in its own order.",
-    SENDS_FIRST: "Every message is received after it is sent.",
-    FIFO: "Every FIFO channel delivers in the order of sending.",
-    STATES: "Every event finds its process in the state that it found in the run as it was.",
-    MIDDLE: "The state in the middle is the recorded state.",
-    FROM_START: "The prerecording events lead from the state at the start to the recorded state.",
-    TO_END: "The postrecording events lead from the recorded state to the state at the end.",
-    SWAPS: "Swapping neighbours of different processes one by one gives the same order.",
-}
-"""What is checked, in this order."""
-
-
-class NotReorderable(Exception):
-    """The snapshot has no end, so there is nothing between its start and its end."""
-
-    permanent = True
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """holds: None where it cannot be told. reason: why it does not hold, or cannot be told."""
-
-    name: str
-    holds: bool | None
-    reason: str | None = None
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "sentence": SENTENCES[self.name],
-            "holds": self.holds,
-            "reason": self.reason,
-        }
 
 
 @dataclass(frozen=True)
@@ -123,8 +85,7 @@ class Reordering:
 
     @property
     def holds(self) -> bool:
-        """Whether no check fails; what cannot be told does not fail."""
-        return all(check.holds is not False for check in self.checks)
+        return no_check_fails(self.checks)
 
     @cached_property
     def prerecording(self) -> tuple[Event, ...]:
@@ -138,31 +99,29 @@ class Reordering:
         return next(check for check in self.checks if check.name == name)
 
     def to_json(self, most: int = MOST_EVENTS_SHOWN) -> dict[str, object]:
-        """events: the first ``most`` in the order as it was; permuted: their places."""
+        return self.report(most).to_json()
+
+    def report(self, most: int = MOST_EVENTS_SHOWN) -> ReorderingReport:
+        """With the first ``most`` events."""
         shown = self.events[:most]
-        return {
-            "snapshot": self.snapshot,
-            "holds": self.holds,
-            "began": self.began,
-            "ended": self.ended,
-            "events": [
-                _event_json(event, bool(is_pre))
-                for event, is_pre in zip(shown, self.is_prerecording, strict=False)
-            ],
-            "events_total": len(self.events),
-            "permuted": self.permuted[self.permuted < len(shown)].tolist(),
-            "middle": int(np.count_nonzero(self.is_prerecording[:most])),
-            "prerecording_total": self.middle,
-            "postrecording_total": len(self.events) - self.middle,
-            "swaps": self.swaps,
-            "start": self.start.to_json(self.recording),
-            "recorded": self.recorded.to_json(self.recording),
-            "end": self.end.to_json(self.recording),
-            "checks": [check.to_json() for check in self.checks],
-            "obstacles": [finding.to_json() for finding in self.obstacles],
-            "occurred": self.occurred,
-            "occurred_after": self.occurred_after,
-        }
+        return ReorderingReport(
+            snapshot=self.snapshot,
+            began=self.began,
+            ended=self.ended,
+            shown=shown,
+            is_prerecording=tuple(self.is_prerecording[:most].tolist()),
+            permuted=tuple(self.permuted[self.permuted < len(shown)].tolist()),
+            events_total=len(self.events),
+            prerecording_total=self.middle,
+            swaps=self.swaps,
+            start=self.start.to_json(self.recording),
+            recorded=self.recorded.to_json(self.recording),
+            end=self.end.to_json(self.recording),
+            checks=self.checks,
+            obstacles=tuple(finding.to_json() for finding in self.obstacles),
+            occurred=self.occurred,
+            occurred_after=self.occurred_after,
+        )
 
 
 def reorder(
@@ -173,7 +132,7 @@ def reorder(
     A snapshot that is not consistent is reordered too, with the pairs that prevent it as
     obstacles. Raises: NotReorderable for one that is not complete.
     """
-    _require_complete(report)
+    require_complete(report.snapshot, [finding.to_json() for finding in report.findings])
     return _Theorem(recording, report).carried_out(most_swaps)
 
 
@@ -219,14 +178,6 @@ def order_after(is_prerecording: np.ndarray, swaps_done: int) -> np.ndarray:
         behind = int(done[settled] - swaps_done)
         rest = np.insert(np.delete(rest, passed[settled]), behind, moving[settled])
     return np.concatenate((moving[:settled], rest))
-
-
-def _require_complete(report: SnapshotReport) -> None:
-    finding = next((f for f in report.findings if f.verdict == INCOMPLETE), None)
-    if finding:
-        raise NotReorderable(
-            f"Snapshot {report.snapshot} is not complete, so it has no end. {finding.sentence}"
-        )
 
 
 class _Theorem:
@@ -293,66 +244,42 @@ class _Theorem:
         walk = self._walk()
         walk.take_all(self.events[row] for row in self.permuted[: self.middle])
         middle = self._middle_check(walk.state())
-        first_fault = _first_reason(walk.faults)
+        before_middle = walk.faults.first_reason
         walk.take_all(self.events[row] for row in self.permuted[self.middle :])
-        for rule in (PROCESS_ORDER, SENDS_FIRST, FIFO, STATES):
-            yield _rule_check(rule, walk.faults)
-        yield middle
-        yield _both(FROM_START, first_fault, middle)
-        end = _difference(walk, self.recording, self.end)
-        yield _both(TO_END, _first_reason(walk.faults) or end, middle)
+        end = _difference(walk, self.end)
+        return computation_checks(before_middle, walk.faults, middle, end)
 
     def _middle_check(self, found: GlobalState) -> Check:
-        """What was recorded against what stands in the middle; order counts on FIFO channels."""
-        report, topology = self.report, self.recording.topology
-        for process, state in report.recorded_states.items():
-            if found.processes[process] is not None and state != found.processes[process]:
-                reason = f"{process} recorded {state}, but is in {found.processes[process]}."
-                return Check(MIDDLE, False, reason)
-        held = found.ids(self.recording)
-        for channel, messages in report.recorded_channels.items():
-            fifo = topology.channel_by_id[channel].fifo
-            if not same_contents(messages, held[channel], fifo=fifo):
-                reason = (
-                    f"{channel} was recorded with {_list(messages)}, holds {_list(held[channel])}."
-                )
-                return Check(MIDDLE, False, reason)
-        return Check(MIDDLE, *self._unknown_in_the_middle(found))
-
-    def _unknown_in_the_middle(self, found: GlobalState) -> tuple[bool | None, str | None]:
-        for process in self.recording.topology.processes:
-            if process.id not in self.report.recorded_states:
-                return None, f"The log does not say what {process.id} recorded."
-            if found.processes[process.id] is None:
-                return None, f"The log does not hold the state of {process.id} there."
-        for channel in self.recording.topology.channels:
-            if channel.id not in self.report.recorded_channels:
-                return None, f"The log does not say what was recorded of {channel.id}."
-        return True, None
+        return middle_check(
+            Middle(
+                topology=self.recording.topology,
+                recorded_states=self.report.recorded_states,
+                recorded_channels=self.report.recorded_channels,
+                states=found.processes,
+                channels=found.ids(self.recording),
+            )
+        )
 
     def _swap_check(self, most_swaps: int) -> Check:
         if self.swaps > most_swaps:
-            reason = f"It takes {self.swaps:,} swaps; up to {most_swaps:,} are tried one by one."
-            return Check(SWAPS, None, reason)
+            return too_many_swaps(self.swaps, most_swaps)
         order = list(range(len(self.events)))
         for row in swaps(self.is_prerecording.tolist()):
             first, second = self.events[order[row]], self.events[order[row + 1]]
-            reason = self._cannot_swap(first, second)
-            if reason:
-                return Check(SWAPS, False, reason)
+            if not self._can_swap(first, second):
+                return cannot_swap(first, second)
             order[row], order[row + 1] = order[row + 1], order[row]
         if order != self.permuted.tolist():
-            return Check(SWAPS, False, "Swapping gives another order than the partition.")
+            return swaps_lead_elsewhere()
         return Check(SWAPS, True)
 
-    def _cannot_swap(self, first: Event, second: Event) -> str | None:
+    def _can_swap(self, first: Event, second: Event) -> bool:
         if first.process == second.process:
-            return f"{place(first)} and {place(second)} are of one process."
-        if (first.kind, second.kind, first.channel) == (SEND, RECEIVE, second.channel):
-            ordinal = self.travel.ordinal(second)
-            if ordinal is not None and ordinal == self.travel.ordinal(first):
-                return f"{place(second)} receives {first.message}, which {place(first)} sends."
-        return None
+            return False
+        if (first.kind, second.kind, first.channel) != (SEND, RECEIVE, second.channel):
+            return True
+        ordinal = self.travel.ordinal(second)
+        return ordinal is None or ordinal != self.travel.ordinal(first)
 
     def _occurrence(self) -> tuple[bool | None, int | None]:
         """Whether the run as it was stood in the recorded state, and after how many events."""
@@ -405,24 +332,7 @@ def _between(recording: Recording, start: Cut, end: Cut) -> tuple[Event, ...]:
     return tuple(sorted(found, key=lambda event: event.step))
 
 
-def _rule_check(rule: str, faults: Faults) -> Check:
-    if rule in faults.broken:
-        return Check(rule, False, faults.broken[rule])
-    if rule in faults.unknown:
-        return Check(rule, None, faults.unknown[rule])
-    return Check(rule, True)
-
-
-def _first_reason(faults: Faults) -> str | None:
-    return next(iter(faults.broken.values()), None)
-
-
-def _both(name: str, reason: str | None, middle: Check) -> Check:
-    """The check of one half: its own reason why not, else what is the matter in the middle."""
-    return Check(name, False, reason) if reason else Check(name, middle.holds, middle.reason)
-
-
-def _difference(walk: Walk, recording: Recording, target: GlobalState) -> str | None:
+def _difference(walk: Walk, target: GlobalState) -> str | None:
     for process in target.processes:
         if walk.differs(target, process):
             return f"{process} does not end in the state that it ended in."
@@ -430,22 +340,3 @@ def _difference(walk: Walk, recording: Recording, target: GlobalState) -> str | 
         if walk.holds_other(target, channel):
             return f"{channel} does not end with the messages that it ended with."
     return None
-
-
-def _list(messages: Sequence[str]) -> str:
-    return ", ".join(messages) or "nothing"
-
-
-def _event_json(event: Event, is_prerecording: bool) -> Mapping[str, object]:
-    fields = {
-        "process": event.process,
-        "index": event.index,
-        "kind": event.kind,
-        "at": event.at,
-        "step": event.step,
-        "channel": event.channel,
-        "message": event.message,
-        "label": event.label,
-        "prerecording": is_prerecording,
-    }
-    return {name: value for name, value in fields.items() if value is not None}

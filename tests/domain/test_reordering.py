@@ -14,7 +14,8 @@ from snapshots.domain import reordering, topologies
 from snapshots.domain.algorithms import chandy_lamport
 from snapshots.domain.algorithms.chandy_lamport import SendMarker
 from snapshots.domain.recording import RECORD_CHANNEL
-from snapshots.domain.reordering import NotReorderable, reorder
+from snapshots.domain.reordering import reorder
+from snapshots.domain.reordering_report import SENTENCES, NotReorderable
 from snapshots.domain.samples import SAMPLES
 from snapshots.domain.topology import Topology
 from snapshots.domain.verdicts import judge
@@ -157,7 +158,7 @@ def test_its_json_shows_at_most_so_many_events_and_how_many_there_are():
     assert sorted(part["permuted"]) == list(range(10))
     assert part["events_total"] == len(result.events)
     assert [event["prerecording"] for event in part["events"]].count(True) == part["middle"]
-    assert [check["holds"] for check in whole["checks"]] == [True] * len(reordering.SENTENCES)
+    assert [check["holds"] for check in whole["checks"]] == [True] * len(SENTENCES)
 
 
 sides = st.lists(st.booleans(), max_size=30).map(lambda sides: np.array(sides, bool))
@@ -228,7 +229,7 @@ def test_every_complete_snapshot_is_a_state_that_the_run_could_have_gone_through
         else:
             result = reorder(recording, report)
             assert [(c.name, c.holds, c.reason) for c in result.checks] == [
-                (name, True, None) for name in reordering.SENTENCES
+                (name, True, None) for name in SENTENCES
             ]
             assert result.middle + len(result.postrecording) == len(result.events)
             assert result.occurred or result.swaps
