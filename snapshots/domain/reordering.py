@@ -5,10 +5,11 @@ Between the start and the end of a snapshot the events before their process's re
 snapshot is consistent the new order is a computation, from the same state to the same state, and
 the recorded state stands in its middle.
 
-The paper's events are the application's: internal, send, receive. These move. Markers, recordings
-and all other kinds change neither a process nor what a channel holds, so they are not among the
-events here; they only say where start, end and each process's recording lie. The start is the
-snapshot's first event, the end its last one that is no marker_send, by step.
+The paper's events are the application's (recording.APPLICATION_KINDS). These move, the pieces that
+a snapshot's collecting floods among them. Markers, recordings and all other kinds change neither a
+process nor what a channel holds, so they are not among the events here; they only say where start,
+end and each process's recording lie. The start is the snapshot's first event, the end its last one
+that is no marker_send, by step.
 
 Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, section 4.
 """
@@ -292,7 +293,7 @@ class _Theorem:
             if event is not None:
                 walk.take(event)
                 _note(differing, event.process, walk.differs(target, event.process))
-                if event.channel is not None:
+                if event.kind in (SEND, RECEIVE):
                     other = walk.holds_other(target, event.channel)
                     _note(differing, ("channel", event.channel), other)
             if not differing:
