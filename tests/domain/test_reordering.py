@@ -258,7 +258,7 @@ def _tried(recording, report):
         return ["snapshots refused as incomplete"]
     result = reorder(recording, report)
     assert [(c.name, c.holds, c.reason) for c in result.checks] == [
-        (name, True, None) for name in reordering.SENTENCES
+        (name, True, None) for name in SENTENCES
     ]
     assert result.middle + len(result.postrecording) == len(result.events)
     assert result.occurred or result.swaps
