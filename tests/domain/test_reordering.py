@@ -247,7 +247,7 @@ def test_every_complete_snapshot_is_a_state_that_the_run_could_have_gone_through
 
     holds()
     print(dict(seen))
-    assert GENERATED < 40 or not SOMETIMES.keys() - seen.keys()
+    assert GENERATED < 1_000 or SOMETIMES.keys() <= seen.keys()
 
 
 def _tried(recording, report):
