@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from snapshots.views import jobs, recordings, snapshot, topologies
+from snapshots.views import jobs, proof, properties, recordings, snapshot, topologies
 
 urlpatterns = [
     path("", recordings.recording_list, name="recordings"),
@@ -14,6 +14,8 @@ urlpatterns = [
     path("recordings/<int:pk>/defects", recordings.defects, name="defects"),
     path("recordings/<int:pk>/snapshots", snapshot.by_query, name="snapshot-by-query"),
     path("recordings/<int:pk>/snapshots/<text:snapshot_id>", snapshot.snapshot, name="snapshot"),
+    path("recordings/<int:pk>/proof", proof.proof, name="proof"),
+    path("recordings/<int:pk>/properties", properties.of_recording, name="properties"),
     path("topologies", topologies.topology_list, name="topologies"),
     path("topologies/new", topologies.new, name="new-topology"),
     path("topologies/<int:pk>", topologies.topology, name="topology"),

@@ -12,6 +12,10 @@ def to_snapshot(recording: int, snapshot: str) -> str:
     return f"/recordings/{recording}/snapshots/{quote(snapshot)}"
 
 
+def to_proof(recording: int, snapshot: str) -> str:
+    return f"/recordings/{recording}/proof?{urlencode({'snapshot': snapshot})}"
+
+
 def to_workbench(recording: int, **view: str) -> str:
     """view: the parameters of docs/architecture.md, "The workbench page and its links"."""
     query = urlencode({name: item for name, item in view.items() if item})

@@ -60,6 +60,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
         "recording": recording,
         "snapshot": summary,
         "witnesses": witnesses(recording.pk, row.snapshot, row.verdicts),
+        "proof_link": links.to_proof(recording.pk, row.snapshot),
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
         "states": Paginator(states, ROWS).get_page(request.GET.get("processes")),
         "channels": Paginator(channels, ROWS).get_page(request.GET.get("channels")),

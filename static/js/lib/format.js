@@ -93,3 +93,7 @@ export function ticks(from, to, count, whole = false) {
   return places;
 }
 
+/** Plotly reads a little HTML in its texts; ids are not to be read so. */
+export function escapeText(text) {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

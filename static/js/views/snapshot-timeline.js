@@ -1,6 +1,6 @@
 /** Who recorded when, as a Plotly figure. Pure. */
 
-import { instant, unitFor } from "../lib/format.js";
+import { escapeText, instant, unitFor } from "../lib/format.js";
 
 const MOST_NAMED = 21; // rows whose names fit the height that pages.css gives
 
@@ -15,7 +15,7 @@ export function timelineTraces(timeline, colors) {
     mode: "markers",
     x: chosen.map(({ at }) => scaled(at, timeline)),
     y: chosen.map(({ row }) => row),
-    text: chosen.map(({ process, at }) => `${escaped(process)}<br>${instant(at, timeline.unit, span)}`),
+    text: chosen.map(({ process, at }) => `${escapeText(process)}<br>${instant(at, timeline.unit, span)}`),
     hovertemplate: "%{text}<extra></extra>",
     marker: { symbol, size: 10, color: colors(color) },
   });
@@ -47,7 +47,7 @@ export function timelineLayout(timeline, colors) {
       range: [processes.length - 0.5, -0.5],
       ...(many
         ? { title: { text: "processes, in the order of the topology" }, showticklabels: false }
-        : { tickvals: processes.map((_, row) => row), ticktext: processes.map((name) => escaped(shortened(name))) }),
+        : { tickvals: processes.map((_, row) => row), ticktext: processes.map((name) => escapeText(shortened(name))) }),
     },
     shapes: [timeline.began_at, timeline.ended_at].filter((at) => at !== null).map(wall),
   };
@@ -68,10 +68,6 @@ function scaled(at, timeline) {
   return size === null ? at : (at * own) / size;
 }
 
-/** Plotly reads a few tags in its texts; a name is a name. */
-function escaped(name) {
-  return name.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
 
 function shortened(name) {
   const letters = [...name];

@@ -2,10 +2,10 @@
 
 import { depthBins, depthSteps } from "../../lib/depth.js";
 import { setText } from "../../lib/dom.js";
-import { counted, thousands } from "../../lib/format.js";
+import { counted, escapeText, thousands } from "../../lib/format.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, CONFIG, fitCanvas, plainAxis, sizeOf, wirePanel } from "./panel.js";
-import { escapeText, timeAxis } from "./still.js";
+import { timeAxis } from "./still.js";
 
 const ROW_LEAST = 12;
 const BINS = 200;

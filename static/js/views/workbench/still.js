@@ -1,7 +1,7 @@
 /** The still half of the space-time diagram: lanes, messages, markers, events and cuts, as Plotly traces. */
 
 import { channelsAt, handleX, isInside } from "../../lib/cuts.js";
-import { instant, thousands, ticks, unitFor } from "../../lib/format.js";
+import { escapeText, instant, thousands, ticks, unitFor } from "../../lib/format.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, plainAxis } from "./panel.js";
@@ -224,11 +224,6 @@ function laneRange(g) {
 function shortened(id, left) {
   const most = Math.max(3, Math.floor((left - 12) / 7.2));
   return id.length > most ? `${id.slice(0, most - 1)}…` : id;
-}
-
-/** Plotly reads a little HTML in tick texts; ids are not to be read so. */
-export function escapeText(text) {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 /** The x axis with ticks in the unit that fits what is in view. */

@@ -1,0 +1,81 @@
+"""Properties of what snapshots recorded, as the pages and the API ask for them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from snapshots import sandbox
+from snapshots.content_payloads import snapshot_detail
+from snapshots.domain import properties
+from snapshots.domain.expressions import ExpressionError
+from snapshots.domain.properties.answers import Answer
+from snapshots.domain.properties.global_state import GlobalState, at_start, of_stored
+from snapshots.models import Snapshot
+from snapshots.problems import Invalid, Refused
+from snapshots.store.reader import StoredRecording
+
+MOST_SNAPSHOTS = 200  # evaluated at once
+
+
+def evaluate(
+    stored: StoredRecording, rows: Sequence[Snapshot], question: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A built-in property, or an expression, over snapshots. See PropertyStrip in payloads.py.
+
+    question: exactly one of ``property`` and ``expression``. rows: the snapshots, in order; those
+    beyond MOST_SNAPSHOTS are counted. Raises: Invalid, Refused.
+    """
+    name, text = _asked(question)
+    states = [_state(stored, row) for row in rows[:MOST_SNAPSHOTS]]
+    answers = _built_in(stored, states, name) if name else _own(states, text)
+    return {
+        **(properties.BUILT_IN[name].to_json() if name else {"property": None}),
+        "expression": text or None,
+        "items": [answer.to_json() for answer in answers],
+        "total": len(rows),
+        "omitted": len(rows) - len(states),
+    }
+
+
+def _asked(question: Mapping[str, Any]) -> tuple[str, str]:
+    given = [key for key in ("property", "expression") if question.get(key) is not None]
+    if len(given) != 1:
+        raise Invalid("Ask for exactly one of property and expression.", field="property")
+    (field,) = given
+    asked = question[field]
+    if not isinstance(asked, str):
+        raise Invalid(f"{field} is a text.", field=field)
+    if field == "expression":
+        return "", asked
+    if asked not in properties.BUILT_IN:
+        known = ", ".join(properties.BUILT_IN)
+        raise Invalid(f"There is no property {asked[:60]!r}; there are {known}.", field=field)
+    return asked, ""
+
+
+def _state(stored: StoredRecording, row: Snapshot) -> GlobalState:
+    detail = orjson.loads(orjson.dumps(snapshot_detail(row, stored)))
+    return of_stored(detail, stored.topology)
+
+
+def _built_in(
+    stored: StoredRecording, states: Sequence[GlobalState], name: str
+) -> tuple[Answer, ...]:
+    return properties.strip(name, states, at_start(stored.topology))
+
+
+def _own(states: Sequence[GlobalState], text: str) -> tuple[Answer, ...]:
+    try:
+        return sandbox.strip(text, states)
+    except ExpressionError as error:
+        raise Refused(
+            f"Column {error.column}: {error.sentence}"
+            if error.line == 1
+            else f"Line {error.line}, column {error.column}: {error.sentence}",
+            code="invalid-expression",
+            field="expression",
+            line=error.line,
+            column=error.column,
+            excerpt=error.excerpt,
+        ) from None
