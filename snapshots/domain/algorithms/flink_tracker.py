@@ -1,0 +1,137 @@
+"""What a Flink task does with barriers, at least once: it counts them and blocks nothing.
+
+Source: Flink, CheckpointBarrierTracker. What comes behind an early barrier is processed before the
+snapshot: its effect is in the state, and a restore reads it again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from snapshots.domain.algorithms.flink_task import (
+    AlignEnd,
+    Barrier,
+    CountEnd,
+    Effect,
+    RecordChannel,
+    SendCancel,
+    Snapshot,
+)
+from snapshots.domain.topology import ChannelId
+
+MOST_PENDING = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Tracker:
+    """pending: of the checkpoints under way, by number, the channels whose barrier has come.
+
+    latest: the newest that has ended or was called off; the older ones have ended with it.
+    """
+
+    inputs: tuple[ChannelId, ...]
+    ended: frozenset[ChannelId] = frozenset()
+    pending: Mapping[int, tuple[Barrier, frozenset[ChannelId]]] = field(default_factory=dict)
+    latest: int = 0
+    aborted: frozenset[int] = frozenset()
+
+
+Step = tuple[Tracker, tuple[Effect, ...]]
+
+
+def start(inputs: tuple[ChannelId, ...]) -> Tracker:
+    return Tracker(inputs)
+
+
+def on_trigger(tracker: Tracker, barrier: Barrier) -> Step:
+    """The coordinator's word, at a source, or where everything before the task has finished."""
+    if barrier.cid <= tracker.latest:
+        return tracker, ()
+    tracker, counted = _begin(tracker, barrier)
+    tracker, ended = _ended(tracker, barrier)
+    return tracker, (*counted, *ended)
+
+
+def on_barrier(
+    tracker: Tracker, channel: ChannelId, barrier: Barrier, *, overtaking: bool = False
+) -> Step:
+    """A barrier is at the head of its channel."""
+    if barrier.cid <= tracker.latest:
+        return tracker, ()
+    counted: tuple[Effect, ...] = ()
+    if barrier.cid not in tracker.pending:
+        tracker, counted = _begin(tracker, barrier)
+    tracker = _arrived(tracker, barrier, channel)
+    tracker, ended = _ended(tracker, barrier)
+    return tracker, (*counted, *ended)
+
+
+def on_announcement(tracker: Tracker, barrier: Barrier) -> Step:
+    """Means nothing here."""
+    return tracker, ()
+
+
+def on_timeout(tracker: Tracker, cid: int) -> Step:
+    """Means nothing here."""
+    return tracker, ()
+
+
+def on_end(tracker: Tracker, channel: ChannelId) -> Step:
+    """The channel's end stands for its barrier, in all checkpoints under way and later ones."""
+    tracker = replace(tracker, ended=tracker.ended | {channel})
+    effects: tuple[Effect, ...] = ()
+    for cid in sorted(tracker.pending):
+        if cid in tracker.pending:
+            barrier, arrived = tracker.pending[cid]
+            counted = () if channel in arrived else (CountEnd(channel, cid),)
+            tracker = _arrived(tracker, barrier, channel)
+            tracker, ended = _ended(tracker, barrier)
+            effects = (*effects, *counted, *ended)
+    return tracker, effects
+
+
+def on_cancel(tracker: Tracker, cid: int) -> Step:
+    """Word from upstream that the checkpoint is off."""
+    if cid <= tracker.latest:
+        return tracker, ()
+    return _without(tracker, cid), (SendCancel(cid),)
+
+
+def on_aborted(tracker: Tracker, cid: int) -> Step:
+    """The coordinator's word that the checkpoint is off."""
+    if cid <= tracker.latest:
+        return tracker, ()
+    return replace(tracker, aborted=tracker.aborted | {cid}), ()
+
+
+def _begin(tracker: Tracker, barrier: Barrier) -> Step:
+    ended = frozenset(tracker.inputs) & tracker.ended
+    pending = {**tracker.pending, barrier.cid: (barrier, ended)}
+    while len(pending) > MOST_PENDING:
+        del pending[min(pending)]
+    counted = (CountEnd(channel, barrier.cid) for channel in tracker.inputs if channel in ended)
+    return replace(tracker, pending=pending), tuple(counted)
+
+
+def _arrived(tracker: Tracker, barrier: Barrier, channel: ChannelId) -> Tracker:
+    _, arrived = tracker.pending[barrier.cid]
+    pending = {**tracker.pending, barrier.cid: (barrier, arrived | {channel})}
+    return replace(tracker, pending=pending)
+
+
+def _ended(tracker: Tracker, barrier: Barrier) -> Step:
+    """The snapshot, if all barriers have come."""
+    _, arrived = tracker.pending[barrier.cid]
+    if len(arrived) < len(tracker.inputs):
+        return tracker, ()
+    records = (RecordChannel(channel, barrier.cid) for channel in tracker.inputs)
+    end = (AlignEnd(barrier.cid),) if tracker.inputs else ()
+    effects: tuple[Effect, ...] = (*end, *records, Snapshot(barrier))
+    if barrier.cid in tracker.aborted:
+        effects = (SendCancel(barrier.cid),)
+    return _without(tracker, barrier.cid), effects
+
+
+def _without(tracker: Tracker, cid: int) -> Tracker:
+    pending = {other: item for other, item in tracker.pending.items() if other > cid}
+    aborted = frozenset(other for other in tracker.aborted if other > cid)
+    return replace(tracker, pending=pending, latest=cid, aborted=aborted)

@@ -1,0 +1,515 @@
+"""Checkpoints in a simulated dataflow: carries out what coordinator and tasks decide, and logs it.
+
+The decisions are the step functions in `algorithms/flink_coordinator.py`, `flink_task.py` and
+`flink_tracker.py`.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from snapshots.domain.algorithms import flink_coordinator as coordinating
+from snapshots.domain.algorithms import flink_task as aligning
+from snapshots.domain.algorithms.flink_coordinator import PERIODIC, SAVEPOINT, Coordinator, Plan
+from snapshots.domain.algorithms.flink_files import uploaded
+from snapshots.domain.algorithms.flink_task import TIMEOUT, Barrier
+from snapshots.domain.dataflow_functions import Record
+from snapshots.domain.dataflow_kinds import (
+    ALIGN_ABORT,
+    ALIGN_END,
+    ANNOUNCE,
+    BLOCK,
+    CANCEL_IN,
+    CANCEL_OUT,
+    CP_ABORT,
+    CP_ACK,
+    CP_COMPLETE,
+    CP_DECISION,
+    CP_DECLINE,
+    CP_NOTIFIED,
+    CP_NOTIFY,
+    CP_REQUEST,
+    CP_TRIGGER,
+    FINISH,
+    JOB_FAIL,
+    OVERTAKEN_OUT,
+    SNAP_ASYNC,
+    SWITCH_UNALIGNED,
+    TX_COMMIT,
+    TX_PRECOMMIT,
+    TX_TIMEOUT,
+    UNBLOCK,
+)
+from snapshots.domain.dataflow_lanes import BARRIER, CANCEL, Item, Lane
+from snapshots.domain.dataflow_tasks import SimTask
+from snapshots.domain.dataflow_transactions import LOST
+from snapshots.domain.recording import (
+    INTERNAL,
+    MARKER_RECEIVE,
+    MARKER_SEND,
+    RECORD_CHANNEL,
+    RECORD_STATE,
+)
+from snapshots.domain.topology import ChannelId, ProcessId
+from snapshots.domain.values import canonical
+
+if TYPE_CHECKING:
+    from snapshots.domain.dataflow_simulation import Run
+
+UPLOAD, CHANNELS = "upload", "channels"
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a checkpoint holds of a task. pending: its pre-committed transactions."""
+
+    state: dict
+    pending: tuple[tuple[str, int], ...] = ()
+
+
+class Checkpoints:
+    """saved: checkpoint -> task -> what it holds; channel_states: checkpoint -> channel -> records.
+    ending: tasks that have read all their input and have not finished."""
+
+    def __init__(self, run: "Run") -> None:
+        self.run = run
+        self.settings = run.plan.checkpoints
+        self.state = Coordinator(self.settings)
+        self.saved: dict[int, dict[ProcessId, Saved]] = {}
+        self.channel_states: dict[int, dict[ChannelId, list[Record]]] = {}
+        self.ending: list[SimTask] = []
+        self.timer = 0
+
+    @property
+    def are_taken(self) -> bool:
+        return self.settings.interval is not None
+
+    @property
+    def to_restore(self) -> int | None:
+        return self.state.retained[-1] if self.state.retained else None
+
+    # --- the coordinator -------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        if self.are_taken:
+            self._next_periodic(self.settings.interval)
+        for at in self.settings.savepoints:
+            self.run.queue.at(at, self._request, SAVEPOINT)
+
+    def _next_periodic(self, at: int) -> None:
+        """Replaces the one that was planned."""
+        self.timer += 1
+        self.run.queue.at(at, self._periodic, self.timer)
+
+    def _periodic(self, timer: int) -> None:
+        if timer == self.timer and not self.run.is_done:
+            self._next_periodic(self.run.queue.now + self.settings.interval)
+            self._request(PERIODIC)
+
+    def _request(self, reason: str) -> None:
+        self._note(CP_REQUEST, {"reason": reason})
+        plan, refusal = self._plan()
+        now = self.run.queue.now
+        self._act(coordinating.on_request(self.state, reason, now, plan, refusal))
+
+    def _plan(self) -> tuple[Plan | None, str]:
+        tasks = self.run.tasks
+        if not all(task.alive for task in tasks.values()):
+            return None, "tasks not ready"
+        running = [task for task in tasks.values() if not task.finished]
+        if not running:
+            return None, "finished"
+        first = (
+            task.id
+            for task in running
+            if all(tasks[lane.channel.source].finished for lane in task.inputs)
+        )
+        return Plan(tuple(first), tuple(task.id for task in running)), ""
+
+    def _act(self, step: coordinating.Step) -> None:
+        self.state, effects = step
+        for effect in effects:
+            self._do(effect)
+        for task in list(self.ending):
+            self.finish_if_done(task)
+
+    def _do(self, effect: coordinating.Effect) -> None:
+        match effect:
+            case coordinating.Decide(cid, dropped, waits):
+                snapshot = None if cid is None else str(cid)
+                extra = {"dropped": dropped, "waits": waits or None}
+                self._note(CP_DECISION, extra, snapshot=snapshot)
+            case coordinating.Trigger(pending):
+                self._trigger(pending)
+            case coordinating.Complete(cid, retained):
+                self._complete(cid, retained)
+            case coordinating.Abort(cid, reason):
+                self.run.counted.aborted[cid] = reason
+                self._note(CP_ABORT, {"reason": reason}, snapshot=str(cid))
+            case coordinating.Notify(cid, what, tasks):
+                self._notify(cid, what, tasks)
+            case coordinating.RequestAgain(at):
+                self._next_periodic(at)
+            case coordinating.FailJob(cause):
+                self._note(JOB_FAIL, {"cause": cause})
+                self.run.failover.fail_job(cause)
+
+    def _trigger(self, pending: coordinating.Pending) -> None:
+        run, cid, now = self.run, pending.cid, self.run.queue.now
+        mode = self.settings.mode_of(pending.savepoint)
+        switch_at = now + self.settings.align_timeout if mode == TIMEOUT else None
+        barrier = Barrier(cid, mode, switch_at)
+        finished = [task for task in run.tasks.values() if task.finished]
+        extra = {
+            "type": "savepoint" if pending.savepoint else "checkpoint",
+            "mode": mode,
+            "timeout": self.settings.timeout,
+            "align_timeout": self.settings.align_timeout if mode == TIMEOUT else None,
+            "to_trigger": list(pending.plan.to_trigger),
+            "to_ack": list(pending.plan.to_ack),
+            "finished": [task.id for task in finished],
+        }
+        self._note(CP_TRIGGER, extra, snapshot=str(cid))
+        self._note(RECORD_STATE, snapshot=str(cid), state=self._own_state(self.state.completed))
+        for task in finished:
+            self._record_finished(task, barrier)
+        for name in pending.plan.to_trigger:
+            run.tell(run.tasks[name], self._triggered, run.tasks[name], barrier)
+        run.queue.after(self.settings.timeout, self._expire, cid)
+
+    def _record_finished(self, task: SimTask, barrier: Barrier) -> None:
+        """On behalf of a task that is no more: the end of its channels stands for its barriers."""
+        log, cid, snapshot = self.run.log, barrier.cid, str(barrier.cid)
+        for lane in task.inputs:
+            self._log_channel(task, lane, cid, [], [])
+        for lane in task.outputs.values():
+            log.add(task.id, MARKER_SEND, {"end": True}, channel=lane.id, snapshot=snapshot)
+        extra = {"finished": True}
+        log.add(task.id, RECORD_STATE, extra, snapshot=snapshot, state=task.state_text)
+        for lane in task.outputs.values():
+            lane.put_behind(Item(BARRIER, barrier=barrier, stands_for_end=True))
+        self.saved.setdefault(cid, {})[task.id] = Saved(task.state)
+
+    def _complete(self, cid: int, retained: tuple[int, ...]) -> None:
+        self.run.counted.completed.append(cid)
+        self._note(CP_COMPLETE, {"retained": list(retained)}, snapshot=str(cid))
+        self._note(INTERNAL, label="completed", state=self._own_state(self.state.completed))
+
+    def _notify(self, cid: int, what: str, tasks: tuple[ProcessId, ...]) -> None:
+        lost = what == coordinating.COMPLETE and cid in self.run.plan.lost_notices
+        extra = {"what": what, "tasks": list(tasks), "lost": lost or None}
+        self._note(CP_NOTIFY, extra, snapshot=str(cid))
+        for task in () if lost else map(self.run.tasks.__getitem__, tasks):
+            if task.alive:
+                self.run.tell(task, self._notified, task, cid, what)
+
+    def _expire(self, cid: int) -> None:
+        self._act(coordinating.on_expiry(self.state, cid, self.run.queue.now))
+
+    def _acknowledged(self, cid: int, task: ProcessId) -> None:
+        self._act(coordinating.on_ack(self.state, cid, task, self.run.queue.now))
+
+    def _declined(self, cid: int, reason: str) -> None:
+        self._act(coordinating.on_decline(self.state, cid, reason, self.run.queue.now))
+
+    def give_up_all(self) -> None:
+        self._act(coordinating.on_failover(self.state))
+
+    def _note(self, kind: str, extra: dict | None = None, **fields: object) -> None:
+        self.run.log.add(self.run.coordinator, kind, extra, **fields)
+
+    def _own_state(self, completed: int) -> str:
+        return canonical({"completed": completed})
+
+    # --- what happens at a task ------------------------------------------------------------------
+
+    def on_arrival(self, task: SimTask, lane: Lane, item: Item) -> None:
+        """A barrier has come into the receiver's buffer."""
+        if item.stands_for_end:
+            return
+        if item.priority:
+            self.run.post(task, self._take_jumped, task, lane, item)
+        elif item.barrier.switch_at is not None and lane.channel.overtaking:
+            cid = str(item.barrier.cid)
+            self.run.log.add(task.id, ANNOUNCE, channel=lane.id, snapshot=cid)
+            self.run.post(task, self._announced, task, item.barrier)
+
+    def _take_jumped(self, task: SimTask, lane: Lane, item: Item) -> None:
+        lane.jumped.remove(item)
+        self.on_barrier(task, lane, item)
+
+    def on_barrier(self, task: SimTask, lane: Lane, item: Item) -> None:
+        """A barrier is handled: from the head of its channel, or because it has overtaken. One that
+        stands for an end has counted when the end was taken."""
+        cid = item.barrier.cid
+        extra = {"priority": item.priority or None, "end": item.stands_for_end or None}
+        self.run.log.add(task.id, MARKER_RECEIVE, extra, channel=lane.id, snapshot=str(cid))
+        if item.stands_for_end:
+            return
+        task.barriers[lane.id, cid] = item
+        self._arrived(task, cid)
+        step = task.steps.on_barrier(task.handler, lane.id, item.barrier, overtaking=item.priority)
+        self._carry_out(task, step)
+
+    def on_cancel(self, task: SimTask, lane: Lane, cid: int) -> None:
+        self.run.log.add(task.id, CANCEL_IN, channel=lane.id, snapshot=str(cid))
+        self._carry_out(task, task.steps.on_cancel(task.handler, cid))
+
+    def on_end(self, task: SimTask, lane: Lane) -> None:
+        self._carry_out(task, task.steps.on_end(task.handler, lane.id))
+
+    def _triggered(self, task: SimTask, barrier: Barrier) -> None:
+        self._carry_out(task, task.steps.on_trigger(task.handler, barrier))
+
+    def _announced(self, task: SimTask, barrier: Barrier) -> None:
+        self._carry_out(task, task.steps.on_announcement(task.handler, barrier))
+
+    def _timed_out(self, task: SimTask, cid: int) -> None:
+        self._carry_out(task, task.steps.on_timeout(task.handler, cid))
+
+    def _arrived(self, task: SimTask, cid: int) -> None:
+        task.first_barrier.setdefault(cid, self.run.queue.now)
+
+    def _carry_out(self, task: SimTask, step: aligning.Step) -> None:
+        """Channels stay blocked while the state is copied."""
+        task.handler, effects = step
+        copied = False
+        unblock = []
+        for effect in effects:
+            if isinstance(effect, aligning.Snapshot):
+                copied = self._snapshot(task, effect)
+            elif isinstance(effect, aligning.Unblock) and copied:
+                unblock.append(effect)
+            else:
+                self._effect(task, effect)
+        if copied:
+            self.run.occupy(task, self.run.plan.sync_time, self._copied, task, unblock)
+
+    def _copied(self, task: SimTask, unblock: list[aligning.Unblock]) -> None:
+        for effect in unblock:
+            self._effect(task, effect)
+
+    def _effect(self, task: SimTask, effect: aligning.Effect) -> None:
+        log, cid = self.run.log, effect.cid
+        match effect:
+            case aligning.Block(channel):
+                task.lane(channel).blocked = True
+                task.blocked_since[channel] = (cid, self.run.queue.now)
+                log.add(task.id, BLOCK, channel=channel, snapshot=str(cid))
+            case aligning.Unblock(channel):
+                task.lane(channel).blocked = False
+                self.count_blocked(task, channel)
+                log.add(task.id, UNBLOCK, channel=channel, snapshot=str(cid))
+            case aligning.CountEnd():
+                self._arrived(task, cid)
+            case aligning.RecordChannel(channel):
+                self._record_channel(task, task.lane(channel), cid)
+            case aligning.AlignEnd():
+                log.add(task.id, ALIGN_END, snapshot=str(cid))
+                self._aligned(task, cid)
+            case aligning.AlignAbort(reason=reason):
+                log.add(task.id, ALIGN_ABORT, {"reason": reason}, snapshot=str(cid))
+                self._forget(task, cid)
+            case aligning.SwitchUnaligned():
+                log.add(task.id, SWITCH_UNALIGNED, snapshot=str(cid))
+                self._hurry_inputs(task, cid)
+            case aligning.SwitchAt(at=at):
+                wait = max(0, at - self.run.queue.now)
+                self.run.later(task, wait, self.run.post, task, self._timed_out, task, cid)
+            case aligning.SendCancel():
+                self._send_cancel(task, cid)
+            case aligning.Decline(reason=reason):
+                self._decline(task, cid, reason)
+
+    def _aligned(self, task: SimTask, cid: int) -> None:
+        first = task.first_barrier.get(cid, self.run.queue.now)
+        self.run.counted.alignment[task.id, cid] = self.run.queue.now - first
+        if cid in task.missing:
+            task.missing[cid].discard(CHANNELS)
+            self._acknowledge_if_whole(task, cid)
+
+    def _forget(self, task: SimTask, cid: int) -> None:
+        task.missing.pop(cid, None)
+        for lane in task.inputs:
+            lane.collected.pop(cid, None)
+
+    def _hurry_inputs(self, task: SimTask, cid: int) -> None:
+        for lane in task.inputs:
+            item = lane.pull(cid) if lane.channel.overtaking else None
+            if item is not None:
+                task.mail.append((self._take_jumped, (task, lane, item)))
+
+    def _send_cancel(self, task: SimTask, cid: int) -> None:
+        for lane in task.outputs.values():
+            self.run.log.add(task.id, CANCEL_OUT, channel=lane.id, snapshot=str(cid))
+            lane.put(Item(CANCEL, cid=cid))
+
+    def _decline(self, task: SimTask, cid: int, reason: str) -> None:
+        self.run.log.add(task.id, CP_DECLINE, {"reason": reason}, snapshot=str(cid))
+        self.run.queue.after(self.run.plan.control_delay, self._declined, cid, reason)
+
+    def count_blocked(self, task: SimTask, channel: ChannelId) -> None:
+        cid, since = task.blocked_since.pop(channel)
+        spans = self.run.counted.blocked.setdefault(channel, [])
+        spans.append((cid, since, self.run.queue.now))
+
+    # --- the snapshot of a task ------------------------------------------------------------------
+
+    def _snapshot(self, task: SimTask, effect: aligning.Snapshot) -> bool:
+        """Whether there is one."""
+        run, cid = self.run, effect.barrier.cid
+        if (cid, task.id) in run.plan.declines:
+            self._decline(task, cid, "declined")
+            self._send_cancel(task, cid)
+            return False
+        self._precommit(task, cid)
+        self._send_barriers(task, effect)
+        mode = aligning.UNALIGNED if effect.unaligned else effect.barrier.mode
+        if mode == TIMEOUT:
+            mode = aligning.ALIGNED
+        pending = None if task.tx is None else [tx for tx, _ in task.tx.pending]
+        extra = {"sync": run.plan.sync_time, "mode": mode, "pending": pending}
+        run.log.add(task.id, RECORD_STATE, extra, snapshot=str(cid), state=task.state_text)
+        if not task.ended:
+            run.begin_transaction(task)
+        self._save(task, cid)
+        for channel in effect.collecting:
+            task.lane(channel).collect(cid)
+        task.missing[cid] = {UPLOAD, CHANNELS} if effect.collecting else {UPLOAD}
+        files = uploaded(
+            task.id,
+            cid,
+            task.current_versions(),
+            task.sizes(),
+            task.base if run.plan.incremental else {},
+        )
+        task.files[cid] = files
+        start = run.queue.now + run.plan.sync_time
+        upload = run.plan.sync_time + run.plan.async_time
+        run.later(task, upload, self._uploaded, task, cid, start)
+        return True
+
+    def _precommit(self, task: SimTask, cid: int) -> None:
+        tx = None if task.tx is None else task.tx.precommit(cid)
+        if tx is not None:
+            self.run.log.add(task.id, TX_PRECOMMIT, {"tx": tx}, snapshot=str(cid))
+
+    def _send_barriers(self, task: SimTask, effect: aligning.Snapshot) -> None:
+        barrier = effect.barrier
+        for lane in task.outputs.values():
+            jumps = effect.unaligned and lane.channel.overtaking
+            item = Item(BARRIER, barrier=barrier)
+            extra = {"priority": jumps or None}
+            snapshot = str(barrier.cid)
+            self.run.log.add(task.id, MARKER_SEND, extra, channel=lane.id, snapshot=snapshot)
+            if jumps:
+                lane.put_first(item)
+                self._log_overtaken(task, lane, item)
+            else:
+                lane.put(item)
+                if barrier.switch_at is not None and lane.channel.overtaking:
+                    wait = max(0, barrier.switch_at - self.run.queue.now)
+                    self.run.later(task, wait, self._hurry_output, task, lane, barrier.cid)
+
+    def _hurry_output(self, task: SimTask, lane: Lane, cid: int) -> None:
+        """The time for aligning is over, and the barrier still waits in the sender's buffer."""
+        item = lane.hurry(cid)
+        if item is not None:
+            self._log_overtaken(task, lane, item)
+
+    def _log_overtaken(self, task: SimTask, lane: Lane, item: Item) -> None:
+        extra = {"count": len(item.overtaken)}
+        snapshot = str(item.barrier.cid)
+        self.run.log.add(task.id, OVERTAKEN_OUT, extra, channel=lane.id, snapshot=snapshot)
+
+    def _save(self, task: SimTask, cid: int) -> None:
+        pending = () if task.tx is None else tuple(task.tx.pending)
+        self.saved.setdefault(cid, {})[task.id] = Saved(task.state, pending)
+        if task.ended and task.final_cid is None:
+            task.final_cid = cid
+
+    def _record_channel(self, task: SimTask, lane: Lane, cid: int) -> None:
+        """What was kept up to the barrier, then what the barrier jumped over at the sender."""
+        kept = lane.collected.pop(cid, None)
+        barrier = task.barriers.get((lane.id, cid))
+        if kept is None or barrier is None:
+            overtaken = []
+            kept = kept or []
+        else:
+            overtaken = barrier.overtaken
+            jumped = {item.order for item in overtaken}
+            kept = [
+                item for item in kept if item.order < barrier.order and item.order not in jumped
+            ]
+        self._log_channel(task, lane, cid, kept, overtaken)
+
+    def _log_channel(
+        self, task: SimTask, lane: Lane, cid: int, kept: list[Item], overtaken: list[Item]
+    ) -> None:
+        items = (*kept, *overtaken)
+        self.channel_states.setdefault(cid, {})[lane.id] = [item.record for item in items]
+        if items:
+            self.run.counted.channel_state[lane.id, cid] = (len(kept), len(overtaken))
+        self.run.log.add(
+            task.id,
+            RECORD_CHANNEL,
+            {"in": len(kept), "out": len(overtaken)},
+            channel=lane.id,
+            snapshot=str(cid),
+            messages=tuple(item.message for item in items),
+        )
+
+    def _uploaded(self, task: SimTask, cid: int, start: int) -> None:
+        handles = [held.handle for held in task.files.get(cid, {}).values()]
+        new = sum(handle.bytes for handle in handles if not handle.shared)
+        extra = {"start": start, "bytes": new, "total": sum(handle.bytes for handle in handles)}
+        self.run.log.add(task.id, SNAP_ASYNC, extra, snapshot=str(cid))
+        if cid in task.missing:
+            task.missing[cid].discard(UPLOAD)
+            self._acknowledge_if_whole(task, cid)
+
+    def _acknowledge_if_whole(self, task: SimTask, cid: int) -> None:
+        if task.missing[cid]:
+            return
+        del task.missing[cid]
+        handles = [held.handle.to_json() for held in task.files[cid].values()]
+        self.run.log.add(task.id, CP_ACK, {"handles": handles}, snapshot=str(cid))
+        self.run.queue.after(self.run.plan.control_delay, self._acknowledged, cid, task.id)
+
+    # --- the coordinator's word ------------------------------------------------------------------
+
+    def _notified(self, task: SimTask, cid: int, what: str) -> None:
+        self.run.log.add(task.id, CP_NOTIFIED, {"what": what}, snapshot=str(cid))
+        if what == coordinating.ABORTED:
+            self._carry_out(task, task.steps.on_aborted(task.handler, cid))
+        elif what == coordinating.COMPLETE:
+            if cid in task.files:
+                task.base = task.files[cid]
+                task.files = {other: held for other, held in task.files.items() if other > cid}
+            if task.tx is not None:
+                for tx, status in task.tx.commit(cid, self.run.queue.now):
+                    self.log_commit(task, tx, status, TX_COMMIT, cid)
+            task.last_complete = cid
+            self.finish_if_done(task)
+
+    def log_commit(self, task: SimTask, tx: str, status: str, kind: str, cid: int) -> None:
+        extra = {"tx": tx}
+        if status == LOST:
+            self.run.log.add(task.id, TX_TIMEOUT, extra)
+        else:
+            self.run.log.add(task.id, kind, extra, snapshot=str(cid))
+
+    def finish_if_done(self, task: SimTask) -> None:
+        """A task that has read all its input still answers the checkpoints under way, and a
+        two-phase sink waits until one with all that it has written is complete."""
+        if not task.alive or not task.ended or task.finished:
+            return
+        if task not in self.ending:
+            self.ending.append(task)
+        if any(task.id in pending.waiting for pending in self.state.pending.values()):
+            return
+        committed = task.final_cid is not None and task.final_cid <= task.last_complete
+        if task.tx is not None and self.are_taken and not committed:
+            return
+        task.finished = True
+        self.ending.remove(task)
+        self.run.log.add(task.id, FINISH)

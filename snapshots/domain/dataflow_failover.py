@@ -1,0 +1,184 @@
+"""Failures of a simulated dataflow: who is restarted, and from what.
+
+Source: Flink, RestartPipelinedRegionFailoverStrategy and RestartAllFailoverStrategy.
+"""
+
+from typing import TYPE_CHECKING
+
+from snapshots.domain.dataflow import SOURCE, Dataflow
+from snapshots.domain.dataflow_counting import Failure
+from snapshots.domain.dataflow_functions import start_state
+from snapshots.domain.dataflow_kinds import RESTART, TX_ABORT, TX_RECOVER_COMMIT
+from snapshots.domain.dataflow_lanes import BARRIER, Lane
+from snapshots.domain.dataflow_tasks import SimTask
+from snapshots.domain.recording import CRASH, INTERNAL, MARKER_RECEIVE, RECEIVE, RESTORE
+from snapshots.domain.topology import Channel, ProcessId, Topology
+from snapshots.domain.values import canonical
+
+if TYPE_CHECKING:
+    from snapshots.domain.dataflow_simulation import Run
+
+FULL, REGION, PIPELINE = FAILOVERS = ("full", "region", "pipeline")
+DISCARDED = "discarded"
+
+
+def scope_of(dataflow: Dataflow, failover: str, failed: ProcessId) -> tuple[ProcessId, ...]:
+    """The tasks that are restarted: all, those of the pipeline, or those of the region (to which
+    channels join the failed one), in the order of the vertices."""
+    if failover == REGION:
+        return next(region for region in dataflow.regions if failed in region)
+    everything = dataflow.subtasks
+    if failover == PIPELINE:
+        vertex = dataflow.subtask_by_id[failed].vertex
+        pipeline = next(names for names in dataflow.pipelines if vertex in names)
+        everything = [subtask for subtask in everything if subtask.vertex in pipeline]
+    return tuple(subtask.id for subtask in everything)
+
+
+def crossing(topology: Topology, scope: tuple[ProcessId, ...]) -> tuple[Channel, ...]:
+    """Channels between the scope and the rest: with one, a restart of the scope alone would lose or
+    repeat what lies in it."""
+    inside = set(scope)
+    return tuple(
+        channel
+        for channel in topology.channels
+        if (channel.source in inside) != (channel.target in inside)
+    )
+
+
+class Failover:
+    """high_water: of each split, the highest offset read so far."""
+
+    def __init__(self, run: "Run") -> None:
+        self.run = run
+        self.high_water: dict[str, int] = {}
+        self.behind: list[tuple[Failure, dict[str, int]]] = []
+
+    def fail(self, process: ProcessId, cause: str) -> None:
+        task = self.run.tasks[process]
+        if not task.alive or task.finished:
+            return
+        scope = scope_of(self.run.dataflow, self.run.plan.failover, process)
+        extra = {"cause": cause, "attempt": task.attempt, "scope": list(scope)}
+        self.run.log.add(process, CRASH, extra)
+        self._fail(Failure(self.run.queue.now, process, scope))
+
+    def fail_job(self, cause: str) -> None:
+        """More checkpoints have failed than are tolerated: everything starts again."""
+        if not all(task.alive for task in self.run.tasks.values()):
+            return
+        self._fail(Failure(self.run.queue.now, None, tuple(self.run.tasks)))
+
+    def _fail(self, failure: Failure) -> None:
+        run = self.run
+        if len(run.counted.failures) >= run.plan.most_restarts:
+            run.stopped = True
+            return
+        run.counted.failures.append(failure)
+        for name in failure.scope:
+            task = run.tasks[name]
+            task.alive = False
+            task.attempt += 1
+            for channel in list(task.blocked_since):
+                run.checkpoints.count_blocked(task, channel)
+        run.checkpoints.give_up_all()
+        run.queue.after(run.plan.restart_delay, self._restart, failure)
+
+    def _restart(self, failure: Failure) -> None:
+        run = self.run
+        cid = run.checkpoints.to_restore
+        failure.snapshot, failure.restarted_at = cid, run.queue.now
+        tasks = [task for task in run.tasks.values() if task.id in set(failure.scope)]
+        for task in tasks:
+            self._restore(task, cid)
+        for task in tasks:
+            self._put_back(task, cid)
+        self._expect(failure, tasks)
+        for task in tasks:
+            run.plan_wake(task, 0)
+
+    def _restore(self, task: SimTask, cid: int | None) -> None:
+        run = self.run
+        saved = None if cid is None else run.checkpoints.saved[cid][task.id]
+        state = start_state(task.vertex) if saved is None else saved.state
+        positions = {task.id: state["offset"]} if task.vertex.kind == SOURCE else None
+        extra = {"attempt": task.attempt, "positions": positions}
+        if cid is None:
+            run.log.add(task.id, RESTART, extra)
+        else:
+            run.log.add(task.id, RESTORE, extra, snapshot=str(cid))
+        for lane in task.inputs:
+            self._discard(task, lane)
+        task.reset(state)
+        task.base = {}
+        run.log.add(task.id, INTERNAL, label="restored", state=task.state_text)
+        if task.tx is not None:
+            pending = [] if saved is None else list(saved.pending)
+            self._recover(task, pending)
+            run.begin_transaction(task)
+
+    def _discard(self, task: SimTask, lane: Lane) -> None:
+        """Takes all out that the channel held, so that no later cut finds it there."""
+        log = self.run.log
+        for item in lane.clear():
+            if item.is_record:
+                log.add(
+                    task.id,
+                    RECEIVE,
+                    {"rid": list(item.record.rid)},
+                    channel=lane.id,
+                    message=item.message,
+                    value=canonical({"key": item.record.key, "value": item.record.value}),
+                    label=DISCARDED,
+                )
+            elif item.kind == BARRIER:
+                log.add(
+                    task.id,
+                    MARKER_RECEIVE,
+                    {"end": item.stands_for_end or None},
+                    channel=lane.id,
+                    snapshot=str(item.barrier.cid),
+                    label=DISCARDED,
+                )
+
+    def _recover(self, task: SimTask, pending: list[tuple[str, int]]) -> None:
+        run = self.run
+        checkpoint_of = dict(pending)
+        committed, aborted = task.tx.recover(pending, run.queue.now)
+        for tx, status in committed:
+            run.checkpoints.log_commit(task, tx, status, TX_RECOVER_COMMIT, checkpoint_of[tx])
+        for tx in aborted:
+            run.log.add(task.id, TX_ABORT, {"tx": tx})
+
+    def _put_back(self, task: SimTask, cid: int | None) -> None:
+        """The channel state of the checkpoint, before anything new."""
+        if cid is None:
+            return
+        states = self.run.channel_states(cid)
+        for lane in task.outputs.values():
+            for record in states.get(lane.id, ()):
+                self.run.send(task, lane, record, restored=True)
+
+    def _expect(self, failure: Failure, tasks: list[SimTask]) -> None:
+        goals = {}
+        for task in tasks:
+            last = self.high_water.get(task.id, 0)
+            again = last - task.state["offset"] + 1 if task.vertex.kind == SOURCE else 0
+            if again > 0:
+                goals[task.id] = last
+                failure.re_read[task.id] = again
+        self.behind.append((failure, goals))
+        self._note_caught_up()
+
+    def note_read(self, split: str, offset: int) -> None:
+        self.high_water[split] = max(offset, self.high_water.get(split, 0))
+        for _, goals in self.behind:
+            if goals.get(split) == offset:
+                del goals[split]
+        self._note_caught_up()
+
+    def _note_caught_up(self) -> None:
+        for failure, goals in self.behind:
+            if not goals:
+                failure.caught_up_at = self.run.queue.now
+        self.behind = [(failure, goals) for failure, goals in self.behind if goals]

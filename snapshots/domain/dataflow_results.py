@@ -1,0 +1,28 @@
+"""What came of a simulated dataflow at its sinks."""
+
+from snapshots.domain.dataflow import IDEMPOTENT, SINK, TWO_PHASE, Dataflow
+from snapshots.domain.dataflow_counting import Counted, surplus
+from snapshots.domain.dataflow_functions import expected_rids
+from snapshots.domain.dataflow_tasks import SimTask
+from snapshots.domain.topology import ProcessId
+
+
+def count_results(dataflow: Dataflow, tasks: dict[ProcessId, SimTask], counted: Counted) -> None:
+    """Fills in what can be told at the end only."""
+    counted.states = {task.id: task.state for task in tasks.values()}
+    expected = expected_rids(dataflow)
+    for vertex in dataflow.vertices:
+        if vertex.kind != SINK:
+            continue
+        written = counted.written.setdefault(vertex.id, [])
+        visible = written
+        if vertex.sink == TWO_PHASE:
+            own = (task for task in tasks.values() if task.vertex is vertex)
+            visible = [record for task in own for record in task.tx.committed()]
+        counted.visible[vertex.id] = visible
+        again = surplus(visible)
+        idempotent = vertex.sink == IDEMPOTENT
+        counted.duplicates[vertex.id] = 0 if idempotent else again
+        counted.rewritten[vertex.id] = again if idempotent else 0
+        seen = {record.rid for record in visible}
+        counted.lost[vertex.id] = len(expected[vertex.id] - seen)
