@@ -4,14 +4,14 @@ One child process evaluates everything that is asked for at once. It is killed w
 cannot take more memory than it is given, and gets no environment. Starting it costs about 0.2 s.
 """
 
-import json
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from snapshots.domain.expressions import Expression, ExpressionError, Outcome
+import orjson
+
+from snapshots.domain.expressions import Expression, ExpressionError, Outcome, Question
 from snapshots.domain.properties import own
 from snapshots.domain.properties.answers import Answer
 from snapshots.domain.properties.global_state import GlobalState
@@ -25,14 +25,6 @@ _ROOT = Path(__file__).resolve().parent.parent
 
 class TooMuch(ExpressionError):
     """The time or the memory did not suffice, or the states are too large."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """An expression, and the variables of each state to evaluate it over."""
-
-    expression: Expression
-    variables: Iterable[Mapping[str, object]]
 
 
 def strip(
@@ -65,22 +57,22 @@ def evaluate(
             f"{reason} after {done:,} of {wanted:,} states. Does a loop in it run over a loop?",
             at_fault.text,
         )
-    outcomes = map(_outcome, map(json.loads, lines), _owners(questions, counts))
+    outcomes = map(_outcome, map(orjson.loads, lines), _owners(questions, counts))
     return [[next(outcomes) for _ in range(count)] for count in counts]
 
 
 def _request(questions: Sequence[Question], memory: int, seconds: float) -> tuple[bytes, list[int]]:
     """The limits, then each expression and its states, a line each; and how many states each has.
     Raises: TooMuch."""
-    lines = [json.dumps({"memory": memory, "seconds": seconds}).encode()]
+    lines = [orjson.dumps({"memory": memory, "seconds": seconds})]
     size, counts = 0, []
     for question in questions:
         expression = question.expression
         head = {"expression": expression.text, "names": sorted(expression.names)}
-        lines.append(json.dumps(head).encode())
+        lines.append(orjson.dumps(head))
         before = len(lines)
         for variables in question.variables:
-            lines.append(json.dumps({"state": variables}).encode())
+            lines.append(orjson.dumps({"state": variables}))
             size += len(lines[-1])
             if size > LARGEST_INPUT:
                 raise TooMuch(

@@ -10,7 +10,7 @@ Source: the Common Expression Language, https://cel.dev.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -81,6 +81,14 @@ class Outcome:
 
     value: bool | None
     error: ExpressionError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An expression, and the variables of each state to evaluate it over."""
+
+    expression: "Expression"
+    variables: Iterable[Mapping[str, object]]
 
 
 class Expression:

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots import sandbox
-from snapshots.domain.expressions import LONGEST, Expression, ExpressionError
+from snapshots.domain.expressions import LONGEST, Expression, ExpressionError, Question
 from snapshots.domain.properties.answers import OWN
 from snapshots.domain.properties.global_state import GlobalState
-from snapshots.sandbox import Question, TooMuch, evaluate, strip
+from snapshots.sandbox import TooMuch, evaluate, strip
 from tests.effort import examples
 
 BANKS = {"A": {"balance": 9000}, "B": {"balance": 3000}, "c 3": 7}
