@@ -9,7 +9,7 @@ from django.http import QueryDict
 
 @dataclass(frozen=True)
 class Choice:
-    """A workload: its name in the API, and what it does in a sentence."""
+    """A workload or an algorithm: its name in the API, and what it does in a sentence."""
 
     name: str
     title: str
@@ -22,14 +22,44 @@ WORKLOADS = [
     ),
     Choice("token-ring", "Token ring", "Tokens are held for a while, then passed on."),
     Choice("random", "Random traffic", "Every process sends at random and counts what comes."),
+    Choice(
+        "diffusing",
+        "A computation that ends",
+        "Work is handed on until none is left: does a snapshot see that it has ended?",
+    ),
+    Choice(
+        "resources",
+        "Requests and grants",
+        "Processes ask each other for what they hold, and may end in a deadlock.",
+    ),
+    Choice("token-lost", "A token gets lost", "A token ring in which one token vanishes."),
+    Choice("token-copied", "A token is copied", "A token ring in which a token is doubled."),
+    Choice("idle", "Nothing", "Only the snapshots happen."),
+]
+ALGORITHMS = [
+    Choice(
+        "chandy-lamport",
+        "Chandy–Lamport",
+        "Markers on FIFO channels; where messages overtake, the verdict says which.",
+    ),
+    Choice(
+        "lai-yang",
+        "Lai–Yang",
+        "No markers: messages carry the colour of their sender, so channels need not be FIFO.",
+    ),
 ]
 DEFAULTS = {
     "workload": "bank",
+    "algorithm": "chandy-lamport",
     "seed": "1",
     "events": "1000",
     "snapshot_times": "",
     "mean_delay": "2000",
+    "reorder": "",
+    "stuck": "",
+    "silent": "",
 }
+LISTS = ("reorder", "stuck", "silent")
 NUMBERS = ("seed", "events", "mean_delay")
 
 
@@ -42,6 +72,13 @@ class Fields:
     error_field: str | None
     error: str | None
     workloads: list[Choice]
+    algorithms: list[Choice]
+    collect: bool
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether the part of the form that is folded holds anything."""
+        return self.error_field in LISTS or any(self.typed[name] for name in LISTS)
 
 
 def fields(posted: QueryDict, document: Mapping[str, Any], refusal: Mapping | None) -> Fields:
@@ -55,12 +92,18 @@ def fields(posted: QueryDict, document: Mapping[str, Any], refusal: Mapping | No
         field.split("[")[0] if mine else None,
         refusal["detail"] if mine else None,
         WORKLOADS,
+        ALGORITHMS,
+        "collect" in posted,
     )
 
 
 def parameters(posted: QueryDict) -> dict[str, Any]:
     """As the API takes them. What is no number stays a text, for the check that refuses it."""
-    found: dict[str, Any] = {"workload": posted.get("workload", DEFAULTS["workload"])}
+    found: dict[str, Any] = {
+        "workload": posted.get("workload", DEFAULTS["workload"]),
+        "algorithm": posted.get("algorithm", DEFAULTS["algorithm"]),
+        "collect": "collect" in posted,
+    }
     for name in NUMBERS:
         if text := posted.get(name, "").strip():
             found[name] = _number(text)
@@ -68,6 +111,11 @@ def parameters(posted: QueryDict) -> dict[str, Any]:
         found["initiators"] = initiators
     if times := posted.get("snapshot_times", "").replace(",", " ").split():
         found["snapshot_times"] = [_number(text) for text in times]
+    for name in LISTS:
+        typed = posted.get(name, "").strip()
+        found[name] = (
+            "all" if typed == "all" else [item.strip() for item in typed.split(",") if item.strip()]
+        )
     return found
 
 

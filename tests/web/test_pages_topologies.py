@@ -1,6 +1,8 @@
 """The topology pages: list, editor, reading a text, simulating."""
 
+import html
 import json
+import re
 
 import pytest
 
@@ -112,6 +114,16 @@ def test_simulating_keeps_the_topology_and_opens_the_recording(client, ada):
     assert Job.objects.get(recording=recording).kind == Job.Kind.SIMULATE
 
 
+def test_the_faults_and_the_algorithm_of_the_form_are_simulated(client, ada):
+    fields = {"algorithm": "lai-yang", "collect": "on", "reorder": "all"}
+    answer = client.post("/topologies/new", a_form("simulate", **fields, silent="B", stuck=" "))
+    assert answer.status_code == 302, text_of(answer, answer.status_code)
+    asked = Recording.objects.get(owner=ada).parameters
+    assert (asked["algorithm"], asked["collect"]) == ("lai-yang", True)
+    assert asked["reorder"] == [channel["id"] for channel in asked["topology"]["channels"]]
+    assert (asked["silent"], asked["stuck"]) == (["B"], [])
+
+
 @pytest.mark.parametrize(
     ("field", "typed"),
     [
@@ -121,13 +133,17 @@ def test_simulating_keeps_the_topology_and_opens_the_recording(client, ada):
         ("snapshot_times", "5, soon"),
         ("workload", "poker"),
         ("initiators", "Z"),
+        ("algorithm", "dice"),
+        ("reorder", "A->Z"),
+        ("stuck", "B"),
+        ("silent", "Z"),
     ],
 )
 def test_a_wrong_parameter_is_told_at_its_field_with_what_was_typed(client, field, typed):
     page = text_of(client.post("/topologies/new", a_form("simulate", **{field: typed})), 422)
     assert page.count('class="field-error"') == 1
-    if field not in ("workload", "initiators"):
-        assert f'value="{typed}" inputmode="numeric" aria-invalid="true"' in page
+    if field not in ("workload", "initiators", "algorithm"):
+        assert re.search(rf'value="{html.escape(typed)}" inputmode="\w+" aria-invalid="true"', page)
     assert not Recording.objects.exists()
 
 
