@@ -167,8 +167,8 @@ def never_recorded(
 ) -> Finding:
     """path: from an initiator to the process, None where there is none."""
     why = (
-        "No path of channels leads there from a process that is known to have begun it, so no marker "
-        "of theirs can reach it."
+        "No path of channels leads there from a process that is known to have begun it, so no "
+        "marker of theirs can reach it."
         if path is None
         else f"The shortest way there from a process that began it is {', '.join(path)}."
     )
