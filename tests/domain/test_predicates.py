@@ -214,7 +214,7 @@ def test_taking_turns_is_never_both_at_once():
             run.send(way, f"m{turn}", state=0).receive(way, f"m{turn}")
     found = detect(recorded(run), "A == 1 && B == 1")
     assert (found.possibly, found.definitely) == (False, False)
-    assert found.obstacle.interval == Interval("B", 11, 11)
+    assert found.obstacle.interval == Interval("A", 10, 10)
 
 
 def overtaking():
