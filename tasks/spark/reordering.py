@@ -1,0 +1,411 @@
+"""The reordering job: Theorem 1 on one snapshot of a stored recording, of any size.
+
+One Spark action: ranges of steps for the partition, of processes and of channels for the checks
+(kernels_reordering). What comes back is joined here into the report of
+``snapshots.domain.reordering``, which is the reference. The snapshots must have been judged.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from snapshots.domain.computations import (
+    SENDS_FIRST,
+    Faults,
+    never_sent,
+    not_the_head,
+    received_early,
+    state_json,
+)
+from snapshots.domain.findings import ORPHAN
+from snapshots.domain.recording import KINDS, MARKER_RECEIVE, RECEIVE, Event, MessageId, SnapshotId
+from snapshots.domain.reordering import (
+    MOST_EVENTS_SHOWN,
+    MOST_SWAPS_TRIED,
+    partition_order,
+    prerecording,
+    swaps,
+)
+from snapshots.domain.reordering_report import (
+    SWAPS,
+    Check,
+    Middle,
+    NotReorderable,
+    ReorderingReport,
+    cannot_swap,
+    computation_checks,
+    middle_check,
+    require_complete,
+    swaps_lead_elsewhere,
+    too_many_swaps,
+)
+from snapshots.store.layout import NONE, STRAY_COLUMNS, STRAYS
+from snapshots.store.mapped import ragged, read_batch
+from snapshots.store.reader import StoredRecording
+from tasks.spark import schemas, session
+from tasks.spark.kernels_reordering import (
+    Between,
+    ChannelFacts,
+    ChannelTask,
+    Differing,
+    Fault,
+    Ordered,
+    ProcessTask,
+    StepFacts,
+    StepTask,
+    Stretch,
+    Task,
+    joined,
+    ordered,
+    reorder_part,
+)
+from tasks.spark.stages import SparkStages, Stages
+
+Progress = Callable[[str, int, int], None]
+REORDERING = "reordering"
+ROWS_PER_TASK = 500_000
+
+
+def reorder_snapshot(
+    folder: Path, snapshot: SnapshotId, progress: Progress, spark: SparkSession | None = None
+) -> ReorderingReport:
+    """Reorder the run of the recording in ``folder`` through a snapshot's recorded state.
+
+    spark: this process's session where none is given. progress: called with the phase, how many
+    parts are done, and of how many; may raise to cancel. Raises: NotReorderable, StoreMissing,
+    StoreDamaged, SparkUnavailable, SparkTaskFailed, what ``progress`` raises.
+    """
+    reorder = Reorder(Path(folder), snapshot)
+    return reorder.report(SparkStages(spark or session.get()), progress)
+
+
+class Reorder:
+    """One reordering. Raises: NotReorderable."""
+
+    def __init__(
+        self,
+        folder: Path,
+        snapshot: SnapshotId,
+        *,
+        most_shown: int = MOST_EVENTS_SHOWN,
+        most_swaps: int = MOST_SWAPS_TRIED,
+    ) -> None:
+        self.snapshot = snapshot
+        self.most_shown = most_shown
+        self.most_swaps = most_swaps
+        self.recording = StoredRecording.open(folder)
+        try:
+            self.stored = self.recording.snapshot(snapshot)
+        except KeyError:
+            raise NotReorderable(f"The recording has no snapshot {snapshot}.") from None
+        require_complete(snapshot, self.stored.summary["verdicts"])
+        self.began, self.ended = self._extent()
+        self.states = {name: state.recomputed for name, state in self.stored.states.items()}
+        self.stretch = Stretch(
+            str(folder), snapshot, self.began, self.ended + 1, self._tells_states()
+        )
+        self.between = Between(self.stretch)
+
+    def _tells_states(self) -> bool:
+        counted = {item["verdict"] for item in self.stored.summary["verdict_counts"]}
+        return ORPHAN not in counted and None not in self.states.values()
+
+    def _extent(self) -> tuple[int, int]:
+        """The steps of the snapshot's first event and of its last that is no marker_send."""
+        tables = self.recording.tables
+        sent, *others = self._own_events()
+        sent_steps = tables.events.values("step", *sent)
+        other_steps = np.concatenate([tables.events.values("step", *own) for own in others])
+        first = np.concatenate((sent_steps, other_steps)).min()
+        return int(first), int(other_steps.max())
+
+    def _own_events(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Processes and indexes of the snapshot's marker_sends; then of its marker_receives, of
+        those that no marker_send explains, and of its records."""
+        code = self.recording.snapshot_code(self.snapshot)
+        tables = self.recording.tables
+        batches = [_named(batch, code) for batch in tables.markers.table.batches]
+        for column, ends in (("sent_index", tables.source), ("received_index", tables.target)):
+            arrived = [batch.filter(pc.is_valid(batch.column(column))) for batch in batches]
+            channel = _joined(batch.column("channel") for batch in arrived)
+            yield ends[channel], _joined(batch.column(column) for batch in arrived)
+        strays, kind = self._strays
+        markers = strays.filter(pa.array(kind == KINDS.index(MARKER_RECEIVE)))
+        for batch in (_named(markers, code), _named(self.recording.records, code)):
+            yield _joined([batch.column("process")]), _joined([batch.column("index")])
+
+    @cached_property
+    def _strays(self) -> tuple[pa.RecordBatch, np.ndarray]:
+        """STRAY_COLUMNS, and the kind of each."""
+        strays = read_batch(self.recording.folder / STRAYS, STRAY_COLUMNS)
+        process, index = (_joined([strays.column(name)]) for name in ("process", "index"))
+        return strays, self.recording.tables.events.values("kind", process, index)
+
+    def report(self, stages: Stages, progress: Progress) -> ReorderingReport:
+        found = self._found(stages, progress)
+        steps = [item for item in found if isinstance(item, StepFacts)]
+        channels = [item for item in found if isinstance(item, ChannelFacts)]
+        processes = [item for item in found if isinstance(item, Differing)]
+        whole = _added(steps)
+        shown = self._events(
+            np.concatenate([part.process for part in steps])[: self.most_shown],
+            np.concatenate([part.index for part in steps])[: self.most_shown],
+        )
+        is_pre = self._is_prerecording(shown)
+        occurred, after = self._occurrence(
+            steps, joined([*processes, *(channel.differing for channel in channels)])
+        )
+        faults = sorted(fault for channel in channels for fault in channel.faults)
+        return ReorderingReport(
+            snapshot=self.snapshot,
+            began=self.began,
+            ended=self.ended,
+            shown=shown,
+            is_prerecording=tuple(is_pre.tolist()),
+            permuted=tuple(partition_order(is_pre).tolist()),
+            events_total=whole.total,
+            prerecording_total=whole.before,
+            swaps=whole.swaps,
+            start=self._state(self.between.start),
+            recorded=state_json(self.states, self._recomputed()),
+            end=self._state(self.between.end),
+            checks=(*self._checks(faults), self._swap_check(whole)),
+            obstacles=tuple(v for v in self.stored.summary["verdicts"] if v["verdict"] == ORPHAN),
+            occurred=occurred,
+            occurred_after=after,
+        )
+
+    def _found(self, stages: Stages, progress: Progress) -> list:
+        """The Spark action."""
+        tasks = self._tasks()
+        weights = [len(group) for group in tasks]
+        goal = sum(weights)
+        progress(REORDERING, 0, goal)
+        groups = stages.run(
+            reorder_part,
+            tasks,
+            weights=weights,
+            advance=lambda done: progress(REORDERING, done, goal),
+        )
+        return [item for group in groups for item in group]
+
+    def _tasks(self) -> list[tuple[Task, ...]]:
+        """What fits one task of each kind is done together."""
+        tables, stretch = self.recording.tables, self.stretch
+        events = self.between.end - self.between.start + 1
+        messages = tables.messages.table.length + 1
+        tasks = [
+            *(StepTask(stretch, *bounds, self.most_shown) for bounds in self._step_ranges()),
+            *(
+                ProcessTask(stretch, *bounds)
+                for bounds in schemas.ranges(events.tolist(), 2 * ROWS_PER_TASK)
+            ),
+            *(
+                ChannelTask(stretch, *bounds)
+                for bounds in schemas.ranges(messages.tolist(), ROWS_PER_TASK)
+            ),
+        ]
+        return [tuple(tasks)] if len(tasks) <= 3 else [(task,) for task in tasks]
+
+    def _step_ranges(self) -> list[tuple[int, int]]:
+        span = self.ended + 1 - self.began
+        parts = max(-(-span // ROWS_PER_TASK), min(8, span // schemas.MANY_ROWS), 1)
+        edges = [self.began + span * part // parts for part in range(parts + 1)]
+        return list(zip(edges, edges[1:], strict=False))
+
+    def _events(self, process: np.ndarray, index: np.ndarray) -> tuple[Event, ...]:
+        """Without values and states."""
+        recording = self.recording
+        rows = recording.tables.events.pick(process, index)
+        channels = [channel.id for channel in recording.topology.channels]
+        columns = (
+            [recording.topology.processes[code].id for code in process.tolist()],
+            index.tolist(),
+            [recording.manifest.kinds[kind] for kind in rows.values("kind").tolist()],
+            *(rows.values(name).tolist() for name in ("at", "step", "line")),
+            [None if c == NONE else channels[c] for c in rows.values("channel").tolist()],
+            rows.texts("message"),
+            rows.texts("label"),
+        )
+        return tuple(
+            Event(*fields, channel=channel, message=message, label=label)
+            for *fields, channel, message, label in zip(*columns, strict=True)
+        )
+
+    def _event(self, process: int, index: int) -> Event:
+        return self._events(np.array([process]), np.array([index]))[0]
+
+    def _is_prerecording(self, events: tuple[Event, ...]) -> np.ndarray:
+        process = [self.recording.process_code(event.process) for event in events]
+        index = [event.index for event in events]
+        return prerecording(
+            np.array(process, np.int64), np.array(index, np.int64), self.between.positions
+        )
+
+    def _state(self, positions: np.ndarray) -> dict[str, object]:
+        """The global state at a cut, as JSON."""
+        cut = self.recording.cut(positions)
+        names = [process.id for process in self.recording.topology.processes]
+        contents = {
+            name: [message.id for message in held] for name, held in cut.all_contents().items()
+        }
+        return state_json(dict(zip(names, cut.states, strict=True)), contents)
+
+    def _recomputed(self) -> dict[str, list[MessageId]]:
+        return {
+            name: [message.id for message in channel.recomputed]
+            for name, channel in self.stored.channels.items()
+        }
+
+    # --- checks ------------------------------------------------------------------------------
+
+    def _checks(self, faults: list[Fault]) -> Iterator[Check]:
+        """faults: by rank. The order of each process is kept, see ``follow_processes``; with it
+        its states, and what lies in the channels at the end."""
+        found = Faults()
+        for fault in faults:
+            found.broken.setdefault(fault.rule, self._reason(fault))
+        stray = self._first_stray()
+        if stray:
+            found.unknown[SENDS_FIRST] = never_sent(stray)
+        breaks_before = bool(faults) and not faults[0].is_after
+        before_middle = found.first_reason if breaks_before else None
+        return computation_checks(before_middle, found, self._middle_check(), None)
+
+    def _reason(self, fault: Fault) -> str:
+        event = self._event(fault.process, fault.index)
+        if fault.head is None:
+            return received_early(event)
+        place = np.array([fault.channel]), np.array([fault.head])
+        return not_the_head(event, self.recording.messages(*place)[0].id)
+
+    def _first_stray(self) -> Event | None:
+        """The first by rank of the receives without a send."""
+        strays, kind = self._strays
+        process, index = (_joined([strays.column(name)]) for name in ("process", "index"))
+        between = self.between
+        here = (index >= between.start[process]) & (index < between.end[process])
+        here &= kind == KINDS.index(RECEIVE)
+        process, index = process[here], index[here]
+        if not len(process):
+            return None
+        step = between.events.values("step", process, index)
+        first = np.lexsort((step, ~prerecording(process, index, between.positions)))[0]
+        return self._event(int(process[first]), int(index[first]))
+
+    def _middle_check(self) -> Check:
+        """The prerecording events lead to the state at the recorded positions."""
+        states, channels = self.stored.states.items(), self.stored.channels.items()
+        recorded_states = {name: state.recorded for name, state in states}
+        recorded_channels = {name: channel.recorded for name, channel in channels}
+        return middle_check(
+            Middle(
+                topology=self.recording.topology,
+                recorded_states=_known(recorded_states),
+                recorded_channels=_known(recorded_channels),
+                states=self.states,
+                channels=self._recomputed(),
+            )
+        )
+
+    def _swap_check(self, whole: StepFacts) -> Check:
+        if whole.swaps > self.most_swaps:
+            return too_many_swaps(whole.swaps, self.most_swaps)
+        if not whole.swaps:
+            return Check(SWAPS, True)
+        moving = ordered(self.between, whole.first_after, whole.last_before + 1)
+        order, stuck = _swapped(moving, self._flights(moving))
+        if stuck:
+            places = ((int(moving.process[row]), int(moving.index[row])) for row in stuck)
+            return cannot_swap(*(self._event(*place) for place in places))
+        if order != partition_order(moving.is_prerecording).tolist():
+            return swaps_lead_elsewhere()
+        return Check(SWAPS, True)
+
+    def _flights(self, events: Ordered) -> np.ndarray:
+        """int64[N]: one number for the send and the receive of a message, NONE for all others."""
+        tables, messages = self.recording.tables, self.recording.tables.messages
+        first, end = (
+            self.recording.positions_at(step=int(step))
+            for step in (events.step[0], events.step[-1] + 1)
+        )
+        sent = (messages.sent(tables.all_channels, cut[tables.source]) for cut in (first, end))
+        channel, ordinal = ragged(tables.all_channels, *sent)
+        sent_index = messages.table.values("sent_index", channel, ordinal)
+        received_index = messages.received_index(channel, ordinal)
+        both = (received_index != NONE) & (received_index < end[tables.target[channel]])
+        channel, ends = channel[both], (sent_index[both], received_index[both])
+        flights = np.full(len(events.step), NONE, np.int64)
+        for process, index in zip((tables.source, tables.target), ends, strict=True):
+            steps = tables.events.values("step", process[channel], index)
+            flights[np.searchsorted(events.step, steps)] = np.arange(len(channel))
+        return flights
+
+    def _occurrence(
+        self, steps: list[StepFacts], differing: Differing
+    ) -> tuple[bool | None, int | None]:
+        """Whether the run as it was stood in the recorded state, and after how many events."""
+        if not self.stretch.tells_states:
+            return None, None
+        if not differing.at_start:
+            return True, 0
+        if not len(differing.changes):
+            return False, None
+        step = int(differing.changes[0])
+        whole = [part for part in steps if part.end <= step + 1]
+        first = max([self.began, *(part.end for part in whole)])
+        rest = ordered(self.between, first, step + 1)
+        return True, sum(part.total for part in whole) + len(rest.step)
+
+
+def _swapped(events: Ordered, flights: np.ndarray) -> tuple[list[int], tuple[int, int] | None]:
+    """The order after all swaps; or the first two places that cannot be swapped."""
+    process, flight = events.process.tolist(), flights.tolist()
+    order = list(range(len(process)))
+    for row in swaps(events.is_prerecording.tolist()):
+        first, second = order[row], order[row + 1]
+        is_one_message = flight[first] != NONE and flight[first] == flight[second]
+        if process[first] == process[second] or is_one_message:
+            return order, (first, second)
+        order[row], order[row + 1] = second, first
+    return order, None
+
+
+def _added(parts: list[StepFacts]) -> StepFacts:
+    """Parts that follow each other, as one; without events. Each prerecording event of a part
+    passes the postrecording ones of the parts before, too."""
+    before = np.array([part.before for part in parts])
+    after = np.array([part.total for part in parts]) - before
+    passed = np.cumsum(after) - after
+    firsts = [part.first_after for part in parts if part.first_after is not None]
+    lasts = [part.last_before for part in parts if part.last_before is not None]
+    return StepFacts(
+        end=parts[-1].end,
+        total=int(before.sum() + after.sum()),
+        before=int(before.sum()),
+        swaps=sum(part.swaps for part in parts) + int((before * passed).sum()),
+        first_after=min(firsts, default=None),
+        last_before=max(lasts, default=None),
+        process=np.zeros(0, np.int64),
+        index=np.zeros(0, np.int64),
+    )
+
+
+def _named(rows: pa.RecordBatch, snapshot: int) -> pa.RecordBatch:
+    """Those of one snapshot."""
+    return rows.filter(pc.equal(rows.column("snapshot"), snapshot))
+
+
+def _joined(columns) -> np.ndarray:
+    """int64[N] of columns without nulls."""
+    parts = [column.to_numpy(zero_copy_only=False).astype(np.int64) for column in columns]
+    return np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+def _known(items: dict) -> dict:
+    return {name: item for name, item in items.items() if item is not None}

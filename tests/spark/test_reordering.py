@@ -1,0 +1,207 @@
+"""Theorem 1 by the Spark job and by the reference: the same report, key by key.
+
+The job's stages run here, in this process, but for the last tests; AGREEMENT_EXAMPLES says how many
+generated recordings are tried.
+"""
+
+import os
+import re
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from snapshots.domain import topologies
+from snapshots.domain.assembly import assemble
+from snapshots.domain.recording import RECORD_CHANNEL, Recording
+from snapshots.domain.reordering import reorder
+from snapshots.domain.reordering_report import NotReorderable
+from snapshots.domain.samples import SAMPLES
+from snapshots.domain.verdicts import SnapshotReport, judge
+from snapshots.domain.workloads import Tokens
+from snapshots.store.errors import StoreDamaged
+from snapshots.store.writer import write_recording, write_snapshots
+from tasks.spark import schemas
+from tasks.spark.reordering import Reorder, reorder_snapshot
+from tasks.spark.snapshots import Judge
+from tasks.spark.stages import StagesHere
+from tests import damage
+from tests.builders import a_run, recorded, simulated
+from tests.effort import examples
+from tests.spark import disorder
+from tests.spark.agreement import assembled, silent
+from tests.spark.test_cos418 import CASES, RANDOM, log_of
+
+EXAMPLES = int(os.environ.get("AGREEMENT_EXAMPLES") or examples(15))
+
+
+@pytest.fixture
+def pieces(monkeypatch):
+    """Parts of some rows."""
+    monkeypatch.setattr(schemas, "MANY_ROWS", 40)
+
+
+def stored(recording: Recording, folder: Path) -> Path:
+    """The recording in a new folder, judged."""
+    folder.mkdir()
+    write_recording(recording, folder)
+    judged = Judge(folder)
+    reports = judged.reports(*judged.facts(StagesHere(), silent))
+    summaries = [report.summary() for report in reports]
+    write_snapshots(folder, summaries, judged.state_rows(), judged.contents)
+    return folder
+
+
+def agree(recording: Recording, folder: Path, most_shown: int = 30, most_swaps: int = 300) -> list:
+    """The JSON of each snapshot that can be reordered, which is the same both ways."""
+    stored(recording, folder)
+    most = {"most_shown": most_shown, "most_swaps": most_swaps}
+    return [
+        found
+        for report in judge(recording)
+        if (found := agree_on(recording, report, folder, **most)) is not None
+    ]
+
+
+def agree_on(
+    recording: Recording, report: SnapshotReport, folder: Path, *, most_shown: int, most_swaps: int
+) -> dict | None:
+    most = {"most_shown": most_shown, "most_swaps": most_swaps}
+    try:
+        expected = reorder(recording, report, most_swaps=most_swaps).to_json(most_shown)
+    except NotReorderable as refusal:
+        with pytest.raises(NotReorderable, match=f"^{re.escape(str(refusal))}$"):
+            Reorder(folder, report.snapshot, **most)
+        return None
+    found = Reorder(folder, report.snapshot, **most).report(StagesHere(), silent).to_json()
+    assert_same(found, expected)
+    return found
+
+
+def assert_same(found: dict, expected: dict) -> None:
+    """Key by key, so that a failure names the one that differs."""
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        assert found[name] == value, f"{expected['snapshot']}: {name}"
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(log=disorder.logs(max_processes=9), many=st.booleans())
+def test_both_agree_on_generated_recordings(pieces, log, many):
+    with tempfile.TemporaryDirectory() as folder:
+        most = 10_000 if many else 12
+        agree(recorded(log), Path(folder, "store"), most, most)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
+def test_both_agree_on_every_sample(tmp_path, sample):
+    agree(recorded(sample.log()), tmp_path / "store")
+
+
+@pytest.mark.parametrize("spoil", damage.DAMAGES.values(), ids=damage.DAMAGES)
+def test_both_agree_on_every_damage(pieces, tmp_path, spoil):
+    log = simulated(topologies.complete(3), mean_delay=20_000)
+    agree(recorded(spoil(log).log), tmp_path / "store", most_swaps=200_000)
+
+
+@pytest.mark.parametrize("case", [*CASES[:-1], pytest.param(RANDOM, marks=pytest.mark.slow)])
+def test_both_agree_on_the_cos418_cases(shared_data, tmp_path, case):
+    assert agree(assembled(log_of(shared_data, case)).recording, tmp_path / "store")
+
+
+def orderless(log):
+    """FIFO channels that deliver out of order, as the log of a run over channels without order."""
+    fifo = tuple(replace(channel, fifo=True) for channel in log.header.topology.channels)
+    topology = replace(log.header.topology, channels=fifo)
+    return log._replace(header=replace(log.header, topology=topology))
+
+
+def telling_runs():
+    """Runs that between them show everything that a report can say."""
+    for seed in range(2):
+        yield simulated(seed=seed)
+        yield damage.without(simulated(seed=seed), RECORD_CHANNEL)
+        yield simulated(topologies.ring(5), Tokens(), seed=seed, mean_delay=300)
+        anyhow = topologies.without_order(topologies.complete(4))
+        yield simulated(anyhow, seed=seed, mean_delay=9_000)
+        yield orderless(simulated(anyhow, seed=seed, mean_delay=9_000))
+    yield next(sample.log() for sample in SAMPLES if sample.slug == "two-banks")
+    yield damage.record_late(simulated(topologies.complete(3), mean_delay=20_000)).log
+    yield damage.wrong_state(simulated()).log
+    yield a_run().receive("p->q", "m").record("p", "s").receive("q->p", "n").record("q", "s").log()
+
+
+def test_what_both_agree_on_is_not_trivial(pieces, tmp_path):
+    seen = Counter()
+    for number, log in enumerate(telling_runs()):
+        for found in agree(recorded(log), tmp_path / str(number)):
+            seen.update((check["name"], check["holds"]) for check in found["checks"])
+            seen["occurred", found["occurred"]] += 1
+            seen["occurred later", bool(found["occurred_after"])] += 1
+            seen["obstacles", bool(found["obstacles"])] += 1
+            seen["more than shown", found["events_total"] > len(found["events"])] += 1
+    answers = (True, False, None)
+    expected = {
+        *(("middle", answer) for answer in answers),
+        *(("swaps", answer) for answer in answers),
+        *(("sends-first", answer) for answer in answers),
+        *(("occurred", answer) for answer in answers),
+        *(("to-end", answer) for answer in answers),
+        ("fifo", True),
+        ("fifo", False),
+        ("from-start", False),
+        ("occurred later", True),
+        ("obstacles", True),
+        ("more than shown", True),
+    }
+    assert expected <= set(seen), expected - set(seen)
+
+
+def test_a_run_is_really_cut_into_pieces(pieces, tmp_path):
+    folder = stored(recorded(simulated()), tmp_path / "store")
+    kinds = Counter(type(task).__name__ for (task,) in Reorder(folder, "s1")._tasks())
+    assert min(kinds[name] for name in ("StepTask", "ProcessTask", "ChannelTask")) > 1
+
+
+def test_a_small_recording_is_one_task(tmp_path):
+    folder = stored(recorded(simulated()), tmp_path / "store")
+    assert len(Reorder(folder, "s1")._tasks()) == 1
+
+
+def test_a_snapshot_that_the_log_does_not_name_is_refused(tmp_path):
+    folder = stored(recorded(simulated()), tmp_path / "store")
+    with pytest.raises(NotReorderable, match="no snapshot s2"):
+        Reorder(folder, "s2")
+
+
+def test_steps_that_do_not_rise_are_a_damaged_store(tmp_path):
+    recording = recorded(simulated())
+    own = list(recording.events["p1"])
+    place = judge(recording)[0].positions["p1"] + 1
+    one, next_ = own[place : place + 2]
+    own[place : place + 2] = replace(one, step=next_.step), replace(next_, step=one.step)
+    events = {**recording.events, "p1": tuple(own)}
+    folder = stored(replace(recording, events=events), tmp_path / "store")
+    with pytest.raises(StoreDamaged, match="steps of p1 do not rise"):
+        Reorder(folder, "s1").report(StagesHere(), silent)
+
+
+@pytest.mark.parametrize("log", [simulated(seed=7), SAMPLES[0].log()], ids=["simulated", "sample"])
+def test_spark_finds_the_same(spark, tmp_path, log):
+    recording = assemble(*log).recording
+    folder = stored(recording, tmp_path / "store")
+    phases = []
+    for report in judge(recording):
+        found = reorder_snapshot(folder, report.snapshot, lambda *at: phases.append(at), spark)
+        assert_same(found.to_json(), reorder(recording, report).to_json())
+    assert phases[0][:2] == ("reordering", 0)
+    assert phases[-1][1] == phases[-1][2]
