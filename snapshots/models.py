@@ -135,6 +135,7 @@ class Job(models.Model):
         INGEST = "ingest"
         SIMULATE = "simulate"
         RESTORE = "restore"
+        REORDERING = "reordering"
 
     class State(models.TextChoices):
         QUEUED = "queued"
@@ -145,6 +146,7 @@ class Job(models.Model):
         CANCELLED = "cancelled"
 
     OPEN = (State.QUEUED, State.RUNNING)
+    READING = (Kind.RESTORE, Kind.REORDERING)  # these leave their recording as it is
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
@@ -154,7 +156,7 @@ class Job(models.Model):
     recording = models.ForeignKey(
         Recording, null=True, on_delete=models.CASCADE, related_name="jobs"
     )
-    snapshot = models.TextField(blank=True)  # of a restore: the snapshot's id
+    snapshot = models.TextField(blank=True)  # of a READING job: the snapshot's id
     phase = models.CharField(max_length=60, blank=True)
     done = models.BigIntegerField(default=0)  # events so far
     total = models.BigIntegerField(null=True)  # events in all, where known

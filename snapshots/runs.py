@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from snapshots import leases, simulations, stores, uploads
 from snapshots.domain.defects import InputRefused
+from snapshots.domain.reordering_report import NotReorderable
 from snapshots.domain.restore import NotRestorable
 from snapshots.leases import Cancelled, Lease, LeaseLost
 from snapshots.limits import recording_limits
@@ -24,6 +25,10 @@ from snapshots.readers.native import NativeReader
 logger = logging.getLogger(__name__)
 
 MOST_ATTEMPTS = 4
+IMPOSSIBLE = {
+    NotRestorable: ("not-restorable", "Not restorable"),
+    NotReorderable: ("not-reorderable", "Not reorderable"),
+}
 
 
 class TryAgain(Exception):
@@ -68,8 +73,8 @@ def _guarded(lease: Lease) -> None:
         _end(lease, Job.State.CANCELLED, Recording.Status.FAILED, cancelled())
     except InputRefused as refused:
         _refuse(lease, refused)
-    except NotRestorable as impossible:
-        body = problem("not-restorable", "Not restorable", 422, str(impossible))
+    except (NotRestorable, NotReorderable) as impossible:
+        body = problem(*IMPOSSIBLE[type(impossible)], 422, str(impossible))
         _end(lease, Job.State.REFUSED, Recording.Status.REFUSED, body)
     except Exception as error:
         if _is_passing(error) and lease.job.attempt < MOST_ATTEMPTS:
@@ -115,10 +120,10 @@ def _refuse(lease: Lease, refused: InputRefused) -> None:
 
 
 def _end(lease: Lease, state: str, status: str, error: dict[str, Any]) -> None:
-    """The end of a job that did not succeed; a restore leaves its recording as it is."""
+    """The end of a job that did not succeed; the READING ones leave their recording as it is."""
     with transaction.atomic():
         lease.write(state=state, finished_at=timezone.now(), error=error, rate=None)
-        if lease.job.kind != Job.Kind.RESTORE:
+        if lease.job.kind not in Job.READING:
             Recording.objects.filter(pk=lease.job.recording_id).update(status=status, error=error)
 
 
@@ -202,10 +207,26 @@ def _restore(lease: Lease) -> None:
     )
 
 
+def _reorder(lease: Lease) -> None:
+    """The report is the job's result; the recording stays as it is."""
+    from tasks.spark.reordering import reorder_snapshot
+
+    folder = stores.store().folder(lease.job.recording.store)
+    report = reorder_snapshot(folder, lease.job.snapshot, Progress(lease))
+    lease.write(
+        state=Job.State.DONE,
+        finished_at=timezone.now(),
+        phase="reordered",
+        progress=1.0,
+        result=report.to_json(),
+    )
+
+
 STEPS: dict[str, Callable[[Lease], None]] = {
     Job.Kind.INGEST: _ingest,
     Job.Kind.SIMULATE: _simulate,
     Job.Kind.RESTORE: _restore,
+    Job.Kind.REORDERING: _reorder,
 }
 
 

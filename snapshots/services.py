@@ -9,10 +9,12 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from snapshots import live, stores, topologies, uploads
+from snapshots import access, live, stores, topologies, uploads
 from snapshots.domain.defects import InputRefused
+from snapshots.domain.reordering_report import NotReorderable, require_complete
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot, Topology
 from snapshots.problems import Conflict, Invalid, Refused, cancelled
@@ -156,6 +158,36 @@ def request_restore(user, recording: Recording, snapshot: Snapshot) -> Job:
     return create_job(Job.Kind.RESTORE, user, recording=recording, snapshot=snapshot.snapshot)
 
 
+def request_reordering(user, recording: Recording, snapshot: Snapshot) -> Job:
+    """The person's job that is open or done for this snapshot of this store, else a new one.
+
+    Raises: Conflict unless the recording is ready and the snapshot complete.
+    """
+    require_ready(recording)
+    try:
+        require_complete(snapshot.snapshot, snapshot.verdicts)
+    except NotReorderable as incomplete:
+        raise Conflict(str(incomplete)) from None
+    with transaction.atomic():
+        Recording.objects.select_for_update().get(pk=recording.pk)  # of two requests one waits
+        found = _reorderings(user, recording, snapshot).first()
+        return found or create_job(
+            Job.Kind.REORDERING, user, recording=recording, snapshot=snapshot.snapshot
+        )
+
+
+def _reorderings(user, recording: Recording, snapshot: Snapshot) -> QuerySet[Job]:
+    """Those asked for since the recording's store was made."""
+    return access.jobs(user).filter(
+        kind=Job.Kind.REORDERING,
+        recording=recording,
+        snapshot=snapshot.snapshot,
+        state__in=[*Job.OPEN, Job.State.DONE],
+        created_at__gte=recording.ready_at or recording.created_at,
+        cancel_requested=False,
+    )
+
+
 def require_ready(recording: Recording) -> None:
     """Raises: Conflict, which says how far the recording is."""
     if not recording.is_ready:
@@ -195,7 +227,7 @@ def cancel_job(job: Job) -> Job:
 
 
 def _note_cancelled(job: Job) -> None:
-    if job.kind != Job.Kind.RESTORE:
+    if job.kind not in Job.READING:
         Recording.objects.filter(pk=job.recording_id).update(
             status=Recording.Status.FAILED, error=cancelled()
         )

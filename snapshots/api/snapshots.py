@@ -1,4 +1,4 @@
-"""Snapshots of a recording: verdicts, contents, restore."""
+"""Snapshots of a recording: verdicts, contents, restore, reordering."""
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
@@ -38,6 +38,29 @@ def restore_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpRespon
 def get_snapshot_named_restore(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
     """A snapshot's id may end like this address."""
     return get_snapshot(request, id, f"{snapshot}/restore")
+
+
+@router.post(
+    "/recordings/{int:id}/snapshots/{text:snapshot}/reordering",
+    response={202: payloads.AcceptedJob},
+)
+def reorder_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
+    """Reorder the run so that it goes through the recorded state (Theorem 1); the job's result is
+    the two orders and what was checked. What was asked for before is not computed again."""
+    recording = access.recording(request.user, id)
+    services.require_ready(recording)
+    row = access.snapshot(recording, snapshot)
+    return reply({"job": services.request_reordering(request.user, recording, row).pk}, 202)
+
+
+@router.get(
+    "/recordings/{int:id}/snapshots/{text:snapshot}/reordering",
+    response=content_payloads.SnapshotDetail,
+    include_in_schema=False,
+)
+def get_snapshot_named_reordering(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
+    """A snapshot's id may end like this address, too."""
+    return get_snapshot(request, id, f"{snapshot}/reordering")
 
 
 @router.get(

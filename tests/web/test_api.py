@@ -12,6 +12,8 @@ from snapshots.domain.samples import two_tokens
 from snapshots.domain.script import Script
 from snapshots.models import Job, Recording
 from snapshots.window_payloads import WindowPayload
+from tests.builders import simulated
+from tests.damage import never_sending
 from tests.web.given import a_client, a_person, a_ready_recording, post_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
@@ -368,3 +370,32 @@ def test_restore_asks_for_a_job(api, banks):
     job = Job.objects.get(pk=answer.json()["job"])
     assert (job.kind, job.snapshot, job.state) == ("restore", "s1", "queued")
     problem_of(api.post(f"/api/recordings/{banks.pk}/snapshots/s2/restore"), 404, "not-found")
+
+
+def test_reordering_asks_for_a_job_once(api, banks):
+    address = f"/api/recordings/{banks.pk}/snapshots/s1/reordering"
+    answer = api.post(address)
+    assert answer.status_code == 202
+    job = Job.objects.get(pk=answer.json()["job"])
+    assert (job.kind, job.snapshot, job.state) == ("reordering", "s1", "queued")
+    assert api.post(address).json() == answer.json()
+    problem_of(api.post(f"/api/recordings/{banks.pk}/snapshots/s2/reordering"), 404, "not-found")
+
+
+def test_a_snapshot_that_is_not_complete_is_not_reordered(api, ada):
+    recording = a_ready_recording(ada, simulated(protocol=never_sending("p1->p2", "s1")))
+    answer = api.post(f"/api/recordings/{recording.pk}/snapshots/s1/reordering")
+    detail = problem_of(answer, 409, "conflict")["detail"]
+    assert "s1 is not complete" in detail
+    assert "never sent its marker on p1->p2" in detail
+    assert not Job.objects.filter(kind="reordering").exists()
+
+
+def test_a_snapshot_may_be_named_like_the_end_of_an_address(api, ada):
+    run = Script("odd", {"p": 1}, [])
+    for name in ("a/restore", "a/reordering"):
+        run.record("p", name)
+    recording = a_ready_recording(ada, run.log())
+    for name in ("a/restore", "a/reordering"):
+        answer = api.get(f"/api/recordings/{recording.pk}/snapshots/{name}")
+        assert answer.json()["snapshot"] == name

@@ -10,10 +10,15 @@ from django.db import connection
 from django.utils import timezone
 
 from snapshots import leases, runs, services, stores
+from snapshots.domain.reordering import reorder
+from snapshots.domain.samples import two_banks
+from snapshots.domain.verdicts import judge
 from snapshots.leases import Cancelled, LeaseLost
 from snapshots.models import Job, Recording
 from snapshots.problems import Conflict
 from tasks.spark.errors import SparkUnavailable
+from tests.builders import recorded, simulated
+from tests.damage import never_sending
 from tests.web.given import a_client, a_person, a_ready_recording
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
@@ -222,4 +227,56 @@ def test_a_restore_that_fails_leaves_its_recording_ready(ada, monkeypatch):
     monkeypatch.setitem(runs.STEPS, Job.Kind.RESTORE, broken)
     runs.run(restore.pk)
     assert Job.objects.get().state == "cancelled"
+    assert Recording.objects.get().status == "ready"
+
+
+def a_reordering(user, recording: Recording) -> Job:
+    return services.request_reordering(user, recording, recording.snapshots.get())
+
+
+def test_a_reordering_is_computed_once_for_a_person_and_a_store(ada):
+    recording = a_ready_recording(ada, ready_at=timezone.now())
+    first = a_reordering(ada, recording)
+    assert a_reordering(ada, recording) == first
+    Job.objects.update(state="done")
+    assert a_reordering(ada, recording) == first
+    recording.ready_at = timezone.now()
+    again = a_reordering(ada, recording)
+    assert again != first
+    Job.objects.filter(pk=again.pk).update(state="failed")
+    assert a_reordering(ada, recording) not in (first, again)
+
+
+def test_what_was_cancelled_or_asked_by_others_is_computed_anew(ada):
+    sample = a_ready_recording(None)
+    first = a_reordering(ada, sample)
+    assert a_reordering(a_person("bob@example.org"), sample) != first
+    Job.objects.filter(pk=first.pk).update(cancel_requested=True)
+    assert a_reordering(ada, sample) != first
+
+
+def test_a_reordering_that_is_impossible_says_why_and_its_recording_stays_ready(ada):
+    recording = a_ready_recording(ada, simulated(protocol=never_sending("p1->p2", "s1")))
+    job = services.create_job(Job.Kind.REORDERING, ada, recording=recording, snapshot="s1")
+    runs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.error["type"]) == ("refused", "/problems/not-reorderable")
+    assert "never sent its marker on p1->p2" in job.error["detail"]
+    assert Recording.objects.get().status == "ready"
+
+
+def test_a_cancelled_reordering_leaves_its_recording_ready(ada):
+    services.cancel_job(a_reordering(ada, a_ready_recording(ada)))
+    assert Job.objects.get().state == "cancelled"
+    assert Recording.objects.get().status == "ready"
+
+
+def test_a_reordering_ends_with_its_report(ada, spark):
+    recording = a_ready_recording(ada)
+    job = a_reordering(ada, recording)
+    runs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.phase, job.progress) == ("done", "reordered", 1.0), job.error
+    run = recorded(two_banks())
+    assert job.result == reorder(run, *judge(run)).to_json()
     assert Recording.objects.get().status == "ready"
