@@ -34,6 +34,8 @@ from snapshots.domain.cuts import NEVER, Cut, received_index
 from snapshots.domain.recording import Recording
 from snapshots.domain.topology import Channel, ProcessId
 
+MOST_LEGS = 100  # of an avoiding run, in JSON
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -64,13 +66,25 @@ class Obstacle:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One part of a run: up to ``until``, in any order, the conditions on ``process`` fail."""
+
+    process: ProcessId
+    until: Cut
+
+    def to_json(self) -> dict[str, object]:
+        return {"process": self.process, "until": dict(self.until.positions)}
+
+
 @dataclass(frozen=True)
 class PredicateAnswer:
     """possibly, definitely: None where what is not known decides; ``missing`` says what that is.
 
     first, last: the least and the greatest cut in which all hold, where possibly is True.
     intervals: where definitely is True, one of each process; every run passes a cut in all of them.
-    obstacle: where definitely is False.
+    obstacle: where definitely is False. avoiding: then a run from the start to the end that never
+    passes a cut in which all hold, where one could be told from the search; empty where not.
     """
 
     text: str
@@ -80,6 +94,7 @@ class PredicateAnswer:
     last: Cut | None
     intervals: tuple[Interval, ...]
     obstacle: Obstacle | None
+    avoiding: tuple[Leg, ...]
     missing: tuple[str, ...]
 
     def to_json(self) -> dict[str, object]:
@@ -91,6 +106,8 @@ class PredicateAnswer:
             "last": self.last and dict(self.last.positions),
             "intervals": [interval.to_json() for interval in self.intervals],
             "obstacle": self.obstacle and self.obstacle.to_json(),
+            "avoiding": [leg.to_json() for leg in self.avoiding[:MOST_LEGS]],
+            "avoiding_total": len(self.avoiding),
             "missing": list(self.missing),
         }
 
@@ -118,7 +135,7 @@ def detect_conditions(
     surely = {process: values == TRUE for process, values in truth.values.items()}
     perhaps = {process: values != FALSE for process, values in truth.values.items()}
     first = least_cut(order, surely)
-    intervals, obstacle = overlapping(order, surely)
+    intervals, obstacle, avoiding = overlapping(order, surely)
     possibly = True if first else _unless(least_cut(order, perhaps) is not None)
     definitely = True if intervals else _unless(bool(overlapping(order, perhaps)[0]))
     return PredicateAnswer(
@@ -129,6 +146,7 @@ def detect_conditions(
         last=greatest_cut(order, surely) if first else None,
         intervals=intervals,
         obstacle=obstacle if definitely is False else None,
+        avoiding=avoiding if definitely is False else (),
         missing=_missing(truth, possibly, definitely),
     )
 
@@ -267,24 +285,26 @@ def _preceding(truth: np.ndarray) -> list[int]:
     return np.maximum.accumulate(np.where(truth, np.arange(len(truth)), -1)).tolist()
 
 
-def overlapping(order: Causality, holds: Holds) -> tuple[tuple[Interval, ...], Obstacle | None]:
-    """One interval of each process such that every run is in all of them at once; or why not.
+def overlapping(
+    order: Causality, holds: Holds
+) -> tuple[tuple[Interval, ...], Obstacle | None, tuple[Leg, ...]]:
+    """One interval of each process such that every run is in all of them at once; or why not, and
+    a run that avoids it.
 
     An interval that can be left before another process has entered its current one can never be
     part of the answer, and is passed over for the next.
     """
-    if not holds:
-        return (), None
     search = _IntervalSearch(order, holds)
     obstacle = search.run()
     if obstacle is not None:
-        return (), obstacle
-    return tuple(search.interval(process) for process in search.firsts), None
+        return (), obstacle, search.avoiding(obstacle)
+    return tuple(search.interval(process) for process in search.firsts), None, ()
 
 
 class _IntervalSearch:
     """firsts, lasts: the intervals of each process; current: which of them is looked at. past: for
-    each process the positions that have happened when it has left its current interval."""
+    each process the positions that have happened when it has left its current interval. because:
+    for each (process, interval) that was passed over the other one, which can be entered later."""
 
     def __init__(self, order: Causality, holds: Holds) -> None:
         self.order = order
@@ -296,6 +316,7 @@ class _IntervalSearch:
             self.lasts[order.number[process]] = (np.flatnonzero(edges == -1) - 1).tolist()
         self.current = dict.fromkeys(self.firsts, 0)
         self.past = {process: [0] * len(order.ends) for process in self.firsts}
+        self.because: dict[tuple[int, int], tuple[int, int]] = {}
 
     def run(self) -> Obstacle | None:
         for process, firsts in self.firsts.items():
@@ -324,6 +345,8 @@ class _IntervalSearch:
         )
 
     def pass_over(self, leaver: int, enterer: int) -> Obstacle | None:
+        passed = leaver, self.current[leaver]
+        self.because[passed] = enterer, self.current[enterer]
         if self.current[leaver] + 1 == len(self.firsts[leaver]):
             names = self.order.processes
             return Obstacle(names[leaver], self.interval(leaver), self.interval(enterer))
@@ -342,3 +365,39 @@ class _IntervalSearch:
         at = self.current[process]
         name = self.order.processes[process]
         return Interval(name, self.firsts[process][at], self.lasts[process][at])
+
+    def avoiding(self, obstacle: Obstacle) -> tuple[Leg, ...]:
+        """The run that the search has found on its way to the obstacle; empty where it did not.
+
+        Before one process leaves an interval, another stays outside its own; that one had left its
+        interval before while a third stayed outside, and so on back to the start. At the end the
+        first process has left its last interval for good.
+        """
+        order, legs = self.order, []
+        blocked = order.number[obstacle.process]
+        positions = [0] * len(order.ends)
+        for leaver, interval, waiting in self._story(blocked) if obstacle.interval else ():
+            before = positions[waiting]
+            positions[leaver] = max(positions[leaver], self.lasts[leaver][interval] + 1)
+            order.grow(positions, [leaver])
+            if not self._is_outside(waiting, before, positions[waiting]):
+                return ()
+            legs.append(Leg(order.processes[waiting], order.cut(positions)))
+        if not self._is_outside(blocked, positions[blocked], order.ends[blocked]):
+            return ()
+        return *legs, Leg(order.processes[blocked], order.cut(order.ends))
+
+    def _story(self, process: int) -> list[tuple[int, int, int]]:
+        """(who leaves, which interval, who waits outside meanwhile), in the order of the run."""
+        story = []
+        passed = process, len(self.firsts[process]) - 1
+        while passed in self.because:
+            waiting, interval = self.because[passed]
+            story.append((*passed, waiting))
+            passed = waiting, interval - 1
+        return story[::-1]
+
+    def _is_outside(self, process: int, first: int, last: int) -> bool:
+        """Whether none of these positions lies in an interval."""
+        place = bisect_left(self.lasts[process], first)
+        return place == len(self.firsts[process]) or self.firsts[process][place] > last

@@ -3,6 +3,7 @@
 import time
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -135,6 +136,34 @@ def test_the_witnesses_hold_what_they_claim(recording, data):
         assert leaves_first(recording, found.obstacle.interval, found.obstacle.other)
 
 
+def avoids(recording, legs, chosen):
+    """Whether the legs lead from the start to the end through consistent cuts, and on each one
+    process has no position at which its condition holds."""
+    processes, cuts = lattice(recording)
+    before = cuts[0]
+    for leg in legs:
+        until = positions(recording, leg.until)
+        place = processes.index(leg.process)
+        there = range(before[place], until[place] + 1)
+        if leg.process not in chosen or until not in cuts or any(np.less(until, before)):
+            return False
+        if any(state_at(recording, leg.process, at) == "1" for at in there):
+            return False
+        before = until
+    return before == cuts[-1]
+
+
+@settings(max_examples=examples(80), deadline=None)
+@given(small_runs(), st.data())
+def test_a_run_that_avoids_it_is_one(recording, data):
+    chosen = chosen_processes(data, recording)
+    found = detect(recording, " && ".join(f"{name} == 1" for name in chosen))
+    if found.definitely:
+        assert found.avoiding == ()
+    else:
+        assert avoids(recording, found.avoiding, chosen)
+
+
 def leaves_first(recording, left, entered):
     """Whether some consistent cut has left the one interval and not entered the other."""
     processes, cuts = lattice(recording)
@@ -177,6 +206,7 @@ def test_concurrent_intervals_are_possible_but_not_definite():
     assert found.last == Cut({"A": 2, "B": 1})
     left, entered = found.obstacle.interval, found.obstacle.other
     assert {left, entered} == {Interval("A", 1, 2), Interval("B", 1, 1)}
+    assert [leg.process for leg in found.avoiding] == [entered.process, left.process]
 
 
 def test_a_message_out_of_each_interval_into_the_other_makes_it_definite():
