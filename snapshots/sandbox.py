@@ -72,7 +72,7 @@ def _request(questions: Sequence[Question], memory: int, seconds: float) -> tupl
         lines.append(orjson.dumps(head))
         before = len(lines)
         for variables in question.variables:
-            lines.append(orjson.dumps({"state": variables}))
+            lines.append(_state(variables, expression))
             size += len(lines[-1])
             if size > LARGEST_INPUT:
                 raise TooMuch(
@@ -82,6 +82,15 @@ def _request(questions: Sequence[Question], memory: int, seconds: float) -> tupl
                 )
         counts.append(len(lines) - before)
     return b"\n".join(lines) + b"\n", counts
+
+
+def _state(variables: Mapping[str, object], expression: Expression) -> bytes:
+    try:
+        return orjson.dumps({"state": variables})
+    except orjson.JSONEncodeError as error:
+        raise TooMuch(
+            f"A state cannot be passed on: {error}. Is it nested very deeply?", expression.text
+        ) from None
 
 
 def _run(request: bytes, seconds: float) -> tuple[bytes, str]:

@@ -262,7 +262,7 @@ def _readable_report(message: str) -> str:
         r"Syntax error: (?:mismatched|extraneous) input '(.*?)' exp", message
     ):
         return f"{unexpected[1]} is not expected here."
-    return f"{message[:200]}."
+    return f"{message[:200].rstrip('.')}."
 
 
 def _readable_failure(message: str) -> str:
@@ -282,7 +282,7 @@ def _readable_failure(message: str) -> str:
         return "Nothing can be divided by zero."
     if "SELECT to non-message" in message:
         return "Only an object has fields."
-    return f"{message[:200]}."
+    return f"{message[:200].rstrip('.')}."
 
 
 def _unfit(function: str, types: str) -> str:

@@ -245,6 +245,8 @@ def test_taking_turns_is_never_both_at_once():
     found = detect(recorded(run), "A == 1 && B == 1")
     assert (found.possibly, found.definitely) == (False, False)
     assert found.obstacle.interval == Interval("A", 10, 10)
+    assert [leg.process for leg in found.avoiding] == [*"BABABABA"]
+    assert avoids(recorded(run), found.avoiding, "AB")
 
 
 def overtaking():

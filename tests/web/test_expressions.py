@@ -253,6 +253,14 @@ def test_states_that_are_too_large_are_not_sent(monkeypatch):
         strip("true", [MANY])
 
 
+def test_a_state_that_is_nested_too_deeply_is_refused():
+    deep = 1
+    for _ in range(300):
+        deep = [deep]
+    with pytest.raises(TooMuch, match="nested very deeply"):
+        strip("A == 1", [a_state({"A": deep})])
+
+
 def test_the_longest_expression_that_is_allowed_works():
     text = " && ".join(["A.balance > 1"] * 200)[:LONGEST].rpartition(" && ")[0]
     assert strip(text, [a_state()])[0].holds
