@@ -84,6 +84,29 @@ class EventDetail(TypedDict):
     flight: Flight | None
 
 
+class ConeEdge(TypedDict):
+    """One entry a process, in the order of the topology. positions: of the past, how many events
+    are in it; of the future, the first index in it, or the number of events. at, step: of the
+    cone's outermost event; null where it holds none of the process."""
+
+    positions: list[int]
+    at: list[int | None]
+    step: list[int | None]
+
+
+class ConesPayload(TypedDict):
+    """past: what happened before the event, itself included: its vector clock. future: what it
+    could influence. before, after, concurrent: how many events, without itself."""
+
+    process: str
+    index: int
+    past: ConeEdge
+    future: ConeEdge
+    before: int
+    after: int
+    concurrent: int
+
+
 def snapshot_detail(row: Snapshot, stored: StoredRecording) -> SnapshotDetail:
     """What the log recomputes, and beside it what was recorded; all JSON texts as they are."""
     found = stored.snapshot(row.snapshot)

@@ -17,6 +17,7 @@ from snapshots.domain.findings import Finding
 from snapshots.domain.recording import Message
 from snapshots.domain.topology import JsonText
 from snapshots.problems import Invalid, NotFound
+from snapshots.store import cones as store_cones
 from snapshots.store.cut import StoredCut
 from snapshots.store.mapped import Ints
 from snapshots.store.reader import StoredRecording
@@ -184,6 +185,40 @@ def event(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
             found[name] = orjson.Fragment(found[name])
         else:
             del found[name]
+    return found
+
+
+def cones(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
+    """What happened before an event, and what it could influence. See ConesPayload.
+
+    Raises: NotFound.
+    """
+    event(stored, process, index)
+    code, tables = stored.process_code(process), stored.tables
+    past = store_cones.past(tables, code, index)
+    future = store_cones.future(tables, code, index)
+    length = tables.events.length
+    before, after = int(past.sum()) - 1, int((length - future).sum()) - 1
+    return {
+        "process": process,
+        "index": index,
+        "past": _edge(stored, past, np.flatnonzero(past), past - 1),
+        "future": _edge(stored, future, np.flatnonzero(future < length), future),
+        "before": before,
+        "after": after,
+        "concurrent": int(length.sum()) - before - after - 1,
+    }
+
+
+def _edge(stored: StoredRecording, positions: Ints, codes: Ints, indices: Ints) -> dict[str, Any]:
+    """A cone's positions, and where its outermost event of each process stands; null for none."""
+    rows = stored.tables.events.pick(codes, indices[codes])
+    found: dict[str, Any] = {"positions": positions.tolist()}
+    for name in ("at", "step"):
+        places: list[int | None] = [None] * len(positions)
+        for code, place in zip(codes.tolist(), rows.values(name).tolist(), strict=True):
+            places[code] = place
+        found[name] = places
     return found
 
 

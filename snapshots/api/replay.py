@@ -53,6 +53,14 @@ def get_event(request: HttpRequest, id: int, process: str, index: int) -> HttpRe
     return reply(replays.event(_ready(request, id), process, index))
 
 
+@router.get(
+    "/recordings/{int:id}/cones/{text:process}/{int:index}", response=content_payloads.ConesPayload
+)
+def get_cones(request: HttpRequest, id: int, process: str, index: int) -> HttpResponse:
+    """What happened before one event (its vector clock), and what it could have influenced."""
+    return reply(replays.cones(_ready(request, id), process, index))
+
+
 def _ready(request: HttpRequest, id: int) -> StoredRecording:
     recording = access.recording(request.user, id)
     services.require_ready(recording)

@@ -312,3 +312,13 @@ def test_the_diagram_stands_before_plotly_has_been_read(banks):
     held[0].continue_()
     wait_until_drawn(banks)
     expect(sketch).to_have_count(0)
+
+
+def test_a_selected_event_shows_its_past_and_future(banks):
+    """B's third event, the receive of m1: four events before it, two of them A's."""
+    open_view(banks, f"{banks.url.partition('?')[0]}?event=2@B")
+    said = banks.locator("#wb-cones")
+    expect(said).to_contain_text("4 events happened before it, in 1 other process.")
+    expect(said).to_contain_text("concurrent")
+    banks.keyboard.press("Escape")
+    expect(said).to_be_empty()

@@ -195,6 +195,17 @@ def test_an_event_tells_its_fields_and_its_message(api, banks):
     assert found["flight"]["received_at"] == 3800
 
 
+def test_an_event_has_a_past_and_a_future(api, banks):
+    """B receives m1: before it lie A's opening and sending, and what B did before."""
+    found = fits(content_payloads.ConesPayload, api.get(f"/api/recordings/{banks.pk}/cones/B/2"))
+    assert found["past"]["positions"] == [2, 3]
+    assert found["past"]["at"] == [1500, 3800]
+    assert found["before"] == 4
+    events = found["before"] + found["after"] + found["concurrent"] + 1
+    assert events == banks.event_count
+    problem_of(api.get(f"/api/recordings/{banks.pk}/cones/B/999"), 404, "not-found")
+
+
 @pytest.mark.parametrize("place", ["A/99999", f"A/{'9' * 23}", "C/0", f"A/{'9' * 5000}"])
 def test_an_event_that_is_not_there_is_not_found(api, banks, place):
     problem_of(api.get(f"/api/recordings/{banks.pk}/events/{place}"), 404, "not-found")

@@ -24,6 +24,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     playing: false,
     speed: 1,
     selection: null,
+    cones: null,
     snapshot: null,
     cut: null,
     window: null,

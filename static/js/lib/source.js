@@ -79,6 +79,7 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
       return snapshots.get(id);
     },
     event: (process, index) => getJson(`${urls.events}/${encodeURIComponent(process)}/${index}`),
+    cones: (process, index) => getJson(`${urls.cones}/${encodeURIComponent(process)}/${index}`),
   };
 }
 
@@ -91,6 +92,7 @@ export function defaultUrls(id, given = {}) {
     cuts: `${api}/cuts`,
     snapshots: `${api}/snapshots`,
     events: `${api}/events`,
+    cones: `${api}/cones`,
     socket: `/ws/recordings/${id}`,
     snapshotPage: `/recordings/${id}/snapshots`,
     ...given,

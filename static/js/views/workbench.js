@@ -9,6 +9,7 @@ import { h, setText } from "../lib/dom.js";
 import { wireActions } from "./workbench/actions.js";
 import { readColours } from "./workbench/colours.js";
 import { wireCommands } from "./workbench/commands.js";
+import { createCones } from "./workbench/cones.js";
 import { createContents } from "./workbench/contents.js";
 import { createDepth } from "./workbench/depth.js";
 import { createDetails } from "./workbench/details.js";
@@ -53,7 +54,7 @@ export async function mountWorkbench(root, data) {
   app.plotWidth = app.spacetime.plotWidth;
   const feed = createFeed(app);
   const overview = createOverview(app);
-  const words = [feed, app.snapshots, createTransport(app), createContents(app), createStates(app), createDetails(app)];
+  const words = [feed, app.snapshots, createTransport(app), createContents(app), createStates(app), createDetails(app), createCones(app)];
   const charts = [app.spacetime, overview, createTopology(app), createDepth(app)];
   wireCommands(app);
   wireTabs(root);

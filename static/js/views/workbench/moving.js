@@ -17,6 +17,7 @@ export function drawMoving(canvas, scene) {
   const context = fitCanvas(canvas);
   const { g, state } = scene;
   drawFuture(context, scene);
+  if (state.cones) drawCones(context, scene);
   if (scene.window?.exact && scene.window.axis === state.axis) {
     drawFlights(context, scene);
     drawHighlight(context, scene, scene.hover, 0.5);
@@ -40,6 +41,20 @@ function drawFuture(context, { g, state, colours }) {
   if (x >= g.width - g.right || state.cut) return;
   context.fillStyle = faded(colours.panel, 0.45);
   context.fillRect(x, g.top, g.width - g.right - x, g.plotBottom - g.top);
+}
+
+/** The selected event's past and future, as bands along the lanes. */
+function drawCones(context, { g, state, colours }) {
+  const { past, future } = state.cones;
+  const coordinate = (edge, p) => (state.axis === "order" ? edge.step[p] + 1 : edge.at[p]);
+  for (let p = g.first; p < g.first + g.lanes; p += 1) {
+    const [y, height] = [g.y(p), Math.min(10, (g.pitch || 30) * 0.7)];
+    context.fillStyle = faded(colours.accent, 0.35);
+    if (past.at[p] !== null) context.fillRect(g.left, y - height / 2, g.x(coordinate(past, p)) - g.left, height);
+    context.fillStyle = faded(colours.recorded, 0.35);
+    const from = Math.max(g.left, g.x(coordinate(future, p)));
+    if (future.at[p] !== null) context.fillRect(from, y - height / 2, Math.max(0, g.width - g.right - from), height);
+  }
 }
 
 function drawFlights(context, { window, g, topology, colours, state, flights }) {

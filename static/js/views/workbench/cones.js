@@ -1,0 +1,45 @@
+/** What happened before the selected event, and what it could influence: said, and given to the diagram. */
+
+import { h } from "../../lib/dom.js";
+import { counted, thousands } from "../../lib/format.js";
+
+export function createCones(app) {
+  const { player, topology } = app;
+  const box = app.root.querySelector("#wb-cones");
+  let request = 0;
+
+  async function load({ selection }) {
+    request += 1;
+    const mine = request;
+    box.replaceChildren();
+    player.set({ cones: null });
+    if (selection?.of !== "event") return;
+    try {
+      const cones = await app.source.cones(topology.processes[selection.process].id, selection.index);
+      if (mine !== request) return;
+      player.set({ cones });
+      box.replaceChildren(...said(cones));
+    } catch (error) {
+      if (mine === request) box.replaceChildren(h("p.soft", {}, `Its past and future could not be loaded: ${error.message}`));
+    }
+  }
+
+  function said({ before, after, concurrent, past, future, process }) {
+    const others = (edge) => edge.at.filter((at, p) => at !== null && topology.processes[p].id !== process).length;
+    return [
+      line("wb-past", `${counted(before, "event")} happened before it`, others(past)),
+      line("wb-future", `${counted(after, "event")} it could influence`, others(future)),
+      h("p.soft", {}, `${thousands(concurrent)} concurrent: neither before nor after it.`),
+    ];
+  }
+
+  function line(look, words, processes) {
+    return h("p", {}, h(`span.wb-cone.${look}`, { "aria-hidden": "true" }), `${words}${processes ? `, in ${counted(processes, "other process", "other processes")}` : ""}.`);
+  }
+
+  return {
+    update(state, keys) {
+      if (keys.has("selection")) load(state);
+    },
+  };
+}
