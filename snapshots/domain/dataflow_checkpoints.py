@@ -281,6 +281,7 @@ class Checkpoints:
                 unblock.append(effect)
             else:
                 self._effect(task, effect)
+        self.finish_if_done(task)
         if copied:
             self.run.occupy(task, self.run.plan.sync_time, self._copied, task, unblock)
 
@@ -424,6 +425,7 @@ class Checkpoints:
     def _save(self, task: SimTask, cid: int) -> None:
         pending = () if task.tx is None else tuple(task.tx.pending)
         self.saved.setdefault(cid, {})[task.id] = Saved(task.state, pending)
+        task.recorded.add(cid)
         if task.ended and task.final_cid is None:
             task.final_cid = cid
 
@@ -499,14 +501,15 @@ class Checkpoints:
             self.run.log.add(task.id, kind, extra, snapshot=str(cid))
 
     def finish_if_done(self, task: SimTask) -> None:
-        """A task that has read all its input still answers the checkpoints under way, and a
+        """A task that has read all its input still records for the checkpoints under way, and a
         two-phase sink waits until one with all that it has written is complete."""
         if not task.alive or not task.ended or task.finished:
             return
         if task not in self.ending:
             self.ending.append(task)
-        if any(task.id in pending.waiting for pending in self.state.pending.values()):
-            return
+        for pending in self.state.pending.values():
+            if task.id in pending.waiting and pending.cid not in task.recorded:
+                return
         committed = task.final_cid is not None and task.final_cid <= task.last_complete
         if task.tx is not None and self.are_taken and not committed:
             return

@@ -27,7 +27,7 @@ from snapshots.domain.dataflow_kinds import END, READ, WRITE
 from snapshots.domain.dataflow_lanes import BARRIER, CANCEL, Item, Lane
 from snapshots.domain.dataflow_lanes import END as END_ITEM
 from snapshots.domain.dataflow_results import count_results
-from snapshots.domain.dataflow_tasks import EventLog, SimTask, connect, tasks_of
+from snapshots.domain.dataflow_tasks import EventLog, SimTask, connect, tasks_of, text_of
 from snapshots.domain.event_queue import EventQueue
 from snapshots.domain.recording import RECEIVE, SEND, LoggedEvent
 from snapshots.domain.script import Log
@@ -381,4 +381,4 @@ class Run:
 
 
 def _value(record: Record) -> str:
-    return canonical({"key": record.key, "value": record.value})
+    return text_of({"key": record.key, "value": record.value})

@@ -1,5 +1,6 @@
 """A subtask of a simulated dataflow, and the log that all of them write."""
 
+import json
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,9 +14,12 @@ from snapshots.domain.event_queue import EventQueue
 from snapshots.domain.key_groups import key_group
 from snapshots.domain.recording import LoggedEvent
 from snapshots.domain.topology import ChannelId, ProcessId
-from snapshots.domain.values import canonical
 
 KEY_BYTES = 16
+text_of = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+).encode
+"""The canonical text of a value that holds no fractions; that of ``canonical``, but faster."""
 
 
 class EventLog:
@@ -35,7 +39,7 @@ class EventLog:
         self._next_index[process] = index + 1
         self.lines += 1
         present = {name: value for name, value in (extra or {}).items() if value is not None}
-        text = canonical(present) if present else None
+        text = text_of(present) if present else None
         self.fresh.append(
             LoggedEvent(
                 self.lines, process, kind, index=index, at=self._queue.now, extra=text, **fields
@@ -49,7 +53,8 @@ class SimTask:
 
     busy: with a record, or copying its state. mail: what to do before the next record. ended: it
     has read all its input; finished: it takes part in no further checkpoint. attempt: how often it
-    has been restarted; what an earlier attempt planned does not happen. final_cid: the first
+    has been restarted; what an earlier attempt planned does not happen. recorded: the
+    checkpoints for which this attempt has recorded its state; final_cid: the first
     checkpoint recorded after it had ended; last_complete: the newest that it knows to be
     complete. first_barrier,
     blocked_since, missing: of checkpoints under way. missing: what its acknowledgement waits for.
@@ -82,17 +87,21 @@ class SimTask:
     blocked_since: dict[ChannelId, tuple[int, int]] = field(default_factory=dict)
     barriers: dict[tuple[ChannelId, int], Item] = field(default_factory=dict)
     missing: dict[int, set[str]] = field(default_factory=dict)
+    recorded: set[int] = field(default_factory=set)
     final_cid: int | None = None
     last_complete: int = 0
 
     def __post_init__(self) -> None:
         self.state = start_state(self.vertex)
+        self._told: tuple[dict | None, str] = (None, "")
         if self.vertex.kind == SOURCE:
             self.split = Split(self.vertex, self.id)
 
     @property
     def state_text(self) -> str:
-        return canonical(self.state)
+        if self._told[0] is not self.state:
+            self._told = (self.state, text_of(self.state))
+        return self._told[1]
 
     @property
     def can_put(self) -> bool:
@@ -115,6 +124,7 @@ class SimTask:
             self.blocked_since,
             self.barriers,
             self.missing,
+            self.recorded,
         ):
             part.clear()
 

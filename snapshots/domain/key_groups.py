@@ -4,9 +4,12 @@ Source: Flink, KeyGroupRangeAssignment. The ranges are Flink's; the hash of a ke
 its UTF-8 text, where Flink has murmur over Java's hashCode.
 """
 
+from functools import lru_cache
+
 _WORD = 0xFFFFFFFF
 
 
+@lru_cache(maxsize=100_000)
 def key_group(key: str, max_parallelism: int) -> int:
     """0 .. max_parallelism - 1, the same in every run and on every machine."""
     return stable_hash(key) % max_parallelism
