@@ -12,17 +12,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from snapshots.domain import topologies
 from snapshots.domain.assembly import assemble
+from snapshots.domain.defects import InputRefused
 from snapshots.domain.recording import RECORD_CHANNEL, Recording
 from snapshots.domain.reordering import reorder
 from snapshots.domain.reordering_report import NotReorderable
 from snapshots.domain.samples import SAMPLES
+from snapshots.domain.script import Log
 from snapshots.domain.verdicts import SnapshotReport, judge
-from snapshots.domain.workloads import Tokens
+from snapshots.domain.workloads import WORKLOADS, Tokens
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.writer import write_recording, write_snapshots
 from tasks.spark import schemas
@@ -30,7 +32,7 @@ from tasks.spark.reordering import Reorder, reorder_snapshot
 from tasks.spark.snapshots import Judge
 from tasks.spark.stages import StagesHere
 from tests import damage
-from tests.builders import a_run, recorded, simulated
+from tests.builders import a_run, random_damage, recorded, shapes, simulated
 from tests.effort import examples
 from tests.spark import disorder
 from tests.spark.agreement import assembled, silent
@@ -89,17 +91,53 @@ def assert_same(found: dict, expected: dict) -> None:
         assert found[name] == value, f"{expected['snapshot']}: {name}"
 
 
+def orderless(log: Log) -> Log:
+    """FIFO channels that deliver out of order, as the log of a run over channels without order."""
+    fifo = tuple(replace(channel, fifo=True) for channel in log.header.topology.channels)
+    topology = replace(log.header.topology, channels=fifo)
+    return log._replace(header=replace(log.header, topology=topology))
+
+
+@st.composite
+def busy_runs(draw) -> Log:
+    """Much happens between start and end of the snapshots; some runs are damaged or disordered."""
+    topology = draw(shapes(draw(st.integers(2, 6))))
+    order = draw(st.sampled_from(("fifo", "any", "broken")))
+    log = simulated(
+        topology if order == "fifo" else topologies.without_order(topology),
+        WORKLOADS[draw(st.sampled_from(sorted(WORKLOADS)))](),
+        snapshots=[
+            (at, (process.id,))
+            for at, process in zip(
+                draw(st.lists(st.integers(200, 20_000), min_size=1, max_size=3)),
+                topology.processes,
+                strict=False,
+            )
+        ],
+        seed=draw(st.integers(0, 2**32)),
+        events=draw(st.integers(100, 250)),
+        mean_delay=draw(st.sampled_from((1_000, 10_000))),
+        mean_pause=300,
+    )
+    log = orderless(log) if order == "broken" else log
+    return draw(random_damage(log)) if draw(st.booleans()) else log
+
+
 @settings(
     max_examples=EXAMPLES,
     deadline=None,
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-@given(log=disorder.logs(max_processes=9), many=st.booleans())
+@given(log=st.one_of(busy_runs(), busy_runs(), disorder.logs(max_processes=9)), many=st.booleans())
 def test_both_agree_on_generated_recordings(pieces, log, many):
+    try:
+        recording = recorded(log)
+    except InputRefused:
+        reject()
     with tempfile.TemporaryDirectory() as folder:
         most = 10_000 if many else 12
-        agree(recorded(log), Path(folder, "store"), most, most)
+        agree(recording, Path(folder, "store"), most, most)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
@@ -116,13 +154,6 @@ def test_both_agree_on_every_damage(pieces, tmp_path, spoil):
 @pytest.mark.parametrize("case", [*CASES[:-1], pytest.param(RANDOM, marks=pytest.mark.slow)])
 def test_both_agree_on_the_cos418_cases(shared_data, tmp_path, case):
     assert agree(assembled(log_of(shared_data, case)).recording, tmp_path / "store")
-
-
-def orderless(log):
-    """FIFO channels that deliver out of order, as the log of a run over channels without order."""
-    fifo = tuple(replace(channel, fifo=True) for channel in log.header.topology.channels)
-    topology = replace(log.header.topology, channels=fifo)
-    return log._replace(header=replace(log.header, topology=topology))
 
 
 def telling_runs():
