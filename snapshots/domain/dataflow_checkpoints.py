@@ -186,7 +186,7 @@ class Checkpoints:
         extra = {"finished": True}
         log.add(task.id, RECORD_STATE, extra, snapshot=snapshot, state=task.state_text)
         for lane in task.outputs.values():
-            lane.put_behind(Item(BARRIER, barrier=barrier, stands_for_end=True))
+            lane.put_behind_end(Item(BARRIER, barrier=barrier, stands_for_end=True))
         self.saved.setdefault(cid, {})[task.id] = Saved(task.state)
 
     def _complete(self, cid: int, retained: tuple[int, ...]) -> None:
@@ -249,13 +249,16 @@ class Checkpoints:
         self._arrived(task, cid)
         step = task.steps.on_barrier(task.handler, lane.id, item.barrier, overtaking=item.priority)
         self._carry_out(task, step)
+        self.finish_if_done(self.run.tasks[lane.channel.source])
 
     def on_cancel(self, task: SimTask, lane: Lane, cid: int) -> None:
         self.run.log.add(task.id, CANCEL_IN, channel=lane.id, snapshot=str(cid))
         self._carry_out(task, task.steps.on_cancel(task.handler, cid))
+        self.finish_if_done(self.run.tasks[lane.channel.source])
 
     def on_end(self, task: SimTask, lane: Lane) -> None:
         self._carry_out(task, task.steps.on_end(task.handler, lane.id))
+        self.finish_if_done(self.run.tasks[lane.channel.source])
 
     def _triggered(self, task: SimTask, barrier: Barrier) -> None:
         self._carry_out(task, task.steps.on_trigger(task.handler, barrier))
@@ -501,12 +504,18 @@ class Checkpoints:
             self.run.log.add(task.id, kind, extra, snapshot=str(cid))
 
     def finish_if_done(self, task: SimTask) -> None:
-        """A task that has read all its input still records for the checkpoints under way, and a
-        two-phase sink waits until one with all that it has written is complete."""
+        """A task that has read all its input still records for the checkpoints under way, and waits
+        until those before it have finished and its last outputs have been taken; a two-phase sink
+        waits until a checkpoint with all that it has written is complete."""
         if not task.alive or not task.ended or task.finished:
             return
         if task not in self.ending:
             self.ending.append(task)
+        tasks = self.run.tasks
+        if not all(tasks[lane.channel.source].finished for lane in task.inputs):
+            return
+        if not all(lane.is_empty for lane in task.outputs.values()):
+            return
         for pending in self.state.pending.values():
             if task.id in pending.waiting and pending.cid not in task.recorded:
                 return
@@ -516,3 +525,5 @@ class Checkpoints:
         task.finished = True
         self.ending.remove(task)
         self.run.log.add(task.id, FINISH)
+        for lane in task.outputs.values():
+            self.finish_if_done(tasks[lane.channel.target])

@@ -76,6 +76,10 @@ class Lane:
         self.collected: dict[int, list[Item]] = {}
 
     @property
+    def is_empty(self) -> bool:
+        return not (self.output or self.wire or self.input or self.jumped)
+
+    @property
     def has_room(self) -> bool:
         return self.records_out < self.capacity
 
@@ -91,16 +95,11 @@ class Lane:
         self._number(item)
         self._jump(item, list(self.output))
 
-    def put_behind(self, item: Item) -> None:
-        """Behind all that is on the channel, wherever that is, in no time of its own."""
+    def put_behind_end(self, item: Item) -> None:
+        """On a channel whose end has been taken: to the receiver, in no time."""
         self._number(item)
-        if self.output:
-            self.output.append(item)
-        elif self.wire:
-            self._travel(item)
-        else:
-            self.input.append(item)
-            self.on_arrival(self, item)
+        self.input.append(item)
+        self.on_arrival(self, item)
 
     def hurry(self, cid: int) -> Item | None:
         """Makes the barrier overtake if it still lies in the sender's buffer; None if not."""

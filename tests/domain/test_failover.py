@@ -102,7 +102,7 @@ def test_exactly_once_a_failure_changes_neither_states_nor_committed_output(mode
         seen["records in channels"] += bool(failed.counted.channel_state)
         seen["put back"] += any(is_put_back(event) for event in failed.log.events)
         seen["transactions recovered"] += "tx_recover_commit" in kinds(failed)
-    print(mode, dict(seen))
+
     assert seen["restored"]
     assert mode == ALIGNED or seen["put back"]
 
@@ -126,7 +126,7 @@ def test_at_least_once_repeats_in_some_runs_and_never_loses():
         seen["duplicates"] += any(failed.counted.duplicates.values())
         seen["orphans"] += any("orphan" in report.counts for report in judge(recording))
         seen["other states"] += failed.counted.states != expected.counted.states
-    print(AT_LEAST_ONCE, dict(seen))
+
     assert seen["duplicates"]
     assert seen["orphans"]
     assert seen["other states"]

@@ -192,10 +192,8 @@ def on_barrier(
         return aligner, begun
     if channel not in aligner.arrived:
         aligner, effects = _arrive(aligner, channel, overtaking)
-    elif aligner.all_arrived:  # all inputs have ended, and this barrier came behind an end
-        aligner, effects = _end(aligner)
     else:
-        effects = ()
+        aligner, effects = _arrive_behind_end(aligner, channel)
     return aligner, (*begun, *effects)
 
 
@@ -277,6 +275,16 @@ def _arrive(aligner: Aligner, channel: ChannelId, overtaking: bool, blocking: bo
     )
 
 
+def _arrive_behind_end(aligner: Aligner, channel: ChannelId) -> Step:
+    """The channel's end has counted already; its next barrier must not come before its time."""
+    if aligner.all_arrived:
+        return _end(aligner)
+    if aligner.has_recorded or channel in aligner.blocked:
+        return aligner, ()
+    blocked = replace(aligner, blocked=(*aligner.blocked, channel))
+    return blocked, (Block(channel, aligner.barrier.cid),)
+
+
 def _record_unaligned(aligner: Aligner) -> Step:
     """The state as it is; of what has not arrived, everything up to the barrier will be kept."""
     barrier = aligner.barrier
@@ -296,7 +304,7 @@ def _end(aligner: Aligner) -> Step:
         if barrier.cid in aligner.aborted:
             return _give_up(aligner, ABORTED)
         records = (RecordChannel(channel, barrier.cid) for channel in aligner.inputs)
-        snapshot = (*records, Snapshot(barrier))
+        snapshot = (*records, Snapshot(barrier, unaligned=barrier.mode == UNALIGNED))
     ended = (AlignEnd(barrier.cid),) if aligner.inputs else ()
     return _idle(aligner), (*ended, *snapshot, *_unblocked(aligner))
 
