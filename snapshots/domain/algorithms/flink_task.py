@@ -193,7 +193,7 @@ def on_barrier(
     if channel not in aligner.arrived:
         aligner, effects = _arrive(aligner, channel, overtaking)
     else:
-        aligner, effects = _arrive_behind_end(aligner, channel)
+        aligner, effects = _arrive_behind_end(aligner, channel, overtaking)
     return aligner, (*begun, *effects)
 
 
@@ -208,8 +208,7 @@ def on_timeout(aligner: Aligner, cid: int) -> Step:
     """The time for aligning is over, counted from the trigger."""
     if aligner.barrier is None or aligner.barrier.cid != cid or aligner.has_recorded:
         return aligner, ()
-    aligner, snapshot = _record_unaligned(aligner)
-    return aligner, (SwitchUnaligned(cid), *snapshot)
+    return _turn_unaligned(aligner)
 
 
 def on_end(aligner: Aligner, channel: ChannelId) -> Step:
@@ -256,9 +255,7 @@ def _arrive(aligner: Aligner, channel: ChannelId, overtaking: bool, blocking: bo
     before: tuple[Effect, ...] = ()
     unaligned = barrier.mode == UNALIGNED or overtaking
     if unaligned and not aligner.has_recorded:
-        switch = () if barrier.mode == UNALIGNED else (SwitchUnaligned(barrier.cid),)
-        aligner, snapshot = _record_unaligned(aligner)
-        before = (*switch, *snapshot)
+        aligner, before = _turn_unaligned(aligner)
         if aligner.barrier is None:
             return aligner, before
     aligner = replace(aligner, arrived=(*aligner.arrived, channel))
@@ -275,14 +272,23 @@ def _arrive(aligner: Aligner, channel: ChannelId, overtaking: bool, blocking: bo
     )
 
 
-def _arrive_behind_end(aligner: Aligner, channel: ChannelId) -> Step:
+def _arrive_behind_end(aligner: Aligner, channel: ChannelId, overtaking: bool) -> Step:
     """The channel's end has counted already; its next barrier must not come before its time."""
     if aligner.all_arrived:
         return _end(aligner)
     if aligner.has_recorded or channel in aligner.blocked:
         return aligner, ()
+    if aligner.barrier.mode == UNALIGNED or overtaking:
+        return _turn_unaligned(aligner)
     blocked = replace(aligner, blocked=(*aligner.blocked, channel))
     return blocked, (Block(channel, aligner.barrier.cid),)
+
+
+def _turn_unaligned(aligner: Aligner) -> Step:
+    cid = aligner.barrier.cid
+    switch = () if aligner.barrier.mode == UNALIGNED else (SwitchUnaligned(cid),)
+    aligner, snapshot = _record_unaligned(aligner)
+    return aligner, (*switch, *snapshot)
 
 
 def _record_unaligned(aligner: Aligner) -> Step:
