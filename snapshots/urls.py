@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from snapshots.views import jobs, proof, properties, recordings, snapshot, topologies
+from snapshots.views import jobs, learn, proof, properties, recordings, snapshot, topologies
 
 urlpatterns = [
     path("", recordings.recording_list, name="recordings"),
@@ -20,6 +20,7 @@ urlpatterns = [
     path("topologies/new", topologies.new, name="new-topology"),
     path("topologies/<int:pk>", topologies.topology, name="topology"),
     path("topologies/<int:pk>/delete", topologies.delete, name="delete-topology"),
+    path("learn", learn.learn, name="learn"),
     path("jobs", jobs.job_list, name="jobs"),
     path("jobs/<int:pk>", jobs.job, name="job"),
     path("jobs/<int:pk>/cancel", jobs.cancel, name="cancel-job"),

@@ -18,6 +18,7 @@ from django.views.decorators.http import (
 from snapshots import access, payloads, services, uploads
 from snapshots.api.json import dumps
 from snapshots.domain.findings import VERDICTS
+from snapshots.guides import GUIDES
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Conflict, NotFound, Problem, Refused
 from snapshots.stores import open_recording
@@ -133,6 +134,7 @@ def _workbench(row: Recording) -> dict:
         "recording": payloads.recording_detail(row),
         "topology": _topology(row) if few else None,
         "snapshots": summaries,
+        "guide": GUIDES[row.slug].to_json(row.pk) if row.slug in GUIDES else None,
         "urls": {},
     }
 

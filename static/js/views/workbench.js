@@ -15,6 +15,7 @@ import { createDepth } from "./workbench/depth.js";
 import { createDetails } from "./workbench/details.js";
 import { createFeed } from "./workbench/feed.js";
 import { keepLink, openingView } from "./workbench/link.js";
+import { mountGuide } from "./workbench/guide.js";
 import { createOverview } from "./workbench/overview.js";
 import { createSnapshots } from "./workbench/snapshots.js";
 import { wireShare } from "./workbench/share.js";
@@ -68,6 +69,7 @@ export async function mountWorkbench(root, data) {
   player.subscribe((state, keys) => charts.forEach((view) => view.update(state, keys)));
   player.tellAll();
   keepLink(app);
+  mountGuide(app, data.guide);
   redrawOnChange(app, feed);
   await overview.load();
   root.classList.add("is-ready");

@@ -1,0 +1,28 @@
+"""The tours of the samples in the order in which one learns, and the words of the field."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from snapshots import access
+from snapshots.domain.samples import SAMPLES
+from snapshots.guides import CHAPTERS
+from snapshots.guides.terms import TERMS
+from snapshots.views.pages import page
+
+
+@page
+@require_safe
+def learn(request: HttpRequest) -> HttpResponse:
+    samples = {sample.slug: sample for sample in SAMPLES}
+    rows = access.recordings(request.user).filter(owner=None, slug__in=samples)
+    loaded = {row.slug: row for row in rows}
+    chapters = [
+        (
+            title,
+            sentence,
+            [(samples[guide.slug], guide, loaded.get(guide.slug)) for guide in guides],
+        )
+        for title, sentence, guides in CHAPTERS
+    ]
+    return render(request, "snapshots/learn.html", {"chapters": chapters, "terms": TERMS})

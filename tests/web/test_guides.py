@@ -1,0 +1,83 @@
+"""The tours: every step leads to a place that is there, and the pages show them."""
+
+import pytest
+
+from snapshots.domain.assembly import assemble
+from snapshots.domain.samples import SAMPLES
+from snapshots.guides import CHAPTERS, GUIDES
+from snapshots.guides.terms import TERMS
+from tests.web.given import a_person, a_ready_recording
+from tests.web.test_pages import signed_in, text_of
+from tests.web.test_pages_snapshot import words
+
+BY_SLUG = {sample.slug: sample for sample in SAMPLES}
+STEPS = [(slug, n) for slug, guide in GUIDES.items() for n in range(len(guide.steps))]
+PARAMETERS = {"t", "from", "to", "axis", "snapshot", "event", "message", "process", "channel"}
+
+
+@pytest.fixture(scope="module")
+def recordings():
+    logs = {slug: BY_SLUG[slug].log() for slug in GUIDES}
+    return {slug: assemble(log.header, log.events).recording for slug, log in logs.items()}
+
+
+def test_every_sample_of_the_gallery_has_a_tour():
+    assert set(GUIDES) == set(BY_SLUG)
+    assert sum(len(guides) for *_, guides in CHAPTERS) == len(GUIDES)
+
+
+@pytest.mark.parametrize(("slug", "number"), STEPS)
+def test_every_step_leads_to_a_place_that_is_there(recordings, slug, number):
+    view, recording = GUIDES[slug].steps[number].view, recordings[slug]
+    assert set(view) <= PARAMETERS
+    last = max(event.at for events in recording.events.values() for event in events)
+    for name in ("t", "from", "to"):
+        assert 0 <= int(view.get(name, 0)) <= last
+    if "snapshot" in view:
+        snapshots = {e.snapshot for events in recording.events.values() for e in events}
+        assert view["snapshot"] in snapshots
+    if "channel" in view:
+        assert view["channel"] in recording.topology.channel_by_id
+    if "event" in view:
+        index, _, process = view["event"].partition("@")
+        assert int(index) < len(recording.events[process])
+    if "message" in view:
+        message, _, channel = view["message"].partition("@")
+        assert message in {sent.id for sent in recording.messages[channel]}
+
+
+def test_the_terms_of_every_tour_are_explained():
+    known = {term.name for term in TERMS}
+    assert {term for guide in GUIDES.values() for term in guide.terms} <= known
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("data_dir")
+def test_every_lead_of_a_tour_opens():
+    client = signed_in(a_person())
+    for slug, guide in GUIDES.items():
+        row = a_ready_recording(None, BY_SLUG[slug].log(), slug=slug)
+        for step in guide.to_json(row.pk)["steps"]:
+            for _, address in step["leads"]:
+                assert client.get(address).status_code == 200, address
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("data_dir")
+def test_the_page_lists_the_tours_and_the_words():
+    row = a_ready_recording(None, BY_SLUG["two-banks"].log(), slug="two-banks")
+    page = text_of(signed_in(a_person()).get("/learn"))
+    assert f"/recordings/{row.pk}?tour=1" in page
+    assert "Theorem 1" in words(page)
+    assert "not loaded" in words(page)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("data_dir")
+def test_the_workbench_of_a_sample_shows_its_tour_and_that_of_others_none():
+    ada = a_person()
+    sample = a_ready_recording(None, BY_SLUG["two-banks"].log(), slug="two-banks")
+    own = a_ready_recording(ada)
+    client = signed_in(ada)
+    assert "Two banks, and money between them" in text_of(client.get(f"/recordings/{sample.pk}"))
+    assert "Guided tour" not in text_of(client.get(f"/recordings/{own.pk}"))
