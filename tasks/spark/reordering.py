@@ -116,34 +116,32 @@ class Reorder:
         return ORPHAN not in counted and None not in self.states.values()
 
     def _extent(self) -> tuple[int, int]:
-        """The steps of the snapshot's first event and of its last that is no marker_send."""
-        tables = self.recording.tables
-        sent, *others = self._own_events()
-        sent_steps = tables.events.values("step", *sent)
-        other_steps = np.concatenate([tables.events.values("step", *own) for own in others])
-        first = np.concatenate((sent_steps, other_steps)).min()
-        return int(first), int(other_steps.max())
+        """The steps of the snapshot's first and last event. The last one is no marker_send, for in
+        a complete snapshot every marker arrives."""
+        process, index = map(np.concatenate, zip(*self._own_events(), strict=True))
+        steps = self.recording.tables.events.values("step", process, index)
+        return int(steps.min()), int(steps.max())
 
     def _own_events(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Processes and indexes of the snapshot's marker_sends; then of its marker_receives, of
-        those that no marker_send explains, and of its records."""
+        """Processes and indexes of the markers' ends, of those that no send explains, and of the
+        records."""
         code = self.recording.snapshot_code(self.snapshot)
         tables = self.recording.tables
-        batches = [_named(batch, code) for batch in tables.markers.table.batches]
-        for column, ends in (("sent_index", tables.source), ("received_index", tables.target)):
-            arrived = [batch.filter(pc.is_valid(batch.column(column))) for batch in batches]
-            channel = _joined(batch.column("channel") for batch in arrived)
-            yield ends[channel], _joined(batch.column(column) for batch in arrived)
+        for batch in tables.markers.table.batches:
+            markers = _named(batch, code)
+            channel = _integers(markers.column("channel"))
+            yield tables.source[channel], _integers(markers.column("sent_index"))
+            yield tables.target[channel], _integers(markers.column("received_index"))
         strays, kind = self._strays
         markers = strays.filter(pa.array(kind == KINDS.index(MARKER_RECEIVE)))
-        for batch in (_named(markers, code), _named(self.recording.records, code)):
-            yield _joined([batch.column("process")]), _joined([batch.column("index")])
+        for rows in (_named(markers, code), _named(self.recording.records, code)):
+            yield _integers(rows.column("process")), _integers(rows.column("index"))
 
     @cached_property
     def _strays(self) -> tuple[pa.RecordBatch, np.ndarray]:
         """STRAY_COLUMNS, and the kind of each."""
         strays = read_batch(self.recording.folder / STRAYS, STRAY_COLUMNS)
-        process, index = (_joined([strays.column(name)]) for name in ("process", "index"))
+        process, index = (_integers(strays.column(name)) for name in ("process", "index"))
         return strays, self.recording.tables.events.values("kind", process, index)
 
     def report(self, stages: Stages, progress: Progress) -> ReorderingReport:
@@ -287,7 +285,7 @@ class Reorder:
     def _first_stray(self) -> Event | None:
         """The first by rank of the receives without a send."""
         strays, kind = self._strays
-        process, index = (_joined([strays.column(name)]) for name in ("process", "index"))
+        process, index = (_integers(strays.column(name)) for name in ("process", "index"))
         between = self.between
         here = (index >= between.start[process]) & (index < between.end[process])
         here &= kind == KINDS.index(RECEIVE)
@@ -401,10 +399,9 @@ def _named(rows: pa.RecordBatch, snapshot: int) -> pa.RecordBatch:
     return rows.filter(pc.equal(rows.column("snapshot"), snapshot))
 
 
-def _joined(columns) -> np.ndarray:
-    """int64[N] of columns without nulls."""
-    parts = [column.to_numpy(zero_copy_only=False).astype(np.int64) for column in columns]
-    return np.concatenate([np.zeros(0, np.int64), *parts])
+def _integers(column: pa.Array) -> np.ndarray:
+    """int64[N] of a column without nulls."""
+    return column.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _known(items: dict) -> dict:

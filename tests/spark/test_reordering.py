@@ -27,7 +27,7 @@ from snapshots.domain.verdicts import SnapshotReport, judge
 from snapshots.domain.workloads import WORKLOADS, Tokens
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.writer import write_recording, write_snapshots
-from tasks.spark import schemas
+from tasks.spark import reordering, schemas
 from tasks.spark.reordering import Reorder, reorder_snapshot
 from tasks.spark.snapshots import Judge
 from tasks.spark.stages import StagesHere
@@ -154,6 +154,70 @@ def test_both_agree_on_every_damage(pieces, tmp_path, spoil):
 @pytest.mark.parametrize("case", [*CASES[:-1], pytest.param(RANDOM, marks=pytest.mark.slow)])
 def test_both_agree_on_the_cos418_cases(shared_data, tmp_path, case):
     assert agree(assembled(log_of(shared_data, case)).recording, tmp_path / "store")
+
+
+def quiet_runs():
+    """Runs in which states hardly change, so that channels decide when the recorded state occurred;
+    and after how many events it does."""
+    three = {"p": "X", "q": "Q", "r": "R"}
+    yield (
+        a_run(three, ["p->q"])
+        .send("p->q", "m", state="X")
+        .record("r", "s")
+        .receive("p->q", "m", state="Q")
+        .record("p", "s")
+        .record("q", "s"),
+        1,
+    )
+    yield (
+        a_run(three, ["p->q"])
+        .record("r", "s")
+        .send("p->q", "m", state="X")
+        .record("p", "s")
+        .record("q", "s"),
+        1,
+    )
+    yield (
+        a_run(three | {"p": "Y"}, ["p->q"])
+        .record("r", "s")
+        .send("p->q", "m", state="X")
+        .receive("p->q", "m", state="Q")
+        .record("p", "s")
+        .record("q", "s"),
+        2,
+    )
+    yield (
+        a_run(three | {"p": "Y"}, ["p->q"])
+        .record("r", "s")
+        .internal("p", "rest", state="X")
+        .internal("q", "rest", state="Q")
+        .record("p", "s")
+        .record("q", "s"),
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("run", "after"), [*quiet_runs()], ids=["held", "empty", "both at once", "more follows"]
+)
+def test_channels_that_differ_keep_the_recorded_state_from_occurring(
+    monkeypatch, tmp_path, run, after
+):
+    monkeypatch.setattr(reordering, "ROWS_PER_TASK", 1)
+    (found,) = agree(recorded(run), tmp_path / "store")
+    assert found["occurred_after"] == after
+
+
+def test_of_receives_without_a_send_the_first_in_the_new_order_is_named(tmp_path):
+    run = a_run().record("p", "s").receive("q->p", "n").receive("p->q", "m").record("q", "s")
+    (found,) = agree(recorded(run), tmp_path / "store")
+    assert found["checks"][1]["reason"].startswith("event 0 of q receives m, of which")
+
+
+def test_a_marker_without_a_send_is_no_message_without_a_send(tmp_path):
+    run = a_run().record("p", "s").receive_marker("p->q", "other").record("q", "s")
+    (found,) = agree(recorded(run), tmp_path / "store")
+    assert found["checks"][1]["holds"]
 
 
 def telling_runs():
