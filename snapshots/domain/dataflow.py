@@ -22,6 +22,8 @@ OVERTAKEN = frozenset({HASH, REBALANCE})
 MOST_SUBTASKS = 10_000
 MOST_CHANNELS = 1_000_000
 MOST_MAX_PARALLELISM = 32_768
+LONGEST_NAME = 80
+LARGEST = 1_000_000_000
 
 
 class DataflowRefused(Exception):
@@ -215,7 +217,8 @@ class Dataflow:
     def _check_edge(self, edge: Edge, path: str) -> None:
         ends = {}
         for end in ("source", "target"):
-            ends[end] = self.vertex_by_id.get(getattr(edge, end))
+            name = getattr(edge, end)
+            ends[end] = self.vertex_by_id.get(name) if isinstance(name, str) else None
             if ends[end] is None:
                 raise DataflowRefused(
                     f"{path}.{end}", f"There is no vertex {getattr(edge, end)!r} for the edge."
@@ -308,8 +311,8 @@ _LEAST = {
 
 
 def _check_vertex(vertex: Vertex, path: str) -> None:
-    if not isinstance(vertex.id, str) or not vertex.id:
-        raise DataflowRefused(f"{path}.id", "A vertex has a name.")
+    if not isinstance(vertex.id, str) or not 1 <= len(vertex.id) <= LONGEST_NAME:
+        raise DataflowRefused(f"{path}.id", f"A name has 1 to {LONGEST_NAME} characters.")
     for field, allowed in (("kind", VERTEX_KINDS), ("function", FUNCTIONS), ("sink", SINK_KINDS)):
         if getattr(vertex, field) not in allowed:
             raise DataflowRefused(f"{path}.{field}", _one_of(getattr(vertex, field), allowed))
@@ -333,8 +336,8 @@ def _check_number(value: object, least: int, broken: bool, path: str) -> None:
     allowed = int | float if broken else int
     if not isinstance(value, allowed) or isinstance(value, bool) or not isfinite(value):
         raise DataflowRefused(path, f"It is a {'' if broken else 'whole '}number, not {value!r}.")
-    if value < least:
-        raise DataflowRefused(path, f"It is at least {least}, not {value}.")
+    if not least <= value <= LARGEST:
+        raise DataflowRefused(path, f"It lies between {least} and {LARGEST:,}, not {value}.")
 
 
 def _check_names(vertices: tuple[Vertex, ...]) -> None:

@@ -1,0 +1,432 @@
+"""Flink's checkpoints, simulated: coordinator, alignment, overtaking, transactions, files."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from snapshots.domain.algorithms import flink_coordinator as coordinating
+from snapshots.domain.algorithms import flink_task, flink_tracker
+from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings, Coordinator, Plan
+from snapshots.domain.algorithms.flink_files import needed_files
+from snapshots.domain.algorithms.flink_task import (
+    ALIGNED,
+    AT_LEAST_ONCE,
+    MODES,
+    TIMEOUT,
+    UNALIGNED,
+    Barrier,
+    Block,
+    RecordChannel,
+    SendCancel,
+    Snapshot,
+)
+from snapshots.domain.assembly import assemble
+from snapshots.domain.dataflow import Dataflow, Edge
+from snapshots.domain.dataflow_failover import crossing, scope_of
+from snapshots.domain.dataflow_samples import SAMPLES_OF_DATAFLOWS, pressed, smallest
+from snapshots.domain.dataflow_simulation import run_dataflow
+from snapshots.domain.recording import KINDS, MARKER_RECEIVE, RECORD_CHANNEL, RECORD_STATE
+from snapshots.domain.values import parsed
+from snapshots.domain.verdicts import judge
+from tests.dataflows import a_run_of, a_sink, a_source, failing, word_count
+
+PLAN = Plan(("source",), ("source", "task"))
+
+
+def events(run, *kinds, process=None):
+    return [
+        event
+        for event in run.log.events
+        if event.kind in kinds and process in (None, event.process)
+    ]
+
+
+def extra(event):
+    return parsed(event.extra) or {}
+
+
+def reports(run):
+    assembly = assemble(*run.log)
+    assert assembly.defects == ()
+    return {int(report.snapshot): report for report in judge(assembly.recording)}
+
+
+def of_type(effects, kind):
+    return [effect for effect in effects if isinstance(effect, kind)]
+
+
+# --- the coordinator's step functions ------------------------------------------------------------
+
+
+def requested(coordinator, now, reason="periodic"):
+    return coordinating.on_request(coordinator, reason, now, PLAN)
+
+
+def acknowledged(coordinator, cid, now):
+    for task in PLAN.to_ack:
+        coordinator, effects = coordinating.on_ack(coordinator, cid, task, now)
+    return coordinator, effects
+
+
+def test_a_checkpoint_is_complete_with_the_last_acknowledgement():
+    coordinator, _ = requested(Coordinator(CheckpointSettings()), 0)
+    coordinator, effects = coordinating.on_ack(coordinator, 1, "task", 10)
+    assert effects == ()
+    coordinator, effects = coordinating.on_ack(coordinator, 1, "source", 11)
+    assert effects[0] == coordinating.Complete(1, (1,))
+    assert coordinating.on_ack(coordinator, 1, "source", 12) == (coordinator, ())
+
+
+def test_a_request_within_the_minimum_pause_is_put_off():
+    coordinator, _ = requested(Coordinator(CheckpointSettings(min_pause=50)), 0)
+    coordinator, _ = acknowledged(coordinator, 1, 100)
+    _, effects = requested(coordinator, 120)
+    assert effects[1] == coordinating.RequestAgain(150)
+    _, effects = requested(coordinator, 150)
+    assert of_type(effects, coordinating.Trigger)
+
+
+def test_too_many_under_way_wait_but_a_savepoint_does_not():
+    coordinator, _ = requested(Coordinator(CheckpointSettings()), 0)
+    coordinator, effects = requested(coordinator, 10)
+    assert effects == (coordinating.Decide(waits=True),)
+    _, effects = requested(coordinator, 20)
+    assert effects == (coordinating.Decide(dropped="waiting already"),)
+    coordinator, effects = requested(coordinator, 20, "savepoint")
+    assert of_type(effects, coordinating.Trigger)
+    _, effects = acknowledged(coordinator, 1, 30)
+    assert effects[-1] == coordinating.RequestAgain(30)
+
+
+def test_a_newer_checkpoint_subsumes_older_ones_but_no_savepoint():
+    coordinator = Coordinator(CheckpointSettings(max_concurrent=3))
+    for now, reason in ((0, "periodic"), (1, "savepoint"), (2, "periodic")):
+        coordinator, _ = requested(coordinator, now, reason)
+    coordinator, effects = acknowledged(coordinator, 3, 10)
+    assert of_type(effects, coordinating.Abort) == [coordinating.Abort(1, "subsumed")]
+    assert set(coordinator.pending) == {2}
+    coordinator, effects = acknowledged(coordinator, 2, 20)
+    assert coordinator.retained == (3,)
+    assert not of_type(effects, coordinating.Notify)
+
+
+def test_only_failures_in_a_row_fail_the_job():
+    coordinator = Coordinator(CheckpointSettings(tolerable_failures=1))
+    for cid, ends_well in ((1, False), (2, True), (3, False)):
+        coordinator, _ = requested(coordinator, cid)
+        step = acknowledged if ends_well else coordinating.on_expiry
+        coordinator, effects = step(coordinator, cid, cid)
+        assert not of_type(effects, coordinating.FailJob)
+    coordinator, _ = requested(coordinator, 4)
+    _, effects = coordinating.on_decline(coordinator, 4, "declined", 4)
+    assert of_type(effects, coordinating.FailJob)
+
+
+def test_what_is_subsumed_or_given_up_for_a_failover_is_no_failure():
+    coordinator, _ = requested(Coordinator(CheckpointSettings()), 0)
+    coordinator, effects = coordinating.on_decline(coordinator, 1, "subsumed", 1)
+    assert not of_type(effects, coordinating.FailJob)
+    coordinator, _ = requested(coordinator, 2)
+    _, effects = coordinating.on_failover(coordinator)
+    assert effects[0] == coordinating.Abort(2, "failover")
+    assert not of_type(effects, coordinating.FailJob)
+
+
+# --- the task's step functions -------------------------------------------------------------------
+
+
+def test_aligned_the_first_barrier_blocks_and_the_last_one_records():
+    task, effects = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, ALIGNED))
+    assert effects == (Block("a", 1),)
+    task, effects = flink_task.on_barrier(task, "b", Barrier(1, ALIGNED))
+    assert [type(effect).__name__ for effect in effects] == [
+        *("AlignEnd", "RecordChannel", "RecordChannel", "Snapshot", "Unblock")
+    ]
+
+
+def test_unaligned_the_first_barrier_records_and_nothing_is_blocked():
+    task, effects = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, UNALIGNED))
+    (snapshot,) = of_type(effects, Snapshot)
+    assert snapshot.unaligned
+    assert snapshot.collecting == ("a", "b")
+    assert of_type(effects, RecordChannel) == [RecordChannel("a", 1)]
+    _, later = flink_task.on_barrier(task, "b", Barrier(1, UNALIGNED))
+    assert not of_type((*effects, *later), Block)
+
+
+def test_after_the_timeout_what_is_blocked_stays_so_and_the_rest_is_collected():
+    task, _ = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, TIMEOUT, 50))
+    task, effects = flink_task.on_timeout(task, 1)
+    (snapshot,) = of_type(effects, Snapshot)
+    assert snapshot.collecting == ("b",)
+    assert task.blocked == ("a",)
+    assert flink_task.on_timeout(task, 1) == (task, ())
+
+
+def test_a_newer_barrier_ends_the_alignment_for_an_older_one():
+    task, _ = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, ALIGNED))
+    task, effects = flink_task.on_barrier(task, "b", Barrier(2, ALIGNED))
+    names = [type(effect).__name__ for effect in effects]
+    assert names == ["AlignAbort", "Unblock", "SendCancel", "Decline", "Block"]
+    assert flink_task.on_barrier(task, "b", Barrier(1, ALIGNED)) == (task, ())
+
+
+def test_an_end_stands_for_the_barrier():
+    task, _ = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, ALIGNED))
+    task, effects = flink_task.on_end(task, "b")
+    assert of_type(effects, Snapshot)
+    _, effects = flink_task.on_barrier(task, "a", Barrier(2, ALIGNED))
+    assert of_type(effects, Snapshot)
+
+
+def test_a_checkpoint_called_off_is_cancelled_downstream():
+    task, _ = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, ALIGNED))
+    task, _ = flink_task.on_aborted(task, 1)
+    task, effects = flink_task.on_barrier(task, "b", Barrier(1, ALIGNED))
+    assert of_type(effects, SendCancel)
+    assert not of_type(effects, Snapshot)
+    waiting, _ = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, ALIGNED))
+    waiting, effects = flink_task.on_cancel(waiting, 1)
+    assert of_type(effects, SendCancel) == [SendCancel(1)]
+    assert waiting.barrier is None
+
+
+def test_at_least_once_counts_and_drops_older_ones_with_the_newer():
+    tracker = flink_tracker.start(("a", "b"))
+    tracker, effects = flink_tracker.on_barrier(tracker, "a", Barrier(1, AT_LEAST_ONCE))
+    assert effects == ()
+    for channel in ("a", "b"):
+        barrier = Barrier(2, AT_LEAST_ONCE)
+        tracker, effects = flink_tracker.on_barrier(tracker, channel, barrier)
+    assert of_type(effects, Snapshot)
+    assert flink_tracker.on_barrier(tracker, "b", Barrier(1, AT_LEAST_ONCE)) == (tracker, ())
+
+
+# --- runs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_seed_gives_one_run_whose_log_has_known_kinds_in_order(mode):
+    simulation = failing(a_run_of(mode=mode), 15_000, "count[0]")
+    one, same, other = (
+        run_dataflow(item) for item in (simulation, simulation, replace(simulation, seed=2))
+    )
+    assert one == same != other
+    assert {event.kind for event in one.log.events} <= set(KINDS)
+    assert [event.line for event in one.log.events] == list(range(2, len(one.log.events) + 2))
+    assert all(before.at <= after.at for before, after in pairwise(one.log.events))
+
+
+def test_the_smallest_dataflow_is_the_one_of_the_issue():
+    run = run_dataflow(smallest())
+    recorded = {event.process: parsed(event.state) for event in events(run, RECORD_STATE)}
+    assert recorded["source[0]"] == {"offset": 101}
+    assert recorded["task[0]"] == {"users": 100, "times": 100_000}
+    (crash,) = events(run, "crash")
+    received = [event for event in events(run, "receive") if event.line < crash.line]
+    assert extra(received[-1])["rid"][1] == 119
+    again = [event for event in events(run, "read") if event.line > crash.line]
+    assert extra(again[0])["offset"] == 101
+    assert run.counted.failures[0].re_read == {"source[0]": 20}
+    assert run.counted.states == run_dataflow(replace(smallest(), failures=())).counted.states
+
+
+@pytest.mark.parametrize("sample", SAMPLES_OF_DATAFLOWS, ids=lambda sample: sample.slug)
+def test_samples_have_no_defects_and_show_what_they_say(sample):
+    assembly = assemble(*sample.log())
+    assert assembly.defects == ()
+    verdicts = {report.verdict for report in judge(assembly.recording)}
+    expected = {"orphan", "incomplete", "consistent"} if "twice" in sample.slug else {"consistent"}
+    assert verdicts == expected
+
+
+def test_back_pressure_blocks_aligned_barriers_and_does_not_hold_up_those_that_overtake():
+    aligned, unaligned = (run_dataflow(pressed(mode)) for mode in (ALIGNED, UNALIGNED))
+    longest = {mode: max(run.counted.alignment.values()) for mode, run in
+               (("aligned", aligned), ("unaligned", unaligned))}  # fmt: skip
+    assert longest["aligned"] > 5 * longest["unaligned"]
+    assert any(aligned.counted.blocked.values())
+    assert not unaligned.counted.blocked
+    assert not aligned.counted.channel_state
+    assert any(out for _, out in unaligned.counted.channel_state.values())
+
+
+def test_a_blocked_channel_delivers_nothing():
+    run = run_dataflow(pressed(ALIGNED))
+    blocked, seen = set(), Counter()
+    for event in run.log.events:
+        if event.kind == "block":
+            blocked.add(event.channel)
+        elif event.kind == "unblock":
+            blocked.discard(event.channel)
+        elif event.kind == "receive":
+            assert event.channel not in blocked
+            seen["received beside a blocked channel"] += bool(blocked)
+    assert seen["received beside a blocked channel"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_counted_follows_from_the_log(mode):
+    calm = pressed(ALIGNED)
+    settings = replace(calm.checkpoints, mode=mode, align_timeout=2_000)
+    run = run_dataflow(failing(replace(calm, checkpoints=settings), 60_000, "count[0]"))
+    spans, since = {}, {}
+    for event in events(run, "block", "unblock"):
+        if event.kind == "block":
+            since[event.channel] = event.at
+        else:
+            span = (int(event.snapshot), since.pop(event.channel), event.at)
+            spans.setdefault(event.channel, []).append(span)
+    assert spans == {
+        channel: [span for span in counted if span[2] != 60_000]
+        for channel, counted in run.counted.blocked.items()
+    }
+    kept = {
+        (event.channel, int(event.snapshot)): (extra(event)["in"], extra(event)["out"])
+        for event in events(run, RECORD_CHANNEL)
+        if event.messages
+    }
+    assert kept == run.counted.channel_state
+    arrivals = {}
+    for event in events(run, MARKER_RECEIVE):
+        arrivals.setdefault((event.process, int(event.snapshot)), []).append(event.at)
+    for event in events(run, "align_end"):
+        key = (event.process, int(event.snapshot))
+        before = [at for at in arrivals[key] if at <= event.at]
+        assert run.counted.alignment[key] == before[-1] - before[0]
+    tables = {"sink": Counter(extra(event)["rid"][1] for event in events(run, "write"))}
+    assert tables["sink"].total() == len(run.counted.written["sink"])
+
+
+def test_a_timeout_turns_some_tasks_unaligned_in_one_checkpoint():
+    slow = pressed(ALIGNED)
+    settings = replace(slow.checkpoints, mode=TIMEOUT, align_timeout=2_000)
+    run = run_dataflow(replace(slow, checkpoints=settings))
+    modes = {
+        (event.snapshot, extra(event).get("mode"))
+        for event in events(run, RECORD_STATE)
+        if "mode" in extra(event)
+    }
+    assert {("1", "aligned"), ("1", "unaligned")} <= modes
+    assert events(run, "announce")
+    assert events(run, "switch_unaligned")
+    assert all(report.verdict == "consistent" for report in reports(run).values())
+
+
+def test_a_savepoint_is_aligned_and_no_point_to_restore_from():
+    run = run_dataflow(failing(a_run_of(mode=UNALIGNED, interval=50_000, savepoints=(5_000,)),
+                               12_000, "count[0]"))  # fmt: skip
+    modes = {extra(event)["mode"] for event in events(run, RECORD_STATE) if "mode" in
+             extra(event) and event.snapshot == "1"}  # fmt: skip
+    assert modes == {"aligned"}
+    assert run.counted.completed[0] == 1
+    assert run.counted.failures[0].snapshot is None
+    assert events(run, "restart")
+
+
+def test_an_expired_checkpoint_is_aborted_and_too_many_of_them_fail_the_job():
+    slow = a_run_of(word_count(cost=800), timeout=1_500, tolerable_failures=1, most_restarts=2)
+    run = run_dataflow(slow)
+    assert set(run.counted.aborted.values()) == {"expired"}
+    assert len(run.counted.aborted) >= 4
+    assert events(run, "job_fail")
+    assert not run.counted.finished
+
+
+def test_a_task_that_declines_cancels_the_checkpoint_downstream():
+    run = run_dataflow(a_run_of(declines=frozenset({(1, "count[0]")})))
+    assert run.counted.aborted[1] == "declined"
+    assert events(run, "cp_decline")
+    assert events(run, "cancel_in")
+    found = reports(run)
+    assert found[1].verdict == "incomplete"
+    assert found[2].verdict == "consistent"
+
+
+def test_a_lost_notice_is_covered_by_the_next_one():
+    calm = a_run_of()
+    run = run_dataflow(replace(calm, lost_notices=frozenset({1, 2})))
+    first = min(int(event.snapshot) for event in events(run, "tx_commit"))
+    assert first == 3
+    assert len(run.counted.visible["sink"]) == len(run_dataflow(calm).counted.visible["sink"])
+
+
+def test_a_transaction_whose_word_was_lost_is_committed_by_the_restore():
+    simulation = replace(a_run_of(), lost_notices=frozenset({1}))
+    run = run_dataflow(failing(simulation, 19_000, "sink[0]"))
+    assert events(run, "tx_recover_commit")
+    assert events(run, "tx_abort")
+    assert run.counted.duplicates == run.counted.lost == {"sink": 0}
+
+
+def test_a_transaction_that_expires_before_the_restore_is_lost():
+    simulation = replace(a_run_of(), lost_notices=frozenset({1}), tx_timeout=15_000)
+    run = run_dataflow(failing(simulation, 19_000, "sink[0]"))
+    assert events(run, "tx_timeout")
+    assert run.counted.lost["sink"] > 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_checkpoints_go_on_when_some_tasks_have_finished(mode):
+    sources = (a_source("short", records=4), a_source("long", records=80))
+    edges = (Edge("short", "sink", "hash"), Edge("long", "sink", "hash"))
+    run = run_dataflow(a_run_of(Dataflow((*sources, a_sink(parallelism=2)), edges), mode=mode))
+    triggers = events(run, "cp_trigger")
+    assert "short[0]" in extra(triggers[-1])["finished"]
+    found = reports(run)
+    allowed = {"consistent", "orphan"} if mode == AT_LEAST_ONCE else {"consistent"}
+    assert {found[cid].verdict for cid in run.counted.completed} <= allowed
+    assert extra(triggers[-1])["to_trigger"][0] != "short[0]"
+    assert run.counted.lost == {"sink": 0}
+    assert run.counted.finished
+
+
+def test_files_are_shared_until_their_key_group_changes():
+    flow = word_count(1, keys=30, skew=3.0, records=60)
+    shared, full = (run_dataflow(a_run_of(flow, incremental=yes)) for yes in (True, False))
+    handles = [handle for event in events(shared, "cp_ack") for handle in extra(event)["handles"]]
+    assert any(handle["shared"] for handle in handles)
+    assert all(handle["since_cid"] < int(event.snapshot) for event in events(shared, "cp_ack")
+               for handle in extra(event)["handles"] if handle["shared"])  # fmt: skip
+    uploaded = [sum(extra(event)["bytes"] for event in events(run, "snap_async"))
+                for run in (shared, full)]  # fmt: skip
+    assert uploaded[0] < uploaded[1]
+
+
+def test_a_file_is_needed_as_long_as_a_retained_checkpoint_names_it():
+    flow = word_count(1, keys=30, skew=3.0, records=60)
+    run = run_dataflow(a_run_of(flow, retained=2))
+    needed = needed_files(run.log.events)
+    last = run.counted.completed[-2:]
+    assert {cid for cids in needed.values() for cid in cids} == set(last)
+    assert any(not cids for cids in needed.values())
+    older = [file for file, cids in needed.items() if cids and int(file.split("/")[1]) < last[0]]
+    assert older
+
+
+def test_a_region_is_smaller_than_a_pipeline_and_that_than_all():
+    parallel = {"parallelism": 2}
+    flow = Dataflow(
+        (a_source(**parallel), a_sink(**parallel), a_source("other"), a_sink("archive")),
+        (Edge("source", "sink"), Edge("other", "archive")),
+    )
+    scopes = [scope_of(flow, failover, "sink[1]") for failover in ("region", "pipeline", "full")]
+    assert [len(scope) for scope in scopes] == [2, 4, 6]
+    topology = flow.expand(one_coordinator=True)
+    assert [crossing(topology, scope) for scope in scopes] == [(), (), ()]
+    (channel,) = crossing(topology, ("sink[1]",))
+    assert channel.id == "source[1]->sink[1]"
+
+
+def test_who_is_outside_the_scope_keeps_running():
+    parallel = {"parallelism": 2}
+    flow = Dataflow((a_source(**parallel), a_sink(**parallel)), (Edge("source", "sink"),))
+    calm = a_run_of(flow)
+    run = run_dataflow(replace(failing(calm, 15_000, "sink[1]"), failover="region"))
+    assert {event.process for event in events(run, "restore")} == {"source[1]", "sink[1]"}
+    during = [event for event in events(run, "read", process="source[0]")
+              if 15_000 < event.at < 25_000]  # fmt: skip
+    assert during
+    assert run.counted.states == run_dataflow(calm).counted.states
