@@ -59,6 +59,10 @@ def furnished(stack, browser, signed_in_state):
         "defects": f"/recordings/{refused}/defects",
         "snapshot": f"/recordings/{banks}/snapshots/s1",
         "snapshot-inconsistent": f"/recordings/{late}/snapshots/s1",
+        "proof": f"/recordings/{banks}/proof?snapshot=s1",
+        "properties": f"/recordings/{banks}/properties?property=conservation",
+        "properties-refused": f"/recordings/{banks}/properties?expression=A+%2B",
+        "learn": "/learn",
         "topologies": "/topologies",
         "topology": f"/topologies/{topology}",
         "topology-new": "/topologies/new",
@@ -118,6 +122,10 @@ def test_every_page_is_pictured(furnished, browser, server, signed_in_state, sch
     errors = watch_for_errors(page)
     for name, address in furnished.items():
         page.goto(address)
+        if name == "proof" and page.get_by_role("button", name="Reorder the run").count():
+            page.get_by_role("button", name="Reorder the run").click()
+        if name == "proof":
+            page.locator("#proof.is-ready").wait_for()
         if name.startswith("snapshot"):
             page.wait_for_function("document.querySelector('[data-timeline] .scatterlayer path')")
         page.evaluate("document.fonts.ready")
