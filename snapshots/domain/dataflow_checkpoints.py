@@ -246,7 +246,7 @@ class Checkpoints:
         if item.stands_for_end:
             return
         task.barriers[lane.id, cid] = item
-        self._arrived(task, cid)
+        task.first_barrier.setdefault(cid, self.run.queue.now)
         step = task.steps.on_barrier(task.handler, lane.id, item.barrier, overtaking=item.priority)
         self._carry_out(task, step)
         self.finish_if_done(self.run.tasks[lane.channel.source])
@@ -268,9 +268,6 @@ class Checkpoints:
 
     def _timed_out(self, task: SimTask, cid: int) -> None:
         self._carry_out(task, task.steps.on_timeout(task.handler, cid))
-
-    def _arrived(self, task: SimTask, cid: int) -> None:
-        task.first_barrier.setdefault(cid, self.run.queue.now)
 
     def _carry_out(self, task: SimTask, step: aligning.Step) -> None:
         """Channels stay blocked while the state is copied."""
@@ -303,8 +300,6 @@ class Checkpoints:
                 task.lane(channel).blocked = False
                 self.count_blocked(task, channel)
                 log.add(task.id, UNBLOCK, channel=channel, snapshot=str(cid))
-            case aligning.CountEnd():
-                self._arrived(task, cid)
             case aligning.RecordChannel(channel):
                 self._record_channel(task, task.lane(channel), cid)
             case aligning.AlignEnd():

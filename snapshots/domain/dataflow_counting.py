@@ -30,7 +30,8 @@ class Failure:
 
 @dataclass
 class Counted:
-    """Times in us. alignment: (task, checkpoint) -> first to last barrier. blocked: channel -> its
+    """Times in us. alignment: (task, checkpoint) -> from the first barrier handled
+    (0 where ends stood for all) to the end of the alignment. blocked: channel -> its
     spans (checkpoint, from, to). channel_state: (channel, checkpoint) -> records kept of the input
     buffer, and of those overtaken at the sender. completed, aborted: checkpoints, with the reason.
 

@@ -154,7 +154,7 @@ class Failover:
         """The channel state of the checkpoint, before anything new."""
         if cid is None:
             return
-        states = self.run.channel_states(cid)
+        states = self.run.checkpoints.channel_states.get(cid, {})
         for lane in task.outputs.values():
             for record in states.get(lane.id, ()):
                 self.run.send(task, lane, record, restored=True)

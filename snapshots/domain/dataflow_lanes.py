@@ -14,13 +14,16 @@ from snapshots.domain.dataflow_functions import Record
 from snapshots.domain.event_queue import EventQueue
 from snapshots.domain.topology import Channel
 
+RECORD, BARRIER, END, CANCEL = "record", "barrier", "end", "cancel"
+
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """One element of a channel: a record (with its message id), a barrier, or else what ``kind``
-    says. order: 0, 1, 2 … as put on the channel. overtaken: the records that a barrier has jumped
-    over in the sender's buffer. stands_for_end: a barrier that none has sent, put behind the end
-    of the channel when the coordinator notes the sender as finished."""
+    """One element of a channel. kind: RECORD (with its message id), BARRIER, END, or CANCEL (of the
+    checkpoint cid). order: 0, 1, 2 … as put on the channel. overtaken: the records that a barrier
+    has jumped over in the sender's buffer. stands_for_end: a barrier that none has sent, put behind
+    the end of the channel when the coordinator notes the sender as finished.
+    """
 
     kind: str
     record: Record | None = None
@@ -35,9 +38,6 @@ class Item:
     @property
     def is_record(self) -> bool:
         return self.record is not None
-
-
-RECORD, BARRIER, END, CANCEL = "record", "barrier", "end", "cancel"
 
 
 class Lane:

@@ -23,15 +23,15 @@ from snapshots.domain.dataflow_checkpoints import Checkpoints
 from snapshots.domain.dataflow_counting import Counted
 from snapshots.domain.dataflow_failover import FAILOVERS, FULL, Failover
 from snapshots.domain.dataflow_functions import Record, apply, emitted, start_state
-from snapshots.domain.dataflow_kinds import END, READ, WRITE
-from snapshots.domain.dataflow_lanes import BARRIER, CANCEL, Item, Lane
+from snapshots.domain.dataflow_kinds import END, READ, TX_BEGIN, WRITE
+from snapshots.domain.dataflow_lanes import BARRIER, CANCEL, RECORD, Item, Lane
 from snapshots.domain.dataflow_lanes import END as END_ITEM
 from snapshots.domain.dataflow_results import count_results
 from snapshots.domain.dataflow_tasks import EventLog, SimTask, connect, tasks_of, text_of
 from snapshots.domain.event_queue import EventQueue
 from snapshots.domain.recording import RECEIVE, SEND, LoggedEvent
 from snapshots.domain.script import Log
-from snapshots.domain.topology import ChannelId, ProcessId, Topology
+from snapshots.domain.topology import Channel, ProcessId, Topology
 from snapshots.domain.values import canonical
 
 TIME_UNIT = "us"
@@ -152,7 +152,7 @@ def run_dataflow(
     """The whole log of one run, and what was counted in it."""
     run = Run(simulation, steps)
     events = tuple(run.events())
-    return DataflowRun(Log(simulation.header(name), events), run.counted)
+    return DataflowRun(Log(simulation.header(name), events), run.count())
 
 
 class Run:
@@ -190,8 +190,12 @@ class Run:
             self.queue.run_next()
             yield from self.log.fresh
             self.log.fresh.clear()
+
+    def count(self) -> Counted:
+        """When all events have been made."""
         self.counted.finished = self.is_done
         count_results(self.dataflow, self.tasks, self.counted)
+        return self.counted
 
     @property
     def is_done(self) -> bool:
@@ -333,7 +337,7 @@ class Run:
             value=_value(record),
             state=task.state_text,
         )
-        lane.put(Item("record", record, message))
+        lane.put(Item(RECORD, record, message))
 
     def _take_control(self, task: SimTask, lane: Lane, item: Item) -> None:
         if item.kind == BARRIER:
@@ -356,11 +360,11 @@ class Run:
 
     def begin_transaction(self, task: SimTask) -> None:
         if task.tx is not None:
-            self.log.add(task.id, "tx_begin", {"tx": task.tx.begin(self.queue.now)})
+            self.log.add(task.id, TX_BEGIN, {"tx": task.tx.begin(self.queue.now)})
 
     # --- channels --------------------------------------------------------------------------------
 
-    def _lane(self, channel) -> Lane:
+    def _lane(self, channel: Channel) -> Lane:
         return Lane(
             channel, self.plan.buffer, self.queue, self.delay, self._arrived, self._has_room
         )
@@ -375,9 +379,6 @@ class Run:
 
     def _has_room(self, lane: Lane) -> None:
         self.plan_wake(self.tasks[lane.channel.source], 0)
-
-    def channel_states(self, cid: int) -> dict[ChannelId, list[Record]]:
-        return self.checkpoints.channel_states.get(cid, {})
 
 
 def _value(record: Record) -> str:

@@ -73,14 +73,6 @@ class Unblock:
 
 
 @dataclass(frozen=True, slots=True)
-class CountEnd:
-    """The end of the channel stands for the barrier."""
-
-    channel: ChannelId
-    cid: int
-
-
-@dataclass(frozen=True, slots=True)
 class Snapshot:
     """Barriers on all outputs (unaligned: they overtake), then copy the state.
 
@@ -148,7 +140,6 @@ class Decline:
 Effect = (
     Block
     | Unblock
-    | CountEnd
     | Snapshot
     | RecordChannel
     | AlignEnd
@@ -216,9 +207,7 @@ def on_end(aligner: Aligner, channel: ChannelId) -> Step:
     aligner = replace(aligner, ended=aligner.ended | {channel})
     if aligner.barrier is None or channel in aligner.arrived:
         return aligner, ()
-    counted = CountEnd(channel, aligner.barrier.cid)
-    aligner, effects = _arrive(aligner, channel, False, blocking=False)
-    return aligner, (counted, *effects)
+    return _arrive(aligner, channel, False, blocking=False)
 
 
 def on_cancel(aligner: Aligner, cid: int) -> Step:
@@ -245,9 +234,8 @@ def _begin(aligner: Aligner, barrier: Barrier) -> Step:
     aligner, effects = _give_up(aligner, SUBSUMED)
     ended = tuple(channel for channel in aligner.inputs if channel in aligner.ended)
     aligner = replace(aligner, barrier=barrier, arrived=ended, latest=barrier.cid)
-    counted = tuple(CountEnd(channel, barrier.cid) for channel in ended)
     timer = () if barrier.switch_at is None else (SwitchAt(barrier.cid, barrier.switch_at),)
-    return aligner, (*effects, *counted, *timer)
+    return aligner, (*effects, *timer)
 
 
 def _arrive(aligner: Aligner, channel: ChannelId, overtaking: bool, blocking: bool = True) -> Step:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from snapshots.domain.algorithms.flink_task import (
     AlignEnd,
     Barrier,
-    CountEnd,
     Effect,
     RecordChannel,
     SendCancel,
@@ -46,9 +45,7 @@ def on_trigger(tracker: Tracker, barrier: Barrier) -> Step:
     """The coordinator's word, at a source, or where everything before the task has finished."""
     if barrier.cid <= tracker.latest:
         return tracker, ()
-    tracker, counted = _begin(tracker, barrier)
-    tracker, ended = _ended(tracker, barrier)
-    return tracker, (*counted, *ended)
+    return _ended(_begin(tracker, barrier), barrier)
 
 
 def on_barrier(
@@ -57,12 +54,9 @@ def on_barrier(
     """A barrier is at the head of its channel."""
     if barrier.cid <= tracker.latest:
         return tracker, ()
-    counted: tuple[Effect, ...] = ()
     if barrier.cid not in tracker.pending:
-        tracker, counted = _begin(tracker, barrier)
-    tracker = _arrived(tracker, barrier, channel)
-    tracker, ended = _ended(tracker, barrier)
-    return tracker, (*counted, *ended)
+        tracker = _begin(tracker, barrier)
+    return _ended(_arrived(tracker, barrier, channel), barrier)
 
 
 def on_announcement(tracker: Tracker, barrier: Barrier) -> Step:
@@ -81,11 +75,9 @@ def on_end(tracker: Tracker, channel: ChannelId) -> Step:
     effects: tuple[Effect, ...] = ()
     for cid in sorted(tracker.pending):
         if cid in tracker.pending:
-            barrier, arrived = tracker.pending[cid]
-            counted = () if channel in arrived else (CountEnd(channel, cid),)
-            tracker = _arrived(tracker, barrier, channel)
-            tracker, ended = _ended(tracker, barrier)
-            effects = (*effects, *counted, *ended)
+            barrier, _ = tracker.pending[cid]
+            tracker, ended = _ended(_arrived(tracker, barrier, channel), barrier)
+            effects = (*effects, *ended)
     return tracker, effects
 
 
@@ -103,13 +95,12 @@ def on_aborted(tracker: Tracker, cid: int) -> Step:
     return replace(tracker, aborted=tracker.aborted | {cid}), ()
 
 
-def _begin(tracker: Tracker, barrier: Barrier) -> Step:
+def _begin(tracker: Tracker, barrier: Barrier) -> Tracker:
     ended = frozenset(tracker.inputs) & tracker.ended
     pending = {**tracker.pending, barrier.cid: (barrier, ended)}
     while len(pending) > MOST_PENDING:
         del pending[min(pending)]
-    counted = (CountEnd(channel, barrier.cid) for channel in tracker.inputs if channel in ended)
-    return replace(tracker, pending=pending), tuple(counted)
+    return replace(tracker, pending=pending)
 
 
 def _arrived(tracker: Tracker, barrier: Barrier, channel: ChannelId) -> Tracker:
