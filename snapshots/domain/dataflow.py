@@ -253,7 +253,7 @@ class Dataflow:
                 raise DataflowRefused(
                     f"edges[{place}]", f"Two edges lead from {edge.source} to {edge.target}."
                 )
-        if sum(1 for _ in self._bounded_channels()) > MOST_CHANNELS:
+        if self._channel_count() > MOST_CHANNELS:
             raise DataflowRefused(
                 "edges", f"The dataflow has more than {MOST_CHANNELS:,} channels."
             )
@@ -267,10 +267,12 @@ class Dataflow:
                     f"A join has two inputs; {vertex.id} has {inputs}.",
                 )
 
-    def _bounded_channels(self) -> Iterable[int]:
-        for edge in self.edges:
-            wide = self.vertex_by_id[edge.target].parallelism if edge.exchange != FORWARD else 1
-            yield from range(self.vertex_by_id[edge.source].parallelism * wide)
+    def _channel_count(self) -> int:
+        wide = {vertex.id: vertex.parallelism for vertex in self.vertices}
+        return sum(
+            wide[edge.source] * (1 if edge.exchange == FORWARD else wide[edge.target])
+            for edge in self.edges
+        )
 
     def _check_acyclic(self) -> None:
         done = set(self.in_order)

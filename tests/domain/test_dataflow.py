@@ -53,6 +53,12 @@ def test_too_many_subtasks_are_refused_before_any_is_made():
     assert refusal(*vertices, edges=(Edge("source", "sink"),)) == "vertices[0].parallelism"
 
 
+def test_too_many_channels_are_refused_before_any_is_made():
+    wide = {"parallelism": 4_000, "max_parallelism": 32_768}
+    edges = (Edge("source", "sink", "rebalance"),)
+    assert refusal(a_source(**wide), a_sink(**wide), edges=edges) == "edges"
+
+
 def test_state_by_key_on_several_subtasks_needs_its_input_by_hash():
     vertices = (a_source(parallelism=2), an_operator("count", "count", parallelism=2), a_sink())
     edges = (Edge("source", "count", "rebalance"), Edge("count", "sink", "rebalance"))

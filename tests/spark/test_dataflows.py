@@ -1,0 +1,17 @@
+"""Logs of dataflows go through Spark as they go through the reference."""
+
+import pytest
+
+from snapshots.domain.algorithms.flink_task import MODES
+from snapshots.domain.dataflow_simulation import run_dataflow
+from tests.dataflows import a_run_of, failing
+from tests.spark.agreement import agree, written
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_dataflow_with_a_failure_and_a_restore(mode, tmp_path, spark):
+    simulation = failing(a_run_of(mode=mode, retained=2, seed=4, buffer=2), 24_000, "count[1]")
+    log = run_dataflow(simulation).log
+    agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
