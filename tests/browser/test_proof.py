@@ -1,0 +1,56 @@
+"""Theorem 1 in a browser, on the paper's own example, and the tour that leads to it."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+
+@pytest.fixture
+def paper(stack, page):
+    """The page of the sample whose recorded state never occurred."""
+    stack.manage("load_samples", "--wait")
+    page.goto("/learn")
+    page.get_by_role("link", name="A state that never occurred").click()
+    page.locator("#workbench.is-ready").wait_for()
+    return page
+
+
+def test_the_tour_leads_step_by_step_to_the_other_order(paper):
+    tour = paper.locator("#wb-guide")
+    expect(tour).to_contain_text("A state that never was")
+    for _ in range(3):
+        tour.get_by_role("button", name="Next").click()
+    expect(tour).to_contain_text("4 of 4")
+    expect(tour.get_by_role("button", name="Next")).to_be_disabled()
+    tour.get_by_role("link", name="See the other order").click()
+    expect(paper).to_have_url(re.compile(r"/proof\?snapshot=s1"))
+
+
+def test_the_swaps_lead_from_e0_e1_e2_to_e1_e0_e2(paper):
+    recording = re.search(r"/recordings/(\d+)", paper.url).group(1)
+    paper.goto(f"/recordings/{recording}/proof?snapshot=s1")
+    if paper.get_by_role("button", name="Reorder the run").count():
+        paper.get_by_role("button", name="Reorder the run").click()
+    paper.locator("#proof.is-ready").wait_for()
+    expect(paper.get_by_text("the system never stood in it")).to_be_visible()
+    assert order(paper, "#proof-was") == ["e0", "e1", "e2"]
+    assert order(paper, "#proof-now") == ["e1", "e0", "e2"]
+    expect(paper.locator("#proof-now")).to_contain_text("recorded state")
+    paper.get_by_role("button", name="One swap back").click()
+    assert order(paper, "#proof-now") == ["e0", "e1", "e2"]
+    said = paper.locator("#proof-said")
+    expect(said).to_have_text(
+        "Swap 1 of 1: e1 (q sends M' on c') moves in front of e0 (p sends M on c)."
+    )
+    paper.get_by_role("button", name="Play").click()
+    expect(said).to_contain_text("1 swap done")
+    assert order(paper, "#proof-now") == ["e1", "e0", "e2"]
+
+
+def order(page, chart: str) -> list[str]:
+    """The names of the events from left to right."""
+    return page.locator(f"{chart} .textpoint text").evaluate_all(
+        "texts => texts.map((t) => [t.getBoundingClientRect().x, t.textContent])"
+        ".sort((a, b) => a[0] - b[0]).map(([, name]) => name)"
+    )
