@@ -5,7 +5,7 @@ expression over one process, an "or" too; what joins processes, channels or a sn
 condition and is refused with the reason.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -22,6 +22,7 @@ from snapshots.domain.expressions import (
     uses_in,
 )
 from snapshots.domain.recording import APPLICATION_KINDS, Recording
+from snapshots.domain.spans import Spans
 from snapshots.domain.topology import JsonText, ProcessId
 from snapshots.domain.values import parsed
 
@@ -52,13 +53,26 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class LocalTruth:
-    """Where the conditions hold on each process that they speak of.
+class States:
+    """The states that a process went through.
 
-    values: int8[events + 1], by position: FALSE, TRUE, UNKNOWN. missing: why some are UNKNOWN.
+    texts: the distinct ones that are known, as first met. codes: int[events + 1], by position the
+    place in ``texts``, -1 where the state is not known.
     """
 
-    values: Mapping[ProcessId, np.ndarray]
+    texts: Sequence[JsonText]
+    codes: np.ndarray
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Where the conditions on one process hold.
+
+    surely: all do. perhaps: as far as is known none fails. missing: why the two differ.
+    """
+
+    surely: Spans
+    perhaps: Spans
     missing: tuple[str, ...]
 
 
@@ -156,37 +170,40 @@ def plainly(questions: Sequence[Question]) -> list[list[Outcome]]:
 
 
 def local_truth(
-    recording: Recording, conditions: Sequence[Condition], evaluate: Evaluate = plainly
-) -> LocalTruth:
-    """Every condition evaluated once for each distinct state of its process."""
-    states = {
-        process: _states(recording, process)
-        for process in dict.fromkeys(condition.process for condition in conditions)
-    }
-    outcomes = evaluate(
-        [
-            Question(
-                condition.expression,
-                [
-                    {"processes": {condition.process: parsed(text)}}
-                    for text in states[condition.process][0]
-                ],
-            )
-            for condition in conditions
-        ]
-    )
-    values, missing = {}, {}
+    states: Mapping[ProcessId, States],
+    conditions: Sequence[Condition],
+    evaluate: Evaluate = plainly,
+) -> dict[ProcessId, Truth]:
+    """Every condition evaluated once for each distinct state of its process.
+
+    Raises: what ``evaluate`` raises.
+    """
+    outcomes = evaluate([_question(one, states[one.process]) for one in conditions])
+    values: dict[ProcessId, np.ndarray] = {}
+    missing: dict[ProcessId, dict[str, None]] = {}
     for condition, found in zip(conditions, outcomes, strict=True):
-        process = condition.process
-        _, codes = states[process]
-        truth = np.array([_truth(outcome) for outcome in found] + [UNKNOWN], np.int8)[codes]
+        process, codes = condition.process, states[condition.process].codes
+        truth = np.array([*map(_truth, found), UNKNOWN], np.int8)[codes]
         values[process] = _both(values[process], truth) if process in values else truth
-        missing |= dict.fromkeys(_missing(condition, codes, found))
-    return LocalTruth(values, tuple(missing))
+        told = dict.fromkeys(_missing(condition, codes, found))
+        missing[process] = missing.get(process, {}) | told
+    return {
+        process: Truth(Spans.of(truth == TRUE), Spans.of(truth != FALSE), (*missing[process],))
+        for process, truth in values.items()
+    }
 
 
-def _states(recording: Recording, process: ProcessId) -> tuple[list[JsonText], np.ndarray]:
-    """The distinct known states, and for each position the number of its state; -1: not known."""
+def _question(condition: Condition, states: States) -> Question:
+    variables = ({"processes": {condition.process: parsed(text)}} for text in states.texts)
+    return Question(condition.expression, variables)
+
+
+def processes_of(conditions: Iterable[Condition]) -> tuple[ProcessId, ...]:
+    """Each once, in the order of the conditions."""
+    return tuple(dict.fromkeys(condition.process for condition in conditions))
+
+
+def states_of(recording: Recording, process: ProcessId) -> States:
     codes: dict[JsonText | None, int] = {None: -1}
     at_start = recording.topology.process_by_id[process].state
     current = codes.setdefault(at_start, len(codes) - 1)
@@ -195,7 +212,7 @@ def _states(recording: Recording, process: ProcessId) -> tuple[list[JsonText], n
         if event.kind in APPLICATION_KINDS:
             current = codes.setdefault(event.state, len(codes) - 1)
         at_position.append(current)
-    return [text for text in codes if text is not None], np.array(at_position)
+    return States([text for text in codes if text is not None], np.array(at_position))
 
 
 def _truth(outcome: Outcome) -> int:
