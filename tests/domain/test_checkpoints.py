@@ -1,0 +1,250 @@
+"""What a log tells of checkpoints, beside what the simulator counted while it wrote the log.
+
+Each seed is another dataflow with other parameters; DATAFLOW_EXAMPLES=1000 tries that many in each
+mode.
+"""
+
+import json
+import os
+from collections import Counter
+from functools import cache
+from random import Random
+
+import pytest
+
+from snapshots.domain.algorithms.flink_files import needed_files
+from snapshots.domain.algorithms.flink_task import ALIGNED, MODES, TIMEOUT, UNALIGNED
+from snapshots.domain.assembly import assemble
+from snapshots.domain.checkpoint_report import COMMIT, STATUSES, CheckpointReport
+from snapshots.domain.checkpoints import checkpoints, decisions, files
+from snapshots.domain.dataflow import Dataflow, Edge
+from snapshots.domain.dataflow_kinds import CP_COMPLETE, CP_REQUEST
+from snapshots.domain.dataflow_simulation import DataflowRun, FailAt, run_dataflow
+from snapshots.domain.recording import Recording
+from snapshots.domain.samples import two_banks
+from tests.dataflow_damage import garbled
+from tests.dataflows import (
+    a_run_of,
+    a_sink,
+    a_source,
+    an_operator,
+    any_simulation,
+    with_failures,
+)
+from tests.effort import examples
+
+SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or examples(12)))
+RAIL = ("source[0]->map[0]", "map[0]->sink[0]")
+
+
+@cache
+def any_run(seed: int, mode: str) -> DataflowRun:
+    """Two of three with failures."""
+    rng = Random(seed)
+    simulation = any_simulation(rng, mode)
+    if seed % 3:
+        end = run_dataflow(simulation).log.events[-1].at
+        simulation = with_failures(rng, simulation, end)
+    return run_dataflow(simulation)
+
+
+def recorded(run: DataflowRun) -> Recording:
+    return assemble(*run.log).recording
+
+
+def alignments(reports: tuple[CheckpointReport, ...]) -> dict[tuple[str, int], int]:
+    return {
+        (task.process, int(report.checkpoint)): task.alignment
+        for report in reports
+        for task in report.tasks
+        if task.alignment is not None
+    }
+
+
+def blocked(reports: tuple[CheckpointReport, ...]) -> dict[str, list[tuple[int, int, int]]]:
+    spans: dict[str, list] = {}
+    for report in reports:
+        for task in report.tasks:
+            for span in task.blocked:
+                spans.setdefault(span.channel, []).append(
+                    (int(report.checkpoint), span.from_, span.to)
+                )
+    return {channel: sorted(own) for channel, own in spans.items()}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_log_tells_what_the_simulator_counted(mode):
+    seen: Counter[str] = Counter()
+    for seed in SEEDS:
+        run = any_run(seed, mode)
+        recording = recorded(run)
+        reports = checkpoints(recording)
+        counted = run.counted
+        found = alignments(reports)
+        assert found.keys() == counted.alignment.keys(), seed
+        for key, alignment in counted.alignment.items():
+            assert found[key] == alignment, (seed, key)
+        assert blocked(reports) == {c: sorted(own) for c, own in counted.blocked.items()}, seed
+        by_status = {int(report.checkpoint): report for report in reports}
+        assert sorted(counted.completed) == sorted(
+            cid for cid, report in by_status.items() if report.status == "completed"
+        )
+        assert counted.aborted == {
+            cid: report.reason for cid, report in by_status.items() if report.reason
+        }
+        kept: Counter[str] = Counter()
+        for (channel, cid), numbers in counted.channel_state.items():
+            kept[recording.topology.channel_by_id[channel].target, cid] += sum(numbers)
+        assert kept == Counter(
+            {
+                (task.process, int(report.checkpoint)): task.in_flight
+                for report in reports
+                for task in report.tasks
+                if task.in_flight
+            }
+        )
+        seen.update(f"{report.status}" for report in reports)
+        seen["aligned"] += any(counted.alignment.values())
+        seen["blocked"] += bool(counted.blocked)
+        seen["in flight"] += bool(kept)
+    assert seen["completed"]
+    assert seen["aligned"]
+    assert mode != ALIGNED or seen["blocked"]
+    assert mode not in (UNALIGNED, TIMEOUT) or seen["in flight"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_critical_path_leads_from_the_trigger_to_the_completion(mode):
+    seen: Counter[str] = Counter()
+    for seed in SEEDS:
+        for report in checkpoints(recorded(any_run(seed, mode))):
+            path = [segment for segment in report.critical_path if segment.phase != COMMIT]
+            assert report.sentence.endswith("."), report
+            for one, next_ in zip(path, path[1:], strict=False):
+                assert one.to == next_.from_, (seed, report.checkpoint, path)
+            if report.status != "completed":
+                continue
+            assert path[0].from_ == report.triggered_at, (seed, report.checkpoint)
+            assert path[-1].to == report.completed_at
+            assert sum(segment.length for segment in path) == report.duration
+            assert sum(task.held_up for task in report.tasks) == report.duration, path
+            seen.update(segment.phase for segment in path)
+    phases = {"trigger", "travel", "sync", "async", "ack", "alignment"}
+    assert phases <= set(seen)
+
+
+def a_rail(**options: object) -> DataflowRun:
+    """One source, one slow operator, one sink: nothing is aligned."""
+    flow = Dataflow(
+        (
+            a_source(records=40, rate=0.0),
+            an_operator("map", "map", cost=1_000),
+            a_sink(sink="two-phase"),
+        ),
+        (Edge("source", "map"), Edge("map", "sink")),
+    )
+    return run_dataflow(a_run_of(flow, **{"interval": 8_000, "buffer": 4, **options}))
+
+
+def test_the_sentence_names_who_held_the_checkpoint_up():
+    first = checkpoints(recorded(a_rail()))[0]
+    worst = first.tasks[0]
+    assert worst.process == "map[0]"
+    (waited,) = (s for s in first.critical_path if s.channel == RAIL[0])
+    assert waited.phase == "travel"
+    assert waited.behind == 8
+    assert f"map[0] waited for the barrier on {RAIL[0]}, behind 8 records." in first.sentence
+    assert first.sentence.startswith("It took ")
+
+
+def test_held_back_is_what_was_sent_behind_the_barrier_while_its_channel_was_blocked():
+    recording = recorded(any_run(1, ALIGNED))
+    seen = 0
+    for report in checkpoints(recording):
+        for task in report.tasks:
+            for span in task.blocked:
+                marker = next(
+                    m for m in recording.markers[span.channel] if m.snapshot == report.checkpoint
+                )
+                sent = [
+                    message.received_at
+                    for message in recording.messages[span.channel]
+                    if message.sent_index > marker.sent_index and message.sent_at < span.to
+                ]
+                assert span.held_back == len(sent)
+                assert all(at is None or at >= span.to for at in sent)
+                seen += len(sent)
+    assert seen
+
+
+def test_how_checkpoints_end():
+    slow = {"slow": {"map[0]": 8.0}, "timeout": 9_000}
+    expired = checkpoints(recorded(a_rail(**slow)))[0]
+    assert expired.status == "expired"
+    assert expired.sentence == (
+        "It was given up after 9 ms, for its time was over: "
+        f"map[0] still waited for the barrier on {RAIL[0]}, behind 8 records."
+    )
+    assert expired.critical_path[-1].to == expired.ended_at
+    declined = checkpoints(recorded(a_rail(declines=frozenset({(1, "map[0]")}))))[0]
+    assert declined.status == "declined"
+    assert declined.sentence.startswith("map[0] did not take part, so it was given up after ")
+    cut = checkpoints(recorded(a_rail(most_events=75)))[0]
+    assert cut.status == "pending"
+    assert cut.duration is None
+    assert "still waited for the barrier" in cut.sentence
+    failed = checkpoints(recorded(a_rail(failures=(FailAt(9_000, "sink[0]"),))))[0]
+    assert (failed.status, failed.reason) == ("aborted", "failover")
+    assert failed.sentence == "It was given up after 1 ms, because sink[0] failed meanwhile."
+
+
+def test_the_transactions_of_a_lost_notice_are_committed_with_the_next_word():
+    heard, lost = (
+        [task for task in checkpoints(recorded(a_rail(**how)))[0].tasks if task.vertex == "sink"][0]
+        for how in ({}, {"lost_notices": frozenset({1})})
+    )
+    assert heard.committed_at == heard.notified_at
+    assert lost.notified_at is None
+    assert lost.committed_at > heard.committed_at
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_files_are_needed_by_what_is_kept(seed):
+    run = any_run(seed, ALIGNED)
+    recording = recorded(run)
+    events = run.log.events
+    expected = needed_files(events)
+    found = files(recording)
+    retained = [e for e in events if e.kind == CP_COMPLETE]
+    kept = {str(cid) for needed in expected.values() for cid in needed}
+    assert [item.file for item in found] == sorted(expected)
+    for item in found:
+        own = set(item.needed_by) & kept
+        assert own == set(map(str, expected[item.file])), item
+        assert item.since == item.named_by[0]
+        assert (item.free_at is None) == bool(item.needed_by)
+    assert retained
+
+
+def test_every_request_has_its_answer():
+    recording = recorded(any_run(2, ALIGNED))
+    told = decisions(recording)
+    requests = [e for own in recording.events.values() for e in own if e.kind == CP_REQUEST]
+    assert len(told) == len(requests)
+    begun = [item.checkpoint for item in told if item.checkpoint]
+    assert begun == [report.checkpoint for report in checkpoints(recording)]
+    assert all(item.checkpoint or item.dropped or item.waits for item in told)
+
+
+def test_recordings_without_a_dataflow_have_no_checkpoints():
+    assert checkpoints(assemble(*two_banks()).recording) == ()
+
+
+def test_a_log_that_leaves_things_out_is_told_as_far_as_it_goes():
+    rng = Random(5)
+    for seed in range(6):
+        run = any_run(seed, MODES[seed % 4])
+        for report in checkpoints(assemble(*garbled(run.log, rng)).recording):
+            json.dumps(report.to_json())
+            assert report.status in STATUSES
+            assert report.sentence.endswith(".")
