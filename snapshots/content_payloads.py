@@ -84,6 +84,20 @@ class EventDetail(TypedDict):
     flight: Flight | None
 
 
+class ProcessKnowledge(TypedDict):
+    """whole: the event at which it knew the whole recorded state; null where it never did.
+    missing: whose pieces it never got. pieces: where it learned each, by process."""
+
+    whole: dict[str, Any] | None
+    missing: list[str]
+    pieces: dict[str, dict[str, Any]]
+
+
+class KnowledgePayload(TypedDict):
+    snapshot: str
+    processes: dict[str, ProcessKnowledge]
+
+
 class ConeEdge(TypedDict):
     """One entry a process, in the order of the topology. positions: of the past, how many events
     are in it; of the future, the first index in it, or the number of events. at, step: of the

@@ -16,8 +16,9 @@ from snapshots.domain import witnesses
 from snapshots.domain.findings import Finding
 from snapshots.domain.recording import Message
 from snapshots.domain.topology import JsonText
-from snapshots.problems import Invalid, NotFound
+from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.store import cones as store_cones
+from snapshots.store import knowledge as store_knowledge
 from snapshots.store.cut import StoredCut
 from snapshots.store.mapped import Ints
 from snapshots.store.reader import StoredRecording
@@ -208,6 +209,14 @@ def cones(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
         "after": after,
         "concurrent": int(length.sum()) - before - after - 1,
     }
+
+
+def knowledge(stored: StoredRecording, snapshot: str) -> dict[str, Any]:
+    """Who knew which pieces of a snapshot when, where its run collects them. Raises: Conflict."""
+    try:
+        return store_knowledge.knowledge(stored, snapshot).to_json()
+    except store_knowledge.TooManyMessages as error:
+        raise Conflict(str(error)) from None
 
 
 def _edge(stored: StoredRecording, positions: Ints, codes: Ints, indices: Ints) -> dict[str, Any]:

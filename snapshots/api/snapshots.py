@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from snapshots import access, content_payloads, payloads, services
+from snapshots import access, content_payloads, payloads, replays, services
 from snapshots.api.json import reply
 from snapshots.stores import open_recording
 
@@ -61,6 +61,15 @@ def reorder_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpRespon
 def get_snapshot_named_reordering(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
     """A snapshot's id may end like this address, too."""
     return get_snapshot(request, id, f"{snapshot}/reordering")
+
+
+@router.get("/recordings/{int:id}/knowledge", response=content_payloads.KnowledgePayload)
+def get_knowledge(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
+    """Who knew which pieces of a snapshot when: of runs that collect them (simulate: collect)."""
+    recording = access.recording(request.user, id)
+    services.require_ready(recording)
+    row = access.snapshot(recording, snapshot)
+    return reply(replays.knowledge(open_recording(recording), row.snapshot))
 
 
 @router.get(

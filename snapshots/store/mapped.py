@@ -111,9 +111,13 @@ class MappedTable:
         """The offsets in one run where a column of text holds one of ``texts``. Reads the run."""
         if not self.length[code]:
             return np.zeros(0, np.int64)
+        run = self.texts(column, code)
+        return np.flatnonzero(pc.is_in(run, pa.array(texts, run.type)).to_numpy(False))
+
+    def texts(self, column: str, code: int) -> pa.Array:
+        """A view of a column of text in one run that has rows."""
         rows = self.batches[int(self.part[code])].column(column)
-        run = rows.slice(self.begin[code], self.length[code])
-        return np.flatnonzero(pc.is_in(run, pa.array(texts, rows.type)).to_numpy(False))
+        return rows.slice(self.begin[code], self.length[code])
 
     def _by_part(self, codes: Ints) -> Iterator[tuple[int, Any]]:
         """(part, places in ``codes`` that lie in it); codes without rows lie in none."""

@@ -1,11 +1,13 @@
 """The page of one snapshot: verdict, witnesses, contents, restore."""
 
+import math
+
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from snapshots import access, payloads, services
+from snapshots import access, payloads, replays, services
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Conflict
 from snapshots.stores import open_recording
@@ -68,6 +70,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
         "recorded": sum(state.position is not None for state in states),
         "timeline": _timeline(recording, summary, states),
         "neighbours": _neighbours(recording, row),
+        "knowledge": _knowledge(recording, row),
         **_last_restore(request, recording, row),
     }
 
@@ -84,6 +87,20 @@ def _timeline(recording: Recording, summary, states) -> dict | None:
         "began_at": summary["began_at"],
         "ended_at": summary["ended_at"],
         "unit": recording.time_unit,
+    }
+
+
+def _knowledge(recording: Recording, row: Snapshot) -> dict | None:
+    """Who knew the whole state when, soonest first; None where the run did not collect pieces."""
+    if not (recording.parameters or {}).get("collect"):
+        return None
+    found = replays.knowledge(open_recording(recording), row.snapshot)["processes"]
+    rows = [{"process": process, **known} for process, known in found.items()]
+    rows.sort(key=lambda known: known["whole"]["at"] if known["whole"] else math.inf)
+    return {
+        "rows": rows[:ROWS],
+        "hidden": len(rows[ROWS:]),
+        "whole": sum(known["whole"] is not None for known in rows),
     }
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
+from snapshots import quantities
 from snapshots.domain.samples import two_banks
 from snapshots.domain.script import Log, Script
 from snapshots.models import Job, Recording
@@ -175,3 +176,17 @@ def test_a_channel_with_many_messages_says_how_many_are_not_shown(client, ada, m
     monkeypatch.setattr("snapshots.views.snapshot_rows.MOST_MESSAGES", 1)
     page = words(snapshot_page(client, a_ready_recording(ada)))
     assert "B->A 1,000 and 1 more message; the API gives all" in page
+
+
+def test_where_pieces_are_collected_the_page_tells_who_knew_all(client, ada):
+    row = a_ready_recording(ada, simulated(collect=True), parameters={"collect": True})
+    page = words(snapshot_page(client, row))
+    assert "Who knew the whole state when 4 of 4 processes" in page
+    found = client.get(f"/api/recordings/{row.pk}/knowledge?snapshot=s1").json()
+    last = max(known["whole"]["at"] for known in found["processes"].values())
+    assert quantities.instant(last, row.time_unit) in page
+    other = a_ready_recording(ada)
+    assert "Who knew" not in words(snapshot_page(client, other))
+    nobody = client.get(f"/api/recordings/{other.pk}/knowledge?snapshot=s1").json()
+    assert all(known["whole"] is None for known in nobody["processes"].values())
+    assert client.get(f"/api/recordings/{other.pk}/knowledge?snapshot=x").status_code == 404

@@ -29,7 +29,7 @@ from snapshots.domain.recording import (
 from snapshots.domain.topology import ChannelId, JsonText, ProcessId
 from snapshots.domain.values import canonical, parsed
 
-_MARK = '"piece"'  # in the text of every value that holds a piece
+MARK = '"piece"'  # in the text of every value that holds a piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Piece:
 
 def piece_of(value: JsonText | None) -> tuple[SnapshotId, ProcessId] | None:
     """The snapshot and process whose piece a message's value is; None for any other message."""
-    if value is None or _MARK not in value:
+    if value is None or MARK not in value:
         return None
     whole = parsed(value)
     piece = whole.get("piece") if isinstance(whole, dict) else None
@@ -94,18 +94,18 @@ def piece_of(value: JsonText | None) -> tuple[SnapshotId, ProcessId] | None:
 class Knowledge:
     """Who knew which pieces of a snapshot when.
 
-    learned: of every process in the order of the header, the events at which it knew each piece
-    for the first time; its own at the last of its records.
+    learned: of every process in the order of the header, where it knew each piece for the first
+    time; its own at the last of its records.
     """
 
     snapshot: SnapshotId
-    learned: Mapping[ProcessId, Mapping[ProcessId, Event]]
+    learned: Mapping[ProcessId, Mapping[ProcessId, Place]]
 
-    def whole(self, process: ProcessId) -> Event | None:
+    def whole(self, process: ProcessId) -> Place | None:
         """The event at which it knew the whole recorded state; None where it never did."""
         if self.missing(process):
             return None
-        return max(self.learned[process].values(), key=lambda event: event.index)
+        return max(self.learned[process].values(), key=lambda place: place.index)
 
     def missing(self, process: ProcessId) -> tuple[ProcessId, ...]:
         """Whose pieces it never came to know."""
@@ -116,9 +116,9 @@ class Knowledge:
             "snapshot": self.snapshot,
             "processes": {
                 process: {
-                    "whole": _place(self.whole(process)),
+                    "whole": _json(self.whole(process)),
                     "missing": list(self.missing(process)),
-                    "pieces": {of: _place(event) for of, event in pieces.items()},
+                    "pieces": {of: place.to_json() for of, place in pieces.items()},
                 }
                 for process, pieces in self.learned.items()
             },
@@ -127,7 +127,7 @@ class Knowledge:
 
 def knowledge(recording: Recording, snapshot: SnapshotId) -> Knowledge:
     """From the log alone: the records of the snapshot, and the receives of its pieces."""
-    learned: dict[ProcessId, dict[ProcessId, Event]] = {}
+    learned: dict[ProcessId, dict[ProcessId, Place]] = {}
     for process in recording.topology.processes:
         pieces = learned[process.id] = {}
         to_record = {channel.id for channel in recording.topology.incoming[process.id]} | {None}
@@ -135,13 +135,17 @@ def knowledge(recording: Recording, snapshot: SnapshotId) -> Knowledge:
             if event.kind == RECEIVE:
                 found = piece_of(event.value)
                 if found is not None and found[0] == snapshot:
-                    pieces.setdefault(found[1], event)
+                    pieces.setdefault(found[1], _place(event))
             elif event.snapshot == snapshot and event.kind in (RECORD_STATE, RECORD_CHANNEL):
                 to_record.discard(event.channel)
                 if not to_record:
-                    pieces.setdefault(process.id, event)
+                    pieces.setdefault(process.id, _place(event))
     return Knowledge(snapshot, learned)
 
 
-def _place(event: Event | None) -> dict[str, object] | None:
-    return event and Place(event.process, event.index, event.at).to_json()
+def _place(event: Event) -> Place:
+    return Place(event.process, event.index, event.at)
+
+
+def _json(place: Place | None) -> dict[str, object] | None:
+    return place and place.to_json()

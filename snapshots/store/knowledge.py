@@ -1,0 +1,89 @@
+"""Who knew which pieces of a snapshot when, from the store: see domain/algorithms/flooding.py.
+
+Only the messages that were sent after the snapshot's first record are looked at, and at most
+_BUDGET of them.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain.algorithms.flooding import MARK, Knowledge, piece_of
+from snapshots.domain.findings import Place
+from snapshots.domain.recording import SnapshotId
+from snapshots.domain.topology import ProcessId
+from snapshots.store.layout import NONE
+from snapshots.store.tables import TIME
+
+if TYPE_CHECKING:
+    from snapshots.store.reader import StoredRecording
+
+_BUDGET = 5 * 10**6  # messages
+
+
+class TooManyMessages(Exception):
+    """What would have to be looked at is more than a request may take."""
+
+
+def knowledge(recording: "StoredRecording", snapshot: SnapshotId) -> Knowledge:
+    """Raises: KeyError if there is no such snapshot; TooManyMessages."""
+    learned: dict[ProcessId, dict[ProcessId, Place]] = {
+        process.id: {} for process in recording.topology.processes
+    }
+    for process, place in _own(recording, snapshot):
+        learned[process][process] = place
+    for of, place in sorted(_received(recording, snapshot), key=lambda found: found[1].index):
+        learned[place.process].setdefault(of, place)
+    return Knowledge(snapshot, learned)
+
+
+def _records(recording: "StoredRecording", snapshot: SnapshotId) -> pa.RecordBatch:
+    """The snapshot's rows of RECORD_COLUMNS."""
+    code = recording.snapshot_code(snapshot)
+    codes = recording.records.column("snapshot").to_numpy()
+    first, end = np.searchsorted(codes, [code, code + 1])
+    return recording.records.slice(first, end - first)
+
+
+def _own(recording: "StoredRecording", snapshot: SnapshotId):
+    """Each process whose own piece is whole, and the record that made it so."""
+    topology = recording.topology
+    rows = _records(recording, snapshot).select(["process", "index", "at", "channel"])
+    waited = {
+        process: {channel.id for channel in channels} | {None}
+        for process, channels in topology.incoming.items()
+    }
+    for row in rows.to_pylist():
+        process = topology.processes[row["process"]].id
+        name = None if row["channel"] == NONE else topology.channels[row["channel"]].id
+        if name in waited[process]:
+            waited[process].remove(name)
+            if not waited[process]:
+                yield process, Place(process, row["index"], row["at"])
+
+
+def _received(recording: "StoredRecording", snapshot: SnapshotId):
+    """(whose piece, the receive that brought it), for every piece that arrived."""
+    tables = recording.tables
+    flights = tables.messages
+    records = _records(recording, snapshot)
+    if not records.num_rows:
+        return
+    began = int(records.column("at").to_numpy().min())
+    positions = tables.positions_before(TIME, began)
+    first = flights.sent(tables.all_channels, positions[tables.source])
+    if (flights.table.length - first).sum() > _BUDGET:
+        raise TooManyMessages(
+            f"More than {_BUDGET:,} messages follow this snapshot: too many to look for its pieces."
+        )
+    for channel in np.flatnonzero(first < flights.table.length).tolist():
+        values = flights.table.texts("value", channel).slice(first[channel])
+        found = np.flatnonzero(pc.match_substring(values, MARK).fill_null(False).to_numpy(False))
+        ordinals = first[channel] + found
+        for message in recording.messages(np.full(len(ordinals), channel), ordinals):
+            piece = piece_of(message.value)
+            if piece and piece[0] == snapshot and message.received_index is not None:
+                target = recording.topology.channels[channel].target
+                yield piece[1], Place(target, message.received_index, message.received_at)

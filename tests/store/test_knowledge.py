@@ -1,0 +1,45 @@
+"""Who knew the whole state when: the store says what the domain says of the whole log."""
+
+import pytest
+
+from snapshots.domain import topologies
+from snapshots.domain.algorithms.flooding import knowledge as of_domain
+from snapshots.store import knowledge
+from tests.builders import recorded, simulated
+from tests.store.folders import stored
+
+NETWORK = topologies.random_connected(7, 2.5, seed=3)
+TWO = ((8_000, ("p1",)), (9_000, ("p2", "p5")))
+
+
+def run(topology=NETWORK, *, snapshots=TWO, **options):
+    options = {"seed": 5, "events": 600, "collect": True, **options}
+    return recorded(simulated(topology, snapshots=snapshots, **options))
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        run(),
+        run(collect=False),
+        run(drain=False),
+        run(topologies.ring(4), snapshots=TWO[:1], silent=frozenset({"p3"})),
+    ],
+)
+def test_the_store_knows_what_the_log_tells(recording):
+    with stored(recording) as opened:
+        for snapshot in opened.manifest.snapshots:
+            expected = of_domain(recording, snapshot)
+            assert knowledge.knowledge(opened, snapshot).to_json() == expected.to_json()
+
+
+def test_everyone_knows_all_where_pieces_are_collected():
+    with stored(run()) as opened:
+        found = knowledge.knowledge(opened, "s1")
+        assert all(found.whole(process) for process in found.learned)
+
+
+def test_too_much_to_look_at_is_said(monkeypatch):
+    monkeypatch.setattr(knowledge, "_BUDGET", 10)
+    with stored(run()) as opened, pytest.raises(knowledge.TooManyMessages, match="than 10"):
+        knowledge.knowledge(opened, "s1")
