@@ -19,8 +19,9 @@ from snapshots.domain.properties.global_state import GlobalState
 SECONDS = 5.0
 MEMORY = 512 * 1024 * 1024  # bytes of address space
 LARGEST_INPUT = 64 * 1024 * 1024  # bytes of JSON
-_CHILD = (sys.executable, "-E", "-s", "-m", "snapshots.sandboxed")
-_ROOT = Path(__file__).resolve().parent.parent
+_ROOT = Path(__file__).resolve().parent.parent  # a zip on the workers of a cluster
+_MAIN = f"import sys; sys.path.insert(0, {str(_ROOT)!r}); from snapshots import sandboxed as child"
+_CHILD = (sys.executable, "-I", "-c", f"{_MAIN}; child.main()")
 
 
 class TooMuch(ExpressionError):
@@ -77,7 +78,7 @@ def _request(questions: Sequence[Question], memory: int, seconds: float) -> tupl
             if size > LARGEST_INPUT:
                 raise TooMuch(
                     f"The states are larger than {LARGEST_INPUT >> 20} MiB together. Ask for fewer "
-                    "snapshots at once.",
+                    "snapshots at once, or for processes with fewer states.",
                     expression.text,
                 )
         counts.append(len(lines) - before)
@@ -101,7 +102,6 @@ def _run(request: bytes, seconds: float) -> tuple[bytes, str]:
             input=request,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=_ROOT,
             env={},
             timeout=seconds,
             check=False,

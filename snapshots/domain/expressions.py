@@ -9,6 +9,7 @@ looking at 10,000 items. What it lacks, a limit of time and memory, is in `snaps
 Source: the Common Expression Language, https://cel.dev.
 """
 
+import copyreg
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -38,6 +39,8 @@ class ExpressionError(ValueError):
     """What is wrong, where. offset: 0-based, in the whole text. line, column: 1-based, in
     characters. excerpt: that line of the expression, and below it a caret."""
 
+    permanent = True
+
     def __init__(self, sentence: str, text: str, offset: int = 0) -> None:
         super().__init__(sentence)
         before = text[:offset]
@@ -46,6 +49,10 @@ class ExpressionError(ValueError):
         self.line = before.count("\n") + 1
         self.column = offset - (before.rfind("\n") + 1) + 1
         self.excerpt = _excerpt(text, self.line, self.column)
+
+    def __reduce__(self):
+        """It can be sent between processes, which would else call ``__init__`` with less."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__
 
     def to_json(self) -> dict[str, object]:
         return {

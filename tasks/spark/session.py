@@ -22,7 +22,14 @@ from tasks.spark.errors import SparkUnavailable, first_line
 from tasks.spark.stages import SparkStages
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SHIPPED = ("snapshots/domain", "snapshots/readers", "snapshots/store", "tasks/spark")
+SHIPPED = (
+    "snapshots/domain",
+    "snapshots/readers",
+    "snapshots/store",
+    "snapshots/sandbox.py",
+    "snapshots/sandboxed.py",
+    "tasks/spark",
+)
 """What the Python workers of a cluster import; sent to them as one zip."""
 
 CONNECT_PORT = 15002
@@ -227,6 +234,7 @@ def _ship(session: SparkSession) -> None:
         for package in ("snapshots", "tasks"):
             packed.write(REPOSITORY / package / "__init__.py", f"{package}/__init__.py")
         for package in SHIPPED:
-            for source in sorted((REPOSITORY / package).rglob("*.py")):
+            here = REPOSITORY / package
+            for source in [here] if here.is_file() else sorted(here.rglob("*.py")):
                 packed.write(source, source.relative_to(REPOSITORY))
     session.addArtifacts(str(archive), pyfile=True)

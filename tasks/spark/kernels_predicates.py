@@ -1,0 +1,62 @@
+"""Where the conditions of a predicate hold, for ranges of processes of a stored recording."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from snapshots.domain.conditions import (
+    Evaluate,
+    States,
+    Truth,
+    conjunction,
+    local_truth,
+    processes_of,
+)
+from snapshots.domain.recording import APPLICATION_KINDS
+from snapshots.domain.topology import ProcessId
+from snapshots.store.reader import StoredRecording
+
+
+@dataclass(frozen=True)
+class TruthTask:
+    """Half-open range of process codes of the store in ``folder``. text: the conjunction, which is
+    parsed again, for a compiled expression cannot be sent."""
+
+    folder: str
+    text: str
+    evaluate: Evaluate
+    first: int
+    end: int
+
+
+def find_truth(task: TruthTask) -> dict[ProcessId, Truth]:
+    """The kernel: of the processes of the task that the predicate speaks of. Raises: TooMuch."""
+    recording = StoredRecording.open(Path(task.folder))
+    codes = {process.id: code for code, process in enumerate(recording.topology.processes)}
+    conditions = [
+        condition
+        for condition in conjunction(task.text, frozenset(codes))
+        if task.first <= codes[condition.process] < task.end
+    ]
+    states = {name: stored_states(recording, codes[name]) for name in processes_of(conditions)}
+    return local_truth(states, conditions, task.evaluate)
+
+
+def stored_states(recording: StoredRecording, code: int) -> States:
+    """As ``conditions.states_of`` does, from the columns."""
+    events = recording.tables.events
+    length = int(events.length[code])
+    rows = np.flatnonzero(
+        np.isin(events.run("kind", code), recording.kind_codes(APPLICATION_KINDS))
+    )
+    texts = pa.array([recording.topology.processes[code].state], pa.large_string())
+    if len(rows):
+        states = events.batches[int(events.part[code])].column("state")
+        own = states.slice(int(events.begin[code]), length).take(pa.array(rows))
+        texts = pa.concat_arrays([texts, own])
+    encoded = texts.dictionary_encode()
+    numbers = encoded.indices.fill_null(-1).to_numpy()
+    since = np.concatenate(([0], rows + 1, [length + 1]))
+    return States(encoded.dictionary.to_pylist(), np.repeat(numbers, np.diff(since)))

@@ -1,0 +1,113 @@
+"""The search job: is a conjunction of local conditions possible, is it definite, and in which cuts?
+
+One Spark action: ranges of processes, for where their conditions hold (kernels_predicates). The
+spans that come back are searched here by ``snapshots.domain.predicates``, over the channels' sorted
+columns; the reference does the same from a recording in memory.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from snapshots import sandbox
+from snapshots.domain.causality import Causality, Way
+from snapshots.domain.conditions import Evaluate, Truth, conjunction, processes_of
+from snapshots.domain.predicates import PredicateAnswer, searched
+from snapshots.domain.topology import ProcessId
+from snapshots.store.reader import StoredRecording
+from tasks.spark import session
+from tasks.spark.kernels_predicates import TruthTask, find_truth
+from tasks.spark.lanes import Lane
+from tasks.spark.schemas import ranges
+from tasks.spark.stages import SparkStages, Stages
+
+Progress = Callable[[str, int, int], None]
+EVALUATING = "evaluating states"
+SEARCHING = "searching cuts"
+ROWS_PER_TASK = 1_000_000
+SECONDS = 60.0  # of evaluating, for each task
+SANDBOXED = partial(sandbox.evaluate, seconds=SECONDS)
+
+
+def search_predicate(
+    folder: Path, text: str, progress: Progress, spark: SparkSession | None = None
+) -> PredicateAnswer:
+    """Ask the recording in ``folder`` whether a conjunction is possible and definite.
+
+    spark: this process's session where none is given. progress: called with the phase, how many
+    events or intervals are done, and of how many; may raise to cancel. Raises: ExpressionError
+    (NotLocal and TooMuch among them), StoreMissing, StoreDamaged, SparkUnavailable,
+    SparkTaskFailed, what ``progress`` raises.
+    """
+    search = Search(Path(folder), text)
+    return search.answer(SparkStages(spark or session.get()), progress)
+
+
+class Search:
+    """One predicate. Raises: ExpressionError."""
+
+    def __init__(self, folder: Path, text: str, evaluate: Evaluate = SANDBOXED) -> None:
+        """evaluate: picklable."""
+        self.recording = StoredRecording.open(folder)
+        self.text = text
+        self.evaluate = evaluate
+        self.processes = [process.id for process in self.recording.topology.processes]
+        self.asked = processes_of(conjunction(text, frozenset(self.processes)))
+
+    def answer(self, stages: Stages, progress: Progress) -> PredicateAnswer:
+        truth = self._truth(stages, progress)
+        goal = sum(len(known.surely) for known in truth.values())
+        progress(SEARCHING, 0, goal)
+        return searched(
+            self.text, self._causality(), truth, lambda done: progress(SEARCHING, done, goal)
+        )
+
+    def _truth(self, stages: Stages, progress: Progress) -> dict[ProcessId, Truth]:
+        """The Spark action."""
+        tasks = self._tasks()
+        events = self.recording.tables.events.length
+        weights = [int(events[task.first : task.end].sum()) for task in tasks]
+        goal = sum(weights)
+        progress(EVALUATING, 0, goal)
+        parts = stages.run(
+            find_truth,
+            tasks,
+            weights=weights,
+            advance=lambda done: progress(EVALUATING, done, goal),
+        )
+        found = {process: known for part in parts for process, known in part.items()}
+        return {process: found[process] for process in self.asked}
+
+    def _tasks(self) -> list[TruthTask]:
+        folder = str(self.recording.folder)
+        counts = [0] * len(self.processes)
+        for process in self.asked:
+            code = self.recording.process_code(process)
+            counts[code] = int(self.recording.tables.events.length[code]) + 1
+        return [
+            TruthTask(folder, self.text, self.evaluate, *bounds)
+            for bounds in ranges(counts, ROWS_PER_TASK)
+        ]
+
+    def _causality(self) -> Causality:
+        tables = self.recording.tables
+        lanes = [
+            Lane(channel, tables.messages, code)
+            for code, channel in enumerate(tables.topology.channels)
+            if tables.messages.table.length[code]
+        ]
+        return Causality(
+            self.processes,
+            tables.events.length.tolist(),
+            [
+                Way(
+                    int(tables.source[lane.code]),
+                    int(tables.target[lane.code]),
+                    lane.sent,
+                    lane.received,
+                )
+                for lane in lanes
+            ],
+        )
