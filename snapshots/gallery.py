@@ -8,16 +8,46 @@ from django.db import transaction
 
 from snapshots import services, topologies, uploads
 from snapshots.domain import topologies as shapes
-from snapshots.domain.samples import SAMPLES, Sample
+from snapshots.domain.dataflow import FORWARD, HASH, Dataflow, Edge, Vertex
+from snapshots.domain.dataflow_samples import SAMPLES_OF_DATAFLOWS, smallest
+from snapshots.domain.samples import SAMPLES as SAMPLES_OF_PROCESSES
+from snapshots.domain.samples import Sample
 from snapshots.domain.topology import Topology as Shape
 from snapshots.models import Job, Recording, Topology
 from snapshots.readers.native import NativeReader, write_lines
 
-TOPOLOGIES: dict[str, tuple[str, Shape]] = {
+SAMPLES = (*SAMPLES_OF_PROCESSES, *SAMPLES_OF_DATAFLOWS)
+
+WORD_COUNT = Dataflow(
+    (
+        Vertex("source", "source", 2, rate=1_000, records=100, keys=12, skew=1.0),
+        Vertex("count", "operator", 3, function="count", cost=300),
+        Vertex("sink", "sink", 2, sink="two-phase", cost=150),
+    ),
+    (Edge("source", "count", HASH), Edge("count", "sink", HASH)),
+)
+TWO_PIPELINES = Dataflow(
+    (
+        Vertex("orders", "source", 2, rate=1_000, records=80),
+        Vertex("totals", "operator", 2, function="sum", cost=250),
+        Vertex("report", "sink", 2, sink="idempotent"),
+        Vertex("clicks", "source", 2, rate=2_000, records=120),
+        Vertex("archive", "sink", 2, sink="two-phase"),
+    ),
+    (
+        Edge("orders", "totals", HASH),
+        Edge("totals", "report", FORWARD),
+        Edge("clicks", "archive", FORWARD),
+    ),
+)
+TOPOLOGIES: dict[str, tuple[str, Shape | Dataflow]] = {
     "two": ("Two processes", shapes.complete(2)),
     "ring-of-five": ("Ring of five", shapes.ring(5)),
     "complete-of-four": ("Complete graph of four", shapes.complete(4)),
     "random-of-fifty": ("Random network of fifty", shapes.random_connected(50, 3.4, seed=7)),
+    "smallest-dataflow": ("The smallest dataflow", smallest().dataflow),
+    "word-count": ("Word count", WORD_COUNT),
+    "two-pipelines": ("Two pipelines", TWO_PIPELINES),
 }
 """name and topology by slug."""
 
@@ -35,8 +65,9 @@ def load() -> tuple[list[Job], list[str]]:
     return jobs, unchanged
 
 
-def _save_topology(slug: str, name: str, shape: Shape) -> None:
-    definition = topologies.document_of(shape)
+def _save_topology(slug: str, name: str, shape: Shape | Dataflow) -> None:
+    is_dataflow = isinstance(shape, Dataflow)
+    definition = (topologies.document_of_dataflow if is_dataflow else topologies.document_of)(shape)
     row = Topology.objects.filter(slug=slug).first()
     if row is None or (row.name, row.definition) != (name, definition):
         Topology.objects.update_or_create(

@@ -6,14 +6,14 @@ from django.db.models import Q
 
 
 class Topology(models.Model):
-    """Processes and channels to simulate on; without an owner it is a sample."""
+    """Processes and channels to simulate on, perhaps of a dataflow; a sample has no owner."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE
     )
     name = models.CharField(max_length=200)
     slug = models.SlugField(max_length=80, null=True, unique=True)  # of a sample  # noqa: DJ001
-    definition = models.JSONField()  # processes, channels, layout: see docs/architecture.md
+    definition = models.JSONField()  # a topology document: see docs/architecture.md
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -28,6 +28,10 @@ class Topology(models.Model):
     @property
     def is_sample(self) -> bool:
         return self.owner_id is None
+
+    @property
+    def is_dataflow(self) -> bool:
+        return "dataflow" in self.definition
 
 
 class Recording(models.Model):
@@ -136,6 +140,7 @@ class Job(models.Model):
         SIMULATE = "simulate"
         RESTORE = "restore"
         REORDERING = "reordering"
+        PREDICATE = "predicate"
 
     class State(models.TextChoices):
         QUEUED = "queued"
@@ -146,7 +151,7 @@ class Job(models.Model):
         CANCELLED = "cancelled"
 
     OPEN = (State.QUEUED, State.RUNNING)
-    READING = (Kind.RESTORE, Kind.REORDERING)  # these leave their recording as it is
+    READING = (Kind.RESTORE, Kind.REORDERING, Kind.PREDICATE)  # their recording stays as it is
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
@@ -156,7 +161,8 @@ class Job(models.Model):
     recording = models.ForeignKey(
         Recording, null=True, on_delete=models.CASCADE, related_name="jobs"
     )
-    snapshot = models.TextField(blank=True)  # of a READING job: the snapshot's id
+    snapshot = models.TextField(blank=True)  # of a restore or a reordering: the snapshot's id
+    expression = models.TextField(blank=True, default="")  # of a predicate
     phase = models.CharField(max_length=60, blank=True)
     done = models.BigIntegerField(default=0)  # events so far
     total = models.BigIntegerField(null=True)  # events in all, where known

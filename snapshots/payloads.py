@@ -109,6 +109,7 @@ class TopologyDetail(TopologyOfRecording):
     name: str
     sample: bool
     layout: dict[str, list[float]]
+    dataflow: NotRequired[dict[str, Any]]
     created_at: str
     updated_at: str
 
@@ -207,6 +208,7 @@ class JobDetail(TypedDict):
     recording: int | None
     recording_name: str | None
     snapshot: str | None
+    expression: str | None
     result: dict[str, Any] | None
     error: dict[str, Any] | None
     cancel_requested: bool
@@ -323,6 +325,7 @@ def job_detail(row: Job) -> JobDetail:
         "recording": row.recording_id,
         "recording_name": row.recording.name if row.recording else None,
         "snapshot": row.snapshot or None,
+        "expression": row.expression or None,
         "result": row.result,
         "error": row.error,
         "cancel_requested": row.cancel_requested,
@@ -341,7 +344,7 @@ def topology_detail(row: Topology) -> TopologyDetail:
         "layout": row.definition.get("layout", {}),
         "created_at": _date(row.created_at),
         "updated_at": _date(row.updated_at),
-    }
+    } | ({"dataflow": row.definition["dataflow"]} if row.is_dataflow else {})
 
 
 def topology_summary(row: Topology) -> TopologySummary:

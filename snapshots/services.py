@@ -12,14 +12,14 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from snapshots import access, live, stores, topologies, uploads
+from snapshots import access, live, predicates, stores, topologies, uploads
 from snapshots.domain.defects import InputRefused
 from snapshots.domain.reordering_report import NotReorderable, require_complete
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot, Topology
 from snapshots.problems import Conflict, Invalid, Refused, cancelled
 from snapshots.readers import registry
-from snapshots.simulations import checked_parameters
+from snapshots.simulations import checked_for
 from tasks import recordings as tasks
 
 
@@ -102,13 +102,16 @@ def _printable(name: str) -> str:
     return (text or "recording")[:200]
 
 
-def create_job(kind: str, owner, *, recording: Recording, snapshot: str = "") -> Job:
+def create_job(
+    kind: str, owner, *, recording: Recording, snapshot: str = "", expression: str = ""
+) -> Job:
     """A queued job; the queue gets it when the transaction is committed."""
     job = Job.objects.create(
         kind=kind,
         owner=owner,
         recording=recording,
         snapshot=snapshot,
+        expression=expression,
         phase="waiting for a worker",
         enqueued_at=timezone.now(),
     )
@@ -168,23 +171,36 @@ def request_reordering(user, recording: Recording, snapshot: Snapshot) -> Job:
         require_complete(snapshot.snapshot, snapshot.verdicts)
     except NotReorderable as incomplete:
         raise Conflict(str(incomplete)) from None
+    return _found_or_new(Job.Kind.REORDERING, user, recording, snapshot=snapshot.snapshot)
+
+
+def request_search(user, recording: Recording, expression: Any) -> Job:
+    """The person's job that is open or done for this predicate on this store, else a new one.
+
+    Raises: Conflict unless the recording is ready; Invalid, Refused for what is no conjunction of
+    local conditions.
+    """
+    require_ready(recording)
+    text = predicates.checked(recording, expression)
+    return _found_or_new(Job.Kind.PREDICATE, user, recording, expression=text)
+
+
+def _found_or_new(kind: str, user, recording: Recording, **question: str) -> Job:
     with transaction.atomic():
         Recording.objects.select_for_update().get(pk=recording.pk)  # of two requests one waits
-        found = _reorderings(user, recording, snapshot).first()
-        return found or create_job(
-            Job.Kind.REORDERING, user, recording=recording, snapshot=snapshot.snapshot
+        answering = current_jobs(kind, user, recording, **question).filter(
+            state__in=[*Job.OPEN, Job.State.DONE], cancel_requested=False
         )
+        return answering.first() or create_job(kind, user, recording=recording, **question)
 
 
-def _reorderings(user, recording: Recording, snapshot: Snapshot) -> QuerySet[Job]:
-    """Those asked for since the recording's store was made."""
+def current_jobs(kind: str, user, recording: Recording, **question: str) -> QuerySet[Job]:
+    """Those asked for since the recording's store was made, the newest first."""
     return access.jobs(user).filter(
-        kind=Job.Kind.REORDERING,
+        kind=kind,
         recording=recording,
-        snapshot=snapshot.snapshot,
-        state__in=[*Job.OPEN, Job.State.DONE],
         created_at__gte=recording.ready_at or recording.created_at,
-        cancel_requested=False,
+        **question,
     )
 
 
@@ -201,8 +217,8 @@ def require_ready(recording: Recording) -> None:
 @transaction.atomic
 def request_simulation(user, topology: Topology, parameters: Mapping[str, Any]) -> Job:
     """A queued recording of a simulated run. Raises: Refused, with the parameter as field."""
-    checked = checked_parameters(topologies.as_domain(topology.definition), parameters)
-    name = checked.pop("name", "") or f"{topology.name}, {checked['workload']}"
+    checked, word = checked_for(topology.definition, parameters)
+    name = checked.pop("name") or f"{topology.name}, {word}"
     recording = Recording.objects.create(
         owner=user,
         name=name[:200],

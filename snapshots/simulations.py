@@ -4,21 +4,29 @@ import gzip
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from snapshots import topologies
+from snapshots import dataflow_simulations, topologies
 from snapshots.domain.simulation import ALGORITHMS, Simulation, SnapshotStart, simulate
 from snapshots.domain.topology import ChannelId, ProcessId, Topology
 from snapshots.domain.workloads import WORKLOADS
-from snapshots.problems import Refused
 from snapshots.readers.native import write_lines
+from snapshots.simulated_runs import SimulatedRun
+from snapshots.simulation_parameters import (
+    LARGEST_DELAY,
+    LARGEST_SEED,
+    check_names,
+    flag,
+    one_of,
+    refused,
+    time,
+    times,
+    whole,
+)
 from snapshots.uploads import Draft
 
 MOST_EVENTS = 1_000_000
 MOST_SNAPSHOTS = 1_000
 MOST_RECORDS = 2_000_000  # events that snapshots add: records, markers, and collecting
 MOST_COLOURED = 50  # snapshots of Lai and Yang: every message names those its sender has recorded
-LARGEST_TIME = 10**15  # us, some thirty years
-LARGEST_SEED = 2**63 - 1
-LARGEST_DELAY = 10**9  # us
 DEFAULT_SNAPSHOTS = 3
 _LINES_BETWEEN_REPORTS = 2_000
 _MEMBERS = (
@@ -42,6 +50,18 @@ _LATER = {"algorithm": "chandy-lamport", "collect": False, "reorder": [], "stuck
 """What is lacking in the parameters of runs that were asked for before these were known."""
 
 
+def checked_for(
+    definition: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """The checked parameters of a run on a stored topology, and a word that tells the run apart
+    from others on it. Raises: Refused with the parameter as field."""
+    if "dataflow" in definition:
+        checked = dataflow_simulations.checked_parameters(definition, parameters)
+        return checked, dataflow_simulations.word(checked)
+    checked = checked_parameters(topologies.as_domain(definition), parameters)
+    return checked, checked["workload"]
+
+
 def checked_parameters(topology: Topology, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters with every default filled in. Raises: Refused with the parameter as field.
 
@@ -51,20 +71,18 @@ def checked_parameters(topology: Topology, parameters: Mapping[str, Any]) -> dic
     reorder, stuck: channels, silent: processes, as in domain.simulation.Simulation; reorder may be
     "all".
     """
-    for name in parameters:
-        if name not in _MEMBERS:
-            raise _refused(f"There is no parameter {name[:60]!r}.", name[:60])
+    check_names(parameters, _MEMBERS)
     name = parameters.get("name")
     checked = {
         "name": topologies.checked_name(name) if name else "",
-        "workload": _one_of(parameters, "workload", WORKLOADS, "random"),
-        "algorithm": _one_of(parameters, "algorithm", ALGORITHMS, "chandy-lamport"),
-        "seed": _whole(parameters, "seed", 1, 0, LARGEST_SEED),
-        "events": _whole(parameters, "events", 1000, 1, MOST_EVENTS),
-        "mean_delay": _whole(parameters, "mean_delay", 2000, 0, LARGEST_DELAY),
-        "mean_pause": _whole(parameters, "mean_pause", 2000, 0, LARGEST_DELAY),
-        "drain": _flag(parameters, "drain", True),
-        "collect": _flag(parameters, "collect", False),
+        "workload": one_of(parameters, "workload", WORKLOADS, "random"),
+        "algorithm": one_of(parameters, "algorithm", ALGORITHMS, "chandy-lamport"),
+        "seed": whole(parameters, "seed", 1, 0, LARGEST_SEED),
+        "events": whole(parameters, "events", 1000, 1, MOST_EVENTS),
+        "mean_delay": whole(parameters, "mean_delay", 2000, 0, LARGEST_DELAY),
+        "mean_pause": whole(parameters, "mean_pause", 2000, 0, LARGEST_DELAY),
+        "drain": flag(parameters, "drain", True),
+        "collect": flag(parameters, "collect", False),
         "reorder": _channels(topology, parameters, "reorder"),
         "stuck": _channels(topology, parameters, "stuck"),
         "silent": _processes(topology, parameters.get("silent") or [], "silent"),
@@ -73,33 +91,6 @@ def checked_parameters(topology: Topology, parameters: Mapping[str, Any]) -> dic
     _check_size(topology, checked)
     _check_beginnings(checked)
     return checked
-
-
-def _one_of(parameters: Mapping[str, Any], field: str, names: Mapping, default: str) -> str:
-    value = parameters.get(field, default)
-    if not isinstance(value, str) or value not in names:
-        raise _refused(f"The {field} is one of {', '.join(names)}.", field)
-    return value
-
-
-def _flag(parameters: Mapping[str, Any], field: str, default: bool) -> bool:
-    value = parameters.get(field, default)
-    if not isinstance(value, bool):
-        raise _refused(f"{field} is true or false.", field)
-    return value
-
-
-def _whole(parameters: Mapping[str, Any], field: str, default: int, low: int, high: int) -> int:
-    value = parameters.get(field)
-    if value is None:
-        return default
-    if not _is_whole(value) or not low <= value <= high:
-        raise _refused(f"{field} is a whole number from {low:,} to {high:,}.", field)
-    return value
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _channels(topology: Topology, parameters: Mapping[str, Any], field: str) -> list[str]:
@@ -116,11 +107,11 @@ def _processes(topology: Topology, given: Any, field: str) -> list[str]:
 def _listed(given: Any, known: Mapping[str, Any], what: str, field: str) -> list[str]:
     """Each once. Raises: Refused, with the place in the list as field."""
     if not isinstance(given, list):
-        raise _refused(f"{field} is a list: a {what} each.", field)
+        raise refused(f"{field} is a list: a {what} each.", field)
     for place, name in enumerate(given):
         if not isinstance(name, str) or name not in known:
             shown = name[:60] if isinstance(name, str) else name
-            raise _refused(f"{shown!r} is not a {what} of this topology.", f"{field}[{place}]")
+            raise refused(f"{shown!r} is not a {what} of this topology.", f"{field}[{place}]")
     return list(dict.fromkeys(given))
 
 
@@ -130,29 +121,31 @@ def _snapshots(
     """``snapshots`` where they are given, else ``initiators`` and ``snapshot_times``."""
     given = parameters.get("snapshots")
     if given is None:
-        times = parameters.get("snapshot_times")
+        given_times = parameters.get("snapshot_times")
         return {
             "initiators": _initiators(topology, parameters.get("initiators"), "initiators"),
-            "snapshot_times": _spread(topology, checked) if times is None else _times(times),
+            "snapshot_times": _spread(topology, checked)
+            if given_times is None
+            else times(given_times, "snapshot_times", "snapshots", MOST_SNAPSHOTS),
         }
     if parameters.get("snapshot_times") is not None or parameters.get("initiators"):
-        raise _refused("Give snapshots, or snapshot_times with initiators, not both.", "snapshots")
+        raise refused("Give snapshots, or snapshot_times with initiators, not both.", "snapshots")
     if not isinstance(given, list):
-        raise _refused('snapshots is a list of {"at", "initiators"}.', "snapshots")
+        raise refused('snapshots is a list of {"at", "initiators"}.', "snapshots")
     if len(given) > MOST_SNAPSHOTS:
-        raise _refused(f"At most {MOST_SNAPSHOTS:,} snapshots.", "snapshots")
+        raise refused(f"At most {MOST_SNAPSHOTS:,} snapshots.", "snapshots")
     starts = [_start(topology, start, f"snapshots[{n}]") for n, start in enumerate(given)]
     return {"snapshots": sorted(starts, key=lambda start: start["at"])}
 
 
 def _start(topology: Topology, given: Any, field: str) -> dict[str, Any]:
     if not isinstance(given, dict):
-        raise _refused('A snapshot is {"at": microseconds, "initiators": [processes]}.', field)
+        raise refused('A snapshot is {"at": microseconds, "initiators": [processes]}.', field)
     for name in given:
         if name not in ("at", "initiators"):
-            raise _refused(f"A snapshot has no {name[:60]!r}.", f"{field}.{name[:60]}")
+            raise refused(f"A snapshot has no {name[:60]!r}.", f"{field}.{name[:60]}")
     return {
-        "at": _time(given.get("at"), f"{field}.at"),
+        "at": time(given.get("at"), f"{field}.at"),
         "initiators": _initiators(topology, given.get("initiators"), f"{field}.initiators"),
     }
 
@@ -163,22 +156,6 @@ def _initiators(topology: Topology, given: Any, field: str) -> list[str]:
         senders = [process for process, leaving in topology.outgoing.items() if leaving]
         return [(senders or [topology.processes[0].id])[0]]
     return _processes(topology, given, field)
-
-
-def _times(given: Any) -> list[int]:
-    if not isinstance(given, list):
-        raise _refused("snapshot_times is a list of microseconds.", "snapshot_times")
-    if len(given) > MOST_SNAPSHOTS:
-        raise _refused(f"At most {MOST_SNAPSHOTS:,} snapshots.", "snapshot_times")
-    return sorted(_time(at, f"snapshot_times[{place}]") for place, at in enumerate(given))
-
-
-def _time(given: Any, field: str) -> int:
-    if not _is_whole(given) or not 0 <= given <= LARGEST_TIME:
-        raise _refused(
-            f"A snapshot time is a whole number of microseconds from 0 to {LARGEST_TIME:,}.", field
-        )
-    return given
 
 
 def _spread(topology: Topology, checked: Mapping[str, Any]) -> list[int]:
@@ -195,21 +172,21 @@ def _check_size(topology: Topology, checked: Mapping[str, Any]) -> None:
     processes, channels = len(topology.processes), len(topology.channels)
     records = count * (processes + 3 * channels)
     if records > MOST_RECORDS:
-        raise _refused(
+        raise refused(
             f"{count:,} snapshots of this topology are {records:,} events of their own; at "
             f"most {MOST_RECORDS:,} are simulated here. Take fewer snapshots.",
             field,
         )
     pieces = count * 2 * processes * channels if checked["collect"] else 0
     if records + pieces > MOST_RECORDS:
-        raise _refused(
+        raise refused(
             f"Collecting {count:,} snapshots of this topology takes up to {pieces:,} events: every "
             f"process's piece passes every channel. At most {MOST_RECORDS:,} are simulated here. "
             "Take fewer snapshots, or do not collect.",
             "collect",
         )
     if checked["algorithm"] == "lai-yang" and count > MOST_COLOURED:
-        raise _refused(
+        raise refused(
             f"With lai-yang every message carries the snapshots that its sender has recorded; at "
             f"most {MOST_COLOURED} are simulated here.",
             field,
@@ -221,15 +198,11 @@ def _check_beginnings(checked: Mapping[str, Any]) -> None:
     silent = {ProcessId(process) for process in checked["silent"]}
     for number, start in enumerate(_starts(checked), start=1):
         if silent.issuperset(start.initiators):
-            raise _refused(
+            raise refused(
                 f"Snapshot {number} would never begin: {', '.join(start.initiators)} should begin "
                 "it and never records.",
                 "silent",
             )
-
-
-def _refused(sentence: str, field: str) -> Refused:
-    return Refused(sentence, code="invalid-field", field=field)
 
 
 def _starts(checked: Mapping[str, Any]) -> tuple[SnapshotStart, ...]:
@@ -268,11 +241,19 @@ def write(
 
     parameters: checked ones, and the ``topology`` document. progress may raise to cancel.
     """
-    simulation = _simulation(topologies.as_domain(parameters["topology"]), parameters)
-    protocol = ALGORITHMS[parameters.get("algorithm", _LATER["algorithm"])]
-    lines = write_lines(simulation.header(name), simulate(simulation, protocol))
+    run = _run(name, parameters)
+    lines = write_lines(run.header, run.events)
     with gzip.GzipFile(fileobj=draft, mode="wb", compresslevel=1, mtime=0) as packed:
         for number, line in enumerate(lines):
             packed.write(line)
             if number % _LINES_BETWEEN_REPORTS == 0:
-                progress("simulating", min(number, simulation.events), simulation.events)
+                progress("simulating", min(number, run.expected), run.expected)
+
+
+def _run(name: str, parameters: Mapping[str, Any]) -> SimulatedRun:
+    if "dataflow" in parameters["topology"]:
+        return dataflow_simulations.run(name, parameters)
+    simulation = _simulation(topologies.as_domain(parameters["topology"]), parameters)
+    protocol = ALGORITHMS[parameters.get("algorithm", _LATER["algorithm"])]
+    events = simulate(simulation, protocol)
+    return SimulatedRun(simulation.header(name), events, simulation.events)

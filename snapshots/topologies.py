@@ -1,8 +1,9 @@
 """Topology documents: checked, and read from the texts that people have.
 
 A document is ``{"name", "processes": [{"id", "state"}], "channels": [{"id", "source", "target",
-"fifo"}], "layout": {process: [x, y]}}``. Whatever is wrong is a ``Refused`` with a field, and with
-a line where the text has lines.
+"fifo"}], "layout": {process: [x, y]}}``; that of a dataflow is ``{"name", "dataflow": {"vertices",
+"edges"}}``, and its processes and channels follow from it. Whatever is wrong is a ``Refused`` with
+a field, and with a line where the text has lines.
 """
 
 import math
@@ -12,6 +13,8 @@ from typing import Any
 
 import orjson
 
+from snapshots.dataflow_documents import checked_dataflow, expanded
+from snapshots.domain.dataflow import Dataflow
 from snapshots.domain.topology import Channel, Process, Topology
 from snapshots.domain.values import canonical
 from snapshots.problems import Refused
@@ -29,6 +32,9 @@ def checked(document: Any) -> dict[str, Any]:
     """The document with every default filled in. Raises: Refused."""
     if not isinstance(document, Mapping):
         raise _refused("A topology is an object with processes and channels.", "wrong-type")
+    if document.get("dataflow") is not None:
+        name = checked_name(document.get("name", "dataflow"))
+        return {"name": name, **document_of_dataflow(_dataflow(document["dataflow"]))}
     processes = _processes(_sequence(document.get("processes"), "processes"))
     ids = {process["id"] for process in processes}
     channels = _channels(_sequence(document.get("channels", []), "channels"), ids)
@@ -79,6 +85,11 @@ def document_of(topology: Topology) -> dict[str, Any]:
         ],
         "layout": {},
     }
+
+
+def document_of_dataflow(dataflow: Dataflow) -> dict[str, Any]:
+    """The definition of a dataflow: also as the topology of subtasks that it runs as."""
+    return {"dataflow": dataflow.to_json(), **document_of(expanded(dataflow))}
 
 
 def read(text: str, name: str = "topology") -> dict[str, Any]:
@@ -172,6 +183,13 @@ def _content_lines(text: str) -> Iterator[tuple[int, str]]:
         line = line.strip()
         if line and not line.startswith("#"):
             yield number, line
+
+
+def _dataflow(document: Any) -> Dataflow:
+    dataflow = checked_dataflow(document, most_processes=MAX_PROCESSES, most_channels=MAX_CHANNELS)
+    for place, vertex in enumerate(dataflow.vertices):
+        checked_name(vertex.id, f"dataflow.vertices[{place}].id")
+    return dataflow
 
 
 def _processes(items: Sequence[Any]) -> list[dict[str, Any]]:

@@ -14,16 +14,27 @@ router = Router()
 
 
 class TopologyDocument(Schema):
-    """Items are checked one by one, so that a refusal names the place, as in channels[3].source."""
+    """Items are checked one by one, so that a refusal names the place, as in channels[3].source.
+
+    dataflow, in place of the rest: {"vertices", "edges"}; its processes and channels follow.
+    """
 
     name: Any = "topology"
-    processes: Any
+    dataflow: Any = None
+    processes: Any = None
     channels: Any = []
     layout: Any = {}
 
 
 class SimulationParameters(Schema):
     """All have defaults. Times are microseconds; at each snapshot time the initiators begin one.
+
+    On a dataflow there are, beside name and seed, others: protocol (flink), checkpoints {mode,
+    interval, min_pause, max_concurrent, timeout, align_timeout, tolerable_failures, savepoints,
+    retained}, buffer, mean_delay, control_delay, sync_time, async_time, incremental, slow {subtask:
+    factor}, failures [{at, process}], failover, restart_delay, lost_notices, declines [{checkpoint,
+    process}], tx_timeout. checkpoints.mode: aligned, unaligned, aligned with timeout or
+    at-least-once. failover: full, pipeline or region.
 
     snapshots, in place of snapshot_times and initiators: a list of {"at", "initiators"}. algorithm:
     chandy-lamport or lai-yang. collect: flood the pieces of every snapshot. reorder: channels that
@@ -46,6 +57,20 @@ class SimulationParameters(Schema):
     reorder: Any = None
     stuck: Any = None
     silent: Any = None
+    protocol: Any = None
+    checkpoints: Any = None
+    buffer: Any = None
+    control_delay: Any = None
+    sync_time: Any = None
+    async_time: Any = None
+    incremental: Any = None
+    slow: Any = None
+    failures: Any = None
+    failover: Any = None
+    restart_delay: Any = None
+    lost_notices: Any = None
+    declines: Any = None
+    tx_timeout: Any = None
 
 
 @router.get("/topologies", response=payloads.TopologyList)
@@ -97,7 +122,7 @@ def delete_topology(request: HttpRequest, id: int) -> HttpResponse:
 @router.post("/topologies/{int:id}/simulate", response={202: payloads.Accepted})
 def simulate(request: HttpRequest, id: int, body: SimulationParameters) -> HttpResponse:
     """Run a workload on it: token-ring, bank, random, idle, diffusing, resources, token-lost or
-    token-copied. The recording is ingested as any.
+    token-copied; on a dataflow, checkpoints. The recording is ingested as any.
 
     A parameter that makes no sense, or that there is not, is refused with its name.
     """

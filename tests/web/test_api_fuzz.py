@@ -39,8 +39,11 @@ FIELDS = {
         "reorder",
         "stuck",
         "silent",
+        "checkpoints",
+        "slow",
+        "failures",
     ],
-    "topologies": ["name", "processes", "channels", "layout"],
+    "topologies": ["name", "processes", "channels", "layout", "dataflow"],
 }
 PROCESSES = st.lists(st.one_of(TEXTS, st.fixed_dictionaries({"id": VALUES})), max_size=3)
 

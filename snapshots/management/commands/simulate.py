@@ -15,8 +15,22 @@ PARAMETER=VALUE as in POST /api/topologies/ID/simulate (see /api/docs); a list h
 
   manage.py simulate ring-of-five workload=token-ring seed=7 initiators=p1,p3
   manage.py simulate net.top algorithm=lai-yang snapshot_times=20000,40000
+
+What belongs to a parameter has a dot; lists of objects are JSON. A dataflow has other parameters:
+
+  manage.py simulate word-count checkpoints.mode=unaligned checkpoints.interval=20000 \
+      slow.count[1]=4 failures='[{"at": 70000, "process": "count[0]"}]'
 """
-LISTS = {"initiators", "snapshot_times", "reorder", "stuck", "silent"}
+LISTS = {
+    "initiators",
+    "snapshot_times",
+    "reorder",
+    "stuck",
+    "silent",
+    "lost_notices",
+    "checkpoints.savepoints",
+}
+OBJECTS = {"checkpoints", "slow"}
 
 
 class Command(BaseCommand):
@@ -37,7 +51,7 @@ class Command(BaseCommand):
         parser.add_argument("--inline", action="store_true", help="run it here, without a worker")
 
     def handle(self, *, topology: str, parameters: list[str], owner: str, **options) -> None:
-        given = dict(_parameter(text) for text in parameters)
+        given = _nested(dict(_parameter(text) for text in parameters))
         try:
             user = get_or_create_user(owner)
             row = _topology(user, topology)
@@ -63,6 +77,21 @@ def _parameter(text: str) -> tuple[str, object]:
     if name in LISTS and not value.startswith("["):
         return name, [_value(part.strip()) for part in value.split(",") if part.strip()]
     return name, _value(value)
+
+
+def _nested(flat: dict[str, object]) -> dict[str, object]:
+    """``{"checkpoints.interval": 5}`` as ``{"checkpoints": {"interval": 5}}``."""
+    given: dict[str, object] = {}
+    for name, value in flat.items():
+        outer, dot, inner = name.partition(".")
+        if not dot or outer not in OBJECTS:
+            given[name] = value
+            continue
+        part = given.setdefault(outer, {})
+        if not isinstance(part, dict):
+            raise CommandError(f"{outer} is given twice: as a whole, and as {name}.")
+        part[inner] = value
+    return given
 
 
 def _value(text: str) -> object:

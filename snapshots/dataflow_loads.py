@@ -1,0 +1,116 @@
+"""How large a run of a dataflow will be, from above: before it is begun."""
+
+from functools import cached_property
+
+from snapshots.domain.dataflow import BROADCAST, SINK, SOURCE, Vertex
+from snapshots.domain.dataflow_functions import FILTER_DROPS, FLATMAP_COPIES
+from snapshots.domain.dataflow_simulation import DataflowSimulation
+
+EVENTS_OF_A_TASK = 6  # of one checkpoint: record, copy, acknowledgement, word of completion …
+EVENTS_OF_A_CHANNEL = 5  # marker out and in, block, unblock, channel state
+EVENTS_OF_A_REQUEST = 2
+
+
+class Load:
+    """Of a run without failures. Records that go through are counted as if they were spread evenly.
+
+    events: those of the records alone. duration: us, until the slowest vertex is through.
+    """
+
+    def __init__(self, simulation: DataflowSimulation) -> None:
+        self.simulation = simulation
+        self.dataflow = simulation.dataflow
+
+    @cached_property
+    def taken(self) -> dict[str, float]:
+        """How many records each vertex reads, or takes from its inputs."""
+        taken = {vertex.id: 0.0 for vertex in self.dataflow.vertices}
+        for name in self.dataflow.in_order:
+            vertex = self.dataflow.vertex_by_id[name]
+            if vertex.kind == SOURCE:
+                taken[name] = float(vertex.records * vertex.parallelism)
+            for edge in self.dataflow.edges_from(name):
+                wide = self.dataflow.vertex_by_id[edge.target].parallelism
+                copies = wide if edge.exchange == BROADCAST else 1
+                taken[edge.target] += _made(vertex, taken[name]) * copies
+        return taken
+
+    @cached_property
+    def events(self) -> float:
+        """A read; a send and a receive; a write."""
+        kinds = {SOURCE: 1, SINK: 3}
+        return sum(
+            kinds.get(vertex.kind, 2) * self.taken[vertex.id] for vertex in self.dataflow.vertices
+        )
+
+    @cached_property
+    def largest_source(self) -> int:
+        """The place among the vertices."""
+        return max(self._sources, key=lambda place: self.taken[self.dataflow.vertices[place].id])
+
+    @cached_property
+    def duration(self) -> float:
+        return self._slowest[0]
+
+    @property
+    def slowest(self) -> int:
+        """The place among the vertices."""
+        return self._slowest[1]
+
+    @property
+    def reason(self) -> str:
+        """``rate`` or ``cost``: what makes the slowest slow."""
+        return self._slowest[2]
+
+    @cached_property
+    def requests(self) -> float:
+        settings = self.simulation.checkpoints
+        periodic = self.duration / settings.interval if settings.interval else 0.0
+        return periodic + len(settings.savepoints)
+
+    @cached_property
+    def checkpoint_events(self) -> float:
+        """A request of which nothing comes is an event or two; what comes of one takes its time."""
+        plan, settings = self.simulation, self.simulation.checkpoints
+        takes = (plan.sync_time + plan.async_time + 2 * plan.control_delay) or 1
+        apart = max(settings.interval or 1, settings.min_pause, takes / settings.max_concurrent)
+        begun = min(self.requests, self.duration / apart + len(settings.savepoints))
+        tasks = len(self.dataflow.subtasks)
+        channels = len(plan.topology().channels)
+        each = EVENTS_OF_A_TASK * tasks + EVENTS_OF_A_CHANNEL * channels
+        return EVENTS_OF_A_REQUEST * self.requests + begun * each
+
+    @cached_property
+    def _sources(self) -> list[int]:
+        vertices = self.dataflow.vertices
+        return [place for place, vertex in enumerate(vertices) if vertex.kind == SOURCE]
+
+    @cached_property
+    def _slowest(self) -> tuple[float, int, str]:
+        return max(
+            time
+            for place, vertex in enumerate(self.dataflow.vertices)
+            for time in self._times(place, vertex)
+        )
+
+    def _times(self, place: int, vertex: Vertex) -> list[tuple[float, int, str]]:
+        slow = self.simulation.slow
+        factor = max(slow.get(f"{vertex.id}[{n}]", 1) for n in range(vertex.parallelism))
+        work = self.taken[vertex.id] / vertex.parallelism * vertex.cost * factor
+        times = [(work, place, "cost")]
+        if vertex.kind == SOURCE and vertex.rate:
+            times.append((_quotient(vertex.records * 1e6, vertex.rate), place, "rate"))
+        return times
+
+
+def _made(vertex: Vertex, taken: float) -> float:
+    if vertex.kind == SINK:
+        return 0.0
+    if vertex.kind == SOURCE:
+        return taken
+    share = {"flatmap": FLATMAP_COPIES, "filter": (FILTER_DROPS - 1) / FILTER_DROPS}
+    return taken * share.get(vertex.function, 1)
+
+
+def _quotient(above: float, below: float) -> float:
+    return above / below if below > above / 1e300 else 1e300
