@@ -13,6 +13,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 
 from snapshots.domain.defects import InputRefused
+from snapshots.domain.expressions import ExpressionError
 
 LISTED_DEFECTS = 100
 MEDIA_TYPE = "application/problem+json"
@@ -81,6 +82,19 @@ class Refused(Problem):
             file=source_name,
             defects=[asdict(item) for item in refused.defects[:LISTED_DEFECTS]],
             defects_total=refused.total,
+        )
+
+    @classmethod
+    def of_expression(cls, error: ExpressionError, code: str = "invalid-expression") -> "Refused":
+        """The field is ``expression``; ``line``, ``column`` and ``excerpt`` say where in it."""
+        place = f"Column {error.column}"
+        return cls(
+            f"{place if error.line == 1 else f'Line {error.line}, c{place[1:]}'}: {error.sentence}",
+            code=code,
+            field="expression",
+            line=error.line,
+            column=error.column,
+            excerpt=error.excerpt,
         )
 
 

@@ -69,13 +69,4 @@ def _own(states: Sequence[GlobalState], text: str) -> tuple[Answer, ...]:
     try:
         return sandbox.strip(text, states)
     except ExpressionError as error:
-        raise Refused(
-            f"Column {error.column}: {error.sentence}"
-            if error.line == 1
-            else f"Line {error.line}, column {error.column}: {error.sentence}",
-            code="invalid-expression",
-            field="expression",
-            line=error.line,
-            column=error.column,
-            excerpt=error.excerpt,
-        ) from None
+        raise Refused.of_expression(error) from None

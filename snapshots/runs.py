@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from snapshots import leases, simulations, stores, uploads
 from snapshots.domain.defects import InputRefused
+from snapshots.domain.expressions import ExpressionError
 from snapshots.domain.reordering_report import NotReorderable
 from snapshots.domain.restore import NotRestorable
 from snapshots.leases import Cancelled, Lease, LeaseLost
@@ -75,6 +76,9 @@ def _guarded(lease: Lease) -> None:
         _refuse(lease, refused)
     except (NotRestorable, NotReorderable) as impossible:
         body = problem(*IMPOSSIBLE[type(impossible)], 422, str(impossible))
+        _end(lease, Job.State.REFUSED, Recording.Status.REFUSED, body)
+    except ExpressionError as error:
+        body = Refused.of_expression(error).as_json()
         _end(lease, Job.State.REFUSED, Recording.Status.REFUSED, body)
     except Exception as error:
         if _is_passing(error) and lease.job.attempt < MOST_ATTEMPTS:
@@ -198,13 +202,7 @@ def _restore(lease: Lease) -> None:
 
     folder = stores.store().folder(lease.job.recording.store)
     report = restore_snapshot(folder, lease.job.snapshot, Progress(lease))
-    lease.write(
-        state=Job.State.DONE,
-        finished_at=timezone.now(),
-        phase="restored",
-        progress=1.0,
-        result=report.to_json(),
-    )
+    _answer(lease, "restored", report.to_json())
 
 
 def _reorder(lease: Lease) -> None:
@@ -213,12 +211,26 @@ def _reorder(lease: Lease) -> None:
 
     folder = stores.store().folder(lease.job.recording.store)
     report = reorder_snapshot(folder, lease.job.snapshot, Progress(lease))
+    _answer(lease, "reordered", report.to_json())
+
+
+def _search(lease: Lease) -> None:
+    """The answer is the job's result; the recording stays as it is."""
+    from tasks.spark.predicates import search_predicate
+
+    folder = stores.store().folder(lease.job.recording.store)
+    answer = search_predicate(folder, lease.job.expression, Progress(lease))
+    _answer(lease, "searched", answer.to_json())
+
+
+def _answer(lease: Lease, phase: str, result: dict[str, Any]) -> None:
+    """The end of a READING job that succeeded."""
     lease.write(
         state=Job.State.DONE,
         finished_at=timezone.now(),
-        phase="reordered",
+        phase=phase,
         progress=1.0,
-        result=report.to_json(),
+        result=result,
     )
 
 
@@ -227,6 +239,7 @@ STEPS: dict[str, Callable[[Lease], None]] = {
     Job.Kind.SIMULATE: _simulate,
     Job.Kind.RESTORE: _restore,
     Job.Kind.REORDERING: _reorder,
+    Job.Kind.PREDICATE: _search,
 }
 
 
@@ -240,6 +253,8 @@ SHARES = {
     "judging": (0.85, 0.97),
     "replaying channels": (0.0, 0.5),
     "replaying processes": (0.5, 1.0),
+    "evaluating states": (0.0, 0.5),
+    "searching cuts": (0.5, 1.0),
 }
 """Between which parts of a whole job's 0..1 a phase lies; one that is not listed is all of it."""
 

@@ -7,7 +7,16 @@ as it is.
 
 from ninja import NinjaAPI
 
-from snapshots.api import errors, jobs, properties, recordings, replay, snapshots, topologies
+from snapshots.api import (
+    errors,
+    jobs,
+    predicates,
+    properties,
+    recordings,
+    replay,
+    snapshots,
+    topologies,
+)
 from snapshots.api.auth import Bearer, SessionWithCsrf
 from snapshots.api.json import OrjsonParser, OrjsonRenderer
 
@@ -25,6 +34,7 @@ api.add_router("", recordings.router, tags=["recordings"])
 api.add_router("", snapshots.router, tags=["snapshots"])
 api.add_router("", replay.router, tags=["replay"])
 api.add_router("", properties.router, tags=["properties"])
+api.add_router("", predicates.router, tags=["predicates"])
 api.add_router("", jobs.router, tags=["jobs"])
 api.add_router("", topologies.router, tags=["topologies"])
 
