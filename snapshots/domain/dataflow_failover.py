@@ -10,6 +10,7 @@ from snapshots.domain.dataflow_counting import Failure
 from snapshots.domain.dataflow_functions import start_state
 from snapshots.domain.dataflow_kinds import RESTART, TX_ABORT, TX_RECOVER_COMMIT
 from snapshots.domain.dataflow_lanes import BARRIER, Lane
+from snapshots.domain.dataflow_rereading import Rereading
 from snapshots.domain.dataflow_tasks import SimTask
 from snapshots.domain.recording import CRASH, INTERNAL, MARKER_RECEIVE, RECEIVE, RESTORE
 from snapshots.domain.topology import Channel, ProcessId, Topology
@@ -47,12 +48,9 @@ def crossing(topology: Topology, scope: tuple[ProcessId, ...]) -> tuple[Channel,
 
 
 class Failover:
-    """high_water: of each split, the highest offset read so far."""
-
     def __init__(self, run: "Run") -> None:
         self.run = run
-        self.high_water: dict[str, int] = {}
-        self.behind: list[tuple[Failure, dict[str, int]]] = []
+        self.rereading = Rereading(run.queue)
 
     def fail(self, process: ProcessId, cause: str) -> None:
         task = self.run.tasks[process]
@@ -93,7 +91,8 @@ class Failover:
             self._restore(task, cid)
         for task in tasks:
             self._put_back(task, cid)
-        self._expect(failure, tasks)
+        sources = (task for task in tasks if task.vertex.kind == SOURCE)
+        self.rereading.expect(failure, {task.id: task.state["offset"] for task in sources})
         for task in tasks:
             run.plan_wake(task, 0)
 
@@ -158,27 +157,3 @@ class Failover:
         for lane in task.outputs.values():
             for record in states.get(lane.id, ()):
                 self.run.send(task, lane, record, restored=True)
-
-    def _expect(self, failure: Failure, tasks: list[SimTask]) -> None:
-        goals = {}
-        for task in tasks:
-            last = self.high_water.get(task.id, 0)
-            again = last - task.state["offset"] + 1 if task.vertex.kind == SOURCE else 0
-            if again > 0:
-                goals[task.id] = last
-                failure.re_read[task.id] = again
-        self.behind.append((failure, goals))
-        self._note_caught_up()
-
-    def note_read(self, split: str, offset: int) -> None:
-        self.high_water[split] = max(offset, self.high_water.get(split, 0))
-        for _, goals in self.behind:
-            if goals.get(split) == offset:
-                del goals[split]
-        self._note_caught_up()
-
-    def _note_caught_up(self) -> None:
-        for failure, goals in self.behind:
-            if not goals:
-                failure.caught_up_at = self.run.queue.now
-        self.behind = [(failure, goals) for failure, goals in self.behind if goals]

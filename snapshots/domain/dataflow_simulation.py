@@ -286,7 +286,7 @@ class Run:
         task.changed(record)
         extra = {"rid": list(record.rid), "split": task.id, "offset": offset}
         self.log.add(task.id, READ, extra, value=_value(record), state=task.state_text)
-        self.failover.note_read(task.id, offset)
+        self.failover.rereading.note_read(task.id, offset)
         self._emit(task, [record])
 
     def _process(self, task: SimTask, lane: Lane) -> None:
