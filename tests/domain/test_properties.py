@@ -205,6 +205,13 @@ def test_termination(processes, channels, answer):
     assert look("termination", processes, channels).answer == answer
 
 
+def test_pieces_of_a_snapshot_that_are_under_way_wake_nobody():
+    piece = {"piece": {"snapshot": "s1", "process": "A", "state": 1, "channels": {}}, "worth": 0}
+    states = {"A": PASSIVE, "B": PASSIVE}
+    assert look("termination", states, {"A->B": (piece,)}).answer == "true"
+    assert look("termination", states, {"A->B": (piece, {"work": 1})}).answer == "false"
+
+
 def test_what_is_missing_for_termination_is_said():
     found = look("termination", {"A": PASSIVE, "B": None, "C": "D"}, {"A->B": None})
     assert found.missing == (

@@ -83,8 +83,16 @@ def piece_of(value: JsonText | None) -> tuple[SnapshotId, ProcessId] | None:
     """The snapshot and process whose piece a message's value is; None for any other message."""
     if value is None or MARK not in value:
         return None
-    whole = parsed(value)
-    piece = whole.get("piece") if isinstance(whole, dict) else None
+    return _named(parsed(value))
+
+
+def is_piece(value: object) -> bool:
+    """Whether a message's value, as JSON, is a piece: of the snapshot, not of the computation."""
+    return _named(value) is not None
+
+
+def _named(value: object) -> tuple[SnapshotId, ProcessId] | None:
+    piece = value.get("piece") if isinstance(value, dict) else None
     if not isinstance(piece, dict) or not {"snapshot", "process"} <= piece.keys():
         return None
     return piece["snapshot"], piece["process"]

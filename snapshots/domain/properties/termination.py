@@ -4,6 +4,7 @@ Only a message makes a passive process active. Source: Chandy and Lamport 1985, 
 Dijkstra and Scholten, "Termination Detection for Diffusing Computations", IPL 11(1), 1980.
 """
 
+from snapshots.domain.algorithms.flooding import is_piece
 from snapshots.domain.properties.answers import (
     MOST_NAMED,
     Found,
@@ -26,13 +27,19 @@ def _is_active(value: object) -> bool | None:
     return None
 
 
+def _of_computation(values: tuple[object, ...]) -> int:
+    """How many of the messages can make a process active: pieces of a snapshot cannot."""
+    return sum(not is_piece(value) for value in values)
+
+
 def look(state: GlobalState, start: GlobalState) -> Found:
     """One active process or one message is enough for false, whatever else is missing."""
     activity = {process: _is_active(value) for process, value in state.processes.items()}
     active = [process for process, is_active in activity.items() if is_active]
-    filled = state.in_flight
+    filled = {channel: _of_computation(values) for channel, values in state.in_flight.items()}
+    filled = {channel: count for channel, count in filled.items() if count}
     if active or filled:
-        return _running(active, {channel: len(values) for channel, values in filled.items()})
+        return _running(active, filled)
     missing = tuple(
         _why_not(process, state.processes[process])
         for process, is_active in activity.items()
