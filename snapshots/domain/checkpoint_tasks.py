@@ -55,7 +55,17 @@ class Ahead:
     step: int
 
 
-Count = Callable[[list[Span | Ahead]], list[int]]
+@dataclass(frozen=True, slots=True)
+class Early:
+    """Records of a channel to be counted: sent after the sender's event ``sent_index``, received
+    before the receiver's event ``received_index``."""
+
+    channel: ChannelId
+    sent_index: int
+    received_index: int
+
+
+Count = Callable[[list[Span | Ahead | Early]], list[int]]
 """Counts records: all that a report needs of them."""
 
 

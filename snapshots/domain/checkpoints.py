@@ -34,6 +34,7 @@ from snapshots.domain.checkpoint_tasks import (
     Ahead,
     CheckpointEvents,
     Count,
+    Early,
     RunEvents,
     Span,
     task_reports,
@@ -99,10 +100,10 @@ class Records:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
 
-    def count(self, asked: list[Span | Ahead]) -> list[int]:
+    def count(self, asked: list[Span | Ahead | Early]) -> list[int]:
         return [self._one(item) for item in asked]
 
-    def _one(self, asked: Span | Ahead) -> int:
+    def _one(self, asked: Span | Ahead | Early) -> int:
         channel = self.recording.topology.channel_by_id[asked.channel]
         sender, receiver = (self.recording.events[end] for end in (channel.source, channel.target))
         messages = self.recording.messages.get(channel.id, ())
@@ -110,6 +111,13 @@ class Records:
             return sum(
                 message.sent_index > asked.sent_index
                 and (asked.until is None or sender[message.sent_index].step < asked.until)
+                for message in messages
+            )
+        if isinstance(asked, Early):
+            return sum(
+                message.sent_index > asked.sent_index
+                and message.received_index is not None
+                and message.received_index < asked.received_index
                 for message in messages
             )
         return sum(

@@ -1,0 +1,232 @@
+"""What a log tells of failures, beside what the simulator counted while it wrote the log.
+
+DATAFLOW_EXAMPLES=1000 tries that many dataflows in each mode.
+"""
+
+import json
+import os
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+import pytest
+
+from snapshots.domain.algorithms.flink_task import ALIGNED, AT_LEAST_ONCE, MODES
+from snapshots.domain.assembly import assemble
+from snapshots.domain.dataflow import FORWARD, Dataflow, Edge
+from snapshots.domain.dataflow_lanes import Lane
+from snapshots.domain.dataflow_samples import smallest
+from snapshots.domain.dataflow_simulation import DataflowRun, DataflowSimulation, run_dataflow
+from snapshots.domain.failover_report import MOST_EXAMPLES, Failovers, compare
+from snapshots.domain.failovers import all_failovers, failovers
+from snapshots.domain.samples import two_banks
+from tests.dataflow_damage import garbled
+from tests.dataflows import (
+    a_run_of,
+    a_sink,
+    a_source,
+    any_simulation,
+    failing,
+    with_failures,
+    word_count,
+)
+from tests.effort import examples
+
+SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or examples(12)))
+
+
+@cache
+def any_run(seed: int, mode: str) -> DataflowRun:
+    """With one failure or two."""
+    rng = Random(seed)
+    simulation = any_simulation(rng, mode)
+    end = run_dataflow(simulation).log.events[-1].at
+    return run_dataflow(with_failures(rng, simulation, end))
+
+
+def text(checkpoint: int | None) -> str | None:
+    return None if checkpoint is None else str(checkpoint)
+
+
+def told(run: DataflowRun) -> Failovers:
+    return all_failovers(assemble(*run.log).recording)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_log_tells_what_the_simulator_counted(mode):
+    seen: Counter[str] = Counter()
+    for seed in SEEDS:
+        run = any_run(seed, mode)
+        found, counted = told(run), run.counted
+        assert [
+            (r.process, r.at, r.scope, r.restored, r.restarted_at, r.caught_up_at)
+            for r in found.reports
+        ] == [
+            (
+                f.process,
+                f.at,
+                f.scope,
+                text(f.snapshot),
+                f.restarted_at,
+                f.caught_up_at,
+            )
+            for f in counted.failures
+        ], seed
+        for report, failure in zip(found.reports, counted.failures, strict=True):
+            assert {item.split: item.records for item in report.re_read} == failure.re_read, seed
+            assert report.records_re_read == sum(failure.re_read.values())
+            assert report.time_to_catch_up == failure.time_to_catch_up
+        sinks = {total.effect.sink: total for total in found.sinks}
+        assert {s: len(w) for s, w in counted.written.items()} == {
+            s: total.written for s, total in sinks.items()
+        }
+        for sink, total in sinks.items():
+            assert total.visible == len(counted.visible[sink]), (seed, sink)
+            assert total.effect.duplicates == counted.duplicates[sink], (seed, sink)
+            assert total.effect.rewritten == counted.rewritten[sink], (seed, sink)
+            assert total.effect.lost == counted.lost[sink] == 0, (seed, sink)
+            assert total.pending == 0
+        assert found.dropped == ()
+        seen["restored"] += any(report.restored for report in found.reports)
+        seen["duplicates"] += any(total.effect.duplicates for total in found.sinks)
+        seen["rewritten"] += any(total.effect.rewritten for total in found.sinks)
+        seen["counted twice"] += any(report.counted_twice for report in found.reports)
+        assert mode == AT_LEAST_ONCE or not any(report.counted_twice for report in found.reports)
+    assert seen["restored"]
+    assert seen["duplicates"]
+    assert seen["rewritten"]
+    assert (mode == AT_LEAST_ONCE) == bool(seen["counted twice"])
+
+
+def test_the_effects_of_all_failures_together_are_the_whole_effect():
+    for seed in SEEDS:
+        found = told(any_run(seed, MODES[seed % 4]))
+        for total in found.sinks:
+            effects = [s for r in found.reports for s in r.sinks if s.sink == total.effect.sink]
+            for name in ("repeated", "duplicates", "rewritten", "rewound", "differing", "aborted"):
+                parts = sum(getattr(effect, name) for effect in effects)
+                assert parts == getattr(total.effect, name), (seed, name)
+            for name, rids in total.effect.examples.items():
+                assert len(rids) == min(MOST_EXAMPLES, getattr(total.effect, name))
+
+
+def test_the_smallest_dataflow_reads_from_101_again():
+    (report,) = told(run_dataflow(smallest())).reports
+    (again,) = report.re_read
+    assert (again.from_, again.to, again.records) == (101, 120, 20)
+    assert again.examples[0] == ["source[0]", 101, ""]
+    assert report.lost_progress == 120_350 - 100_500
+    assert report.strategy == "full"
+    assert report.tasks_restarted == 2
+    assert report.sentence == (
+        "task[0] failed at 120 ms; all 2 tasks went back to checkpoint 1, 19.9 ms before. 20 "
+        "records were read again, and after 11.9 ms the sources were where they had been."
+    )
+
+
+def a_failing_run(sink: str, at: int = 20_000, **options: object) -> DataflowRun:
+    flow = word_count(2, sink=sink, records=60)
+    return run_dataflow(failing(a_run_of(flow, **options), at, "count[0]"))
+
+
+def test_what_each_kind_of_sink_makes_of_the_same_failure():
+    plain, idempotent, two_phase = (
+        told(a_failing_run(sink)).sinks[0] for sink in ("plain", "idempotent", "two-phase")
+    )
+    assert plain.effect.duplicates == plain.effect.repeated > 0
+    assert idempotent.effect.duplicates == 0
+    assert idempotent.effect.rewritten == idempotent.effect.repeated > 0
+    assert 0 < idempotent.effect.rewound <= idempotent.effect.rewritten
+    assert two_phase.effect.duplicates == 0
+    assert two_phase.effect.repeated > 0
+    assert two_phase.effect.aborted == 2
+    assert two_phase.visible == 120
+
+
+def test_at_least_once_the_state_counts_some_records_twice():
+    once, twice = (
+        told(a_failing_run("two-phase", 45_000, mode=mode, slow={"count[1]": 3.0}))
+        for mode in (ALIGNED, AT_LEAST_ONCE)
+    )
+    assert once.reports[0].guarantee == "exactly-once"
+    assert twice.reports[0].guarantee == "at-least-once"
+    assert once.reports[0].counted_twice == once.sinks[0].effect.duplicates == 0
+    assert twice.reports[0].counted_twice > 0
+    assert twice.sinks[0].effect.duplicates > 0
+    assert twice.sinks[0].effect.differing > 0
+
+
+def test_transactions_that_time_out_lose_what_they_held():
+    run = a_failing_run("two-phase", tx_timeout=9_000)
+    (total,) = told(run).sinks
+    assert total.timed_out
+    assert total.effect.lost == run.counted.lost["sink"] > 0
+    visible = {tuple(record.rid) for record in run.counted.visible["sink"]}
+    for rid in total.effect.examples["lost"]:
+        assert tuple(rid) not in visible
+
+
+def test_records_that_nobody_put_back_are_dropped(monkeypatch):
+    jump = Lane._jump
+    monkeypatch.setattr(Lane, "_jump", lambda lane, item, ahead: jump(lane, item, []))
+    found = []
+    for seed in range(30):
+        rng = Random(seed)
+        calm = any_simulation(rng, "unaligned")
+        end = run_dataflow(calm).log.events[-1].at
+        run = run_dataflow(with_failures(rng, calm, end))
+        result = told(run)
+        lost = sum(total.effect.lost for total in result.sinks)
+        assert bool(lost or result.dropped) <= bool(any(run.counted.lost.values()))
+        found.append(bool(lost or result.dropped))
+    assert any(found)
+
+
+def three_pairs() -> Dataflow:
+    """Three sources, each with a sink of its own: three regions; and a pipeline beside them."""
+    return Dataflow(
+        (
+            a_source(parallelism=3, records=60),
+            a_sink(parallelism=3, sink="plain", cost=300),
+            a_source("other", parallelism=1, records=60),
+            a_sink("archive", parallelism=1, sink="plain", cost=300),
+        ),
+        (Edge("source", "sink", FORWARD), Edge("other", "archive", FORWARD)),
+    )
+
+
+def strategies(simulation: DataflowSimulation) -> list[dict]:
+    runs = (replace(simulation, failover=name) for name in ("full", "pipeline", "region"))
+    reports = [failovers(assemble(*run_dataflow(run).log).recording)[0] for run in runs]
+    return compare(reports)
+
+
+def test_the_same_failure_under_three_strategies():
+    full, pipeline, region = strategies(failing(a_run_of(three_pairs()), 17_000, "sink[1]"))
+    rows = (full, pipeline, region)
+    assert [row["strategy"] for row in rows] == ["full", "pipeline", "region"]
+    assert [row["tasks_restarted"] for row in rows] == [8, 6, 2]
+    assert full["records_re_read"] > pipeline["records_re_read"] > region["records_re_read"] > 0
+    assert full["duplicates"] > pipeline["duplicates"] > region["duplicates"] > 0
+    assert all(row["time_to_catch_up"] > 10_000 for row in rows)
+
+
+def test_a_log_that_ends_before_anything_came_back():
+    run = run_dataflow(replace(smallest(), most_restarts=0))
+    (report,) = told(run).reports
+    assert report.restored is report.restarted_at is report.time_to_catch_up is None
+    assert report.tasks_restarted == 0
+    assert report.sentence.endswith("the log ends before anything came back.")
+
+
+def test_recordings_without_failures_have_none():
+    result = all_failovers(assemble(*two_banks()).recording)
+    assert result.to_json() == {"items": [], "sinks": [], "dropped": [], "total": 0}
+
+
+def test_a_log_that_leaves_things_out_is_told_as_far_as_it_goes():
+    rng = Random(7)
+    for seed in range(8):
+        run = any_run(seed, MODES[seed % 4])
+        json.dumps(told(run._replace(log=garbled(run.log, rng))).to_json())
