@@ -82,6 +82,14 @@ def start_state(vertex: Vertex) -> dict:
     return {}
 
 
+def start_states(dataflow: Dataflow) -> dict[str, dict]:
+    """Of every subtask."""
+    return {
+        subtask.id: start_state(dataflow.vertex_by_id[subtask.vertex])
+        for subtask in dataflow.subtasks
+    }
+
+
 def apply(vertex: Vertex, state: dict, record: Record, port: int) -> tuple[dict, list[Record]]:
     """The operator's state after the record, and what it makes of it. port: which input edge."""
     rid, key, value = record

@@ -71,8 +71,15 @@ TASK_KINDS = (
     RESTART,
 )
 
-SEATUNNEL_KINDS = ("cp_stored", "split_returned")
-SPARK_KINDS = ("batch_plan", "task_end", "sink_write", "batch_commit")
+CP_STORED = "cp_stored"
+SPLIT_RETURNED = "split_returned"
+SEATUNNEL_KINDS = (CP_STORED, SPLIT_RETURNED)
+
+BATCH_PLAN = "batch_plan"
+TASK_END = "task_end"
+SINK_WRITE = "sink_write"
+BATCH_COMMIT = "batch_commit"
+SPARK_KINDS = (BATCH_PLAN, TASK_END, SINK_WRITE, BATCH_COMMIT)
 
 DATAFLOW_KINDS = (READ, WRITE, *COORDINATOR_KINDS, *TASK_KINDS, *SEATUNNEL_KINDS, *SPARK_KINDS)
 """In a fixed order: new ones go to the end, for stores number the kinds."""

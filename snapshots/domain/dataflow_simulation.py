@@ -18,14 +18,20 @@ from snapshots.domain.algorithms import flink_task, flink_tracker
 from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
 from snapshots.domain.algorithms.flink_task import AT_LEAST_ONCE, TIMEOUT, UNALIGNED
 from snapshots.domain.assembly import Header
-from snapshots.domain.dataflow import SINK, SOURCE, Dataflow, DataflowRefused
+from snapshots.domain.dataflow import SINK, SOURCE, Dataflow
 from snapshots.domain.dataflow_checkpoints import Checkpoints
 from snapshots.domain.dataflow_counting import Counted
 from snapshots.domain.dataflow_failover import FAILOVERS, FULL, Failover
-from snapshots.domain.dataflow_functions import Record, apply, emitted, start_state
+from snapshots.domain.dataflow_functions import Record, apply, emitted, start_states
 from snapshots.domain.dataflow_kinds import END, READ, TX_BEGIN, WRITE
 from snapshots.domain.dataflow_lanes import BARRIER, CANCEL, RECORD, Item, Lane
 from snapshots.domain.dataflow_lanes import END as END_ITEM
+from snapshots.domain.dataflow_parameters import (
+    check_failures,
+    check_one_of,
+    check_slow,
+    check_whole_numbers,
+)
 from snapshots.domain.dataflow_results import count_results
 from snapshots.domain.dataflow_tasks import EventLog, SimTask, connect, tasks_of, text_of
 from snapshots.domain.event_queue import EventQueue
@@ -80,28 +86,10 @@ class DataflowSimulation:
     most_events: int = MOST_EVENTS
 
     def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if type(value) is not int or value < least:
-                raise DataflowRefused(
-                    name, f"It is a whole number, at least {least}, not {value!r}."
-                )
-        if self.failover not in FAILOVERS:
-            raise DataflowRefused(
-                "failover", f"It is one of {', '.join(FAILOVERS)}, not {self.failover!r}."
-            )
-        named = [(f"failures[{n}].process", item.process) for n, item in enumerate(self.failures)]
-        for path, task in (*named, *((f"slow.{task}", task) for task in self.slow)):
-            if task not in self.dataflow.subtask_by_id:
-                raise DataflowRefused(path, f"There is no subtask {task!r}.")
-        for task, factor in self.slow.items():
-            if not math.isfinite(factor) or factor <= 0:
-                raise DataflowRefused(f"slow.{task}", f"It is above 0, not {factor!r}.")
-        for place, failure in enumerate(self.failures):
-            if type(failure.at) is not int or failure.at < 0:
-                raise DataflowRefused(
-                    f"failures[{place}].at", f"It is 0 or more, not {failure.at!r}."
-                )
+        check_whole_numbers(self, _LEAST)
+        check_one_of("failover", self.failover, FAILOVERS)
+        check_failures(self.failures, self.dataflow.subtask_by_id, "subtask")
+        check_slow(self.slow, self.dataflow)
 
     def topology(self) -> Topology:
         overtaking = self.checkpoints.mode in (UNALIGNED, TIMEOUT)
@@ -110,10 +98,7 @@ class DataflowSimulation:
     def header(self, name: str) -> Header:
         """What stands before the events: the topology with start states, and the dataflow."""
         topology = self.topology()
-        states = {
-            subtask.id: start_state(self.dataflow.vertex_by_id[subtask.vertex])
-            for subtask in self.dataflow.subtasks
-        }
+        states = start_states(self.dataflow)
         processes = tuple(
             replace(process, state=canonical(states.get(process.id, {"completed": 0})))
             for process in topology.processes
