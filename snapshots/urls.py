@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from snapshots.views import jobs, learn, proof, properties, recordings, snapshot, topologies
+from snapshots.views import (
+    jobs,
+    learn,
+    predicates,
+    proof,
+    properties,
+    recordings,
+    snapshot,
+    topologies,
+)
 
 urlpatterns = [
     path("", recordings.recording_list, name="recordings"),
@@ -16,6 +25,7 @@ urlpatterns = [
     path("recordings/<int:pk>/snapshots/<text:snapshot_id>", snapshot.snapshot, name="snapshot"),
     path("recordings/<int:pk>/proof", proof.proof, name="proof"),
     path("recordings/<int:pk>/properties", properties.of_recording, name="properties"),
+    path("recordings/<int:pk>/predicates", predicates.of_recording, name="predicates"),
     path("topologies", topologies.topology_list, name="topologies"),
     path("topologies/new", topologies.new, name="new-topology"),
     path("topologies/<int:pk>", topologies.topology, name="topology"),

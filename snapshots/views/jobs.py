@@ -1,5 +1,7 @@
 """The job pages."""
 
+from urllib.parse import urlencode
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -26,7 +28,7 @@ def job_list(request: HttpRequest) -> HttpResponse:
         request,
         access.jobs(request.user).select_related("recording"),
         COLUMNS,
-        search=["kind", "state", "recording__name", "snapshot"],
+        search=["kind", "state", "recording__name", "snapshot", "expression"],
         sort="-created_at",
     )
     context = {"listing": listing, "jobs": [payloads.job_detail(row) for row in listing.page]}
@@ -38,7 +40,8 @@ def job_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 def job(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.job(request.user, pk)
-    context = {"row": row, "job": payloads.job_detail(row)}
+    query = urlencode({"expression": row.expression})
+    context = {"row": row, "job": payloads.job_detail(row), "expression_query": query}
     return render(request, "snapshots/job.html", context)
 
 

@@ -1,8 +1,10 @@
 """Addresses that hold ids, which may be any text."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
+
+import numpy as np
 
 
 def to_snapshot(recording: int, snapshot: str) -> str:
@@ -16,6 +18,10 @@ def to_proof(recording: int, snapshot: str) -> str:
     return f"/recordings/{recording}/proof?{urlencode({'snapshot': snapshot})}"
 
 
+def to_predicate(recording: int, expression: str) -> str:
+    return f"/recordings/{recording}/predicates?{urlencode({'expression': expression})}"
+
+
 def to_workbench(recording: int, **view: str) -> str:
     """view: the parameters of docs/architecture.md, "The workbench page and its links"."""
     query = urlencode({name: item for name, item in view.items() if item})
@@ -25,3 +31,8 @@ def to_workbench(recording: int, **view: str) -> str:
 def event(place: Mapping[str, Any]) -> str:
     """The parameter ``event`` for a place ``{"process", "index"}``."""
     return f"{place['index']}@{place['process']}"
+
+
+def cut(positions: Iterable[int]) -> str:
+    """The parameter ``cut`` for positions in the order of the processes."""
+    return ".".join(np.base_repr(position, 36).lower() for position in positions)

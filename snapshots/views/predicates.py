@@ -1,0 +1,193 @@
+"""Possibly and definitely: conditions on single processes, asked of all consistent cuts."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from snapshots import access, payloads, quantities, services
+from snapshots.domain.conditions import conjunction, processes_of
+from snapshots.domain.expressions import ExpressionError
+from snapshots.domain.topology import Process
+from snapshots.domain.values import parsed
+from snapshots.models import Job, Recording
+from snapshots.problems import Problem
+from snapshots.store.reader import StoredRecording
+from snapshots.stores import open_recording
+from snapshots.views import links
+from snapshots.views.pages import page
+
+MOST_PROCESSES = 200  # in the table
+MOST_LEGS = 20
+MOST_NAMED = 5  # processes in a sentence
+MOST_EARLIER = 8
+LONGEST_CUT = 6_000  # characters in a link
+LONGEST_STATE = 40  # characters in the example
+WORDS = {"true": "yes", "false": "no", "unknown": "not known"}
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
+    """GET shows the answer to ``?expression=``, or how far it is; POST asks."""
+    recording = access.recording(request.user, pk)
+    services.require_ready(recording)
+    if request.method == "POST":
+        return _ask(request, recording)
+    text = request.GET.get("expression", "").strip()
+    row = _jobs(request, recording, expression=text).first() if text else None
+    return _page(request, recording, text, row=row)
+
+
+def _ask(request: HttpRequest, recording: Recording) -> HttpResponse:
+    text = request.POST.get("expression", "").strip().replace("\r\n", "\n")
+    try:
+        services.request_search(request.user, recording, text)
+    except Problem as problem:
+        return _page(request, recording, text, refusal=problem.as_json())
+    return redirect(links.to_predicate(recording.pk, text))
+
+
+def _jobs(request: HttpRequest, recording: Recording, **question: str):
+    jobs = services.current_jobs(Job.Kind.PREDICATE, request.user, recording, **question)
+    return jobs.select_related("recording")
+
+
+def _page(
+    request: HttpRequest,
+    recording: Recording,
+    text: str,
+    *,
+    row: Job | None = None,
+    refusal: Mapping[str, Any] | None = None,
+) -> HttpResponse:
+    stored = open_recording(recording)
+    found = row.result if row and row.state == Job.State.DONE else None
+    context = {
+        "recording": recording,
+        "text": text,
+        "example": _example(stored),
+        "row": row,
+        "job": payloads.job_detail(row) if row else None,
+        "refusal": refusal,
+        "properties_query": urlencode({"expression": text}),
+        "earlier": _earlier(request, recording, text),
+        "found": _told(recording, stored, found) if found else None,
+    }
+    status = refusal["status"] if refusal else 200
+    return render(request, "snapshots/predicates.html", context, status=status)
+
+
+def _earlier(request: HttpRequest, recording: Recording, text: str) -> list[dict[str, str]]:
+    """What else was asked and answered, the last first."""
+    answers = (
+        _jobs(request, recording)
+        .filter(state=Job.State.DONE)
+        .exclude(expression=text)
+        .values_list("expression", "result__possibly", "result__definitely")
+    )
+    return [
+        {
+            "expression": expression,
+            "address": links.to_predicate(recording.pk, expression),
+            "possibly": WORDS[possibly],
+            "definitely": WORDS[definitely],
+        }
+        for expression, possibly, definitely in answers[:MOST_EARLIER]
+    ]
+
+
+# --- the example --------------------------------------------------------------------------------
+
+
+def _example(stored: StoredRecording) -> str:
+    """A conjunction that can be asked of this recording."""
+    processes = stored.topology.processes
+    names = frozenset(process.id for process in processes)
+    return " && ".join(_condition(process, names) for process in processes[:2])
+
+
+def _condition(process: Process, names: frozenset[str]) -> str:
+    state = None if process.state is None else parsed(process.state)
+    field, value = "", state
+    if isinstance(state, dict):
+        plain = [item for item in state.items() if isinstance(item[1], int | str)]
+        field, value = (f"[{json.dumps(plain[0][0])}]", plain[0][1]) if plain else ("", None)
+    if isinstance(value, list) or len(json.dumps(value)) > LONGEST_STATE:
+        value = None
+    asked = f"{field} {'!=' if value is None else '=='} {json.dumps(value)}"
+    for name in (process.id, f"processes[{json.dumps(process.id)}]"):
+        try:
+            conjunction(f"{name}{asked}", names)
+        except ExpressionError:
+            continue
+        return f"{name}{asked}"
+    return f"processes[{json.dumps(process.id)}] != null"
+
+
+# --- the answer ---------------------------------------------------------------------------------
+
+
+def _told(
+    recording: Recording, stored: StoredRecording, found: Mapping[str, Any]
+) -> dict[str, Any]:
+    names = [process.id for process in stored.topology.processes]
+    asked = processes_of(conjunction(found["expression"], frozenset(names)))
+    cuts = {head: found[key] for head, key in (("First", "first"), ("Last", "last")) if found[key]}
+    shown = [*asked, *(name for name in names if name not in set(asked))][:MOST_PROCESSES]
+    return {
+        **found,
+        "words": {name: WORDS[found[name]] for name in ("possibly", "definitely")},
+        "asked": asked,
+        "one_cut": found["first"] == found["last"],
+        "links": {head: _link(recording, names, cut) for head, cut in cuts.items()},
+        "heads": list(cuts),
+        "rows": list(_rows(stored, cuts, shown, set(asked))),
+        "rows_hidden": len(names) - len(shown) if cuts else 0,
+        "legs": list(_legs(recording, names, asked, found)),
+        "legs_hidden": max(found["avoiding_total"] - MOST_LEGS, 0),
+    }
+
+
+def _link(recording: Recording, names: Sequence[str], cut: Mapping[str, int]) -> str | None:
+    """None where the cut is too long for an address."""
+    text = links.cut(cut[name] for name in names)
+    return links.to_workbench(recording.pk, cut=text) if len(text) <= LONGEST_CUT else None
+
+
+def _rows(
+    stored: StoredRecording, cuts: Mapping[str, Mapping[str, int]], shown: list[str], asked: set
+) -> Iterator[dict[str, Any]]:
+    """For each process its position and state in each of the cuts."""
+    names = [process.id for process in stored.topology.processes]
+    states = {
+        head: dict(
+            zip(names, stored.cut(np.array([cut[name] for name in names])).states, strict=True)
+        )
+        for head, cut in cuts.items()
+    }
+    for name in shown:
+        cells = [(head, cut[name], *_state(states[head][name])) for head, cut in cuts.items()]
+        yield {"name": name, "asked": name in asked, "cells": cells}
+
+
+def _state(text: str | None) -> tuple[str, str]:
+    """The text and its look."""
+    return ("not known", "soft") if text is None else (quantities.value(parsed(text)), "value")
+
+
+def _legs(
+    recording: Recording, names: Sequence[str], asked: Sequence[str], found: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    for leg in found["avoiding"][:MOST_LEGS]:
+        places = [f"{name} at {leg['until'][name]:,}" for name in asked[:MOST_NAMED]]
+        yield {
+            "process": leg["process"],
+            "until": ", ".join(places),
+            "link": _link(recording, names, leg["until"]),
+        }
