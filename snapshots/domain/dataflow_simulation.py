@@ -33,7 +33,7 @@ from snapshots.domain.dataflow_parameters import (
     check_whole_numbers,
 )
 from snapshots.domain.dataflow_results import count_results
-from snapshots.domain.dataflow_tasks import EventLog, SimTask, connect, tasks_of, text_of
+from snapshots.domain.dataflow_tasks import EventLog, SimTask, connect, tasks_of, value_text
 from snapshots.domain.event_queue import EventQueue
 from snapshots.domain.recording import RECEIVE, SEND, LoggedEvent
 from snapshots.domain.script import Log
@@ -270,7 +270,7 @@ class Run:
         task.state = {"offset": offset + 1}
         task.changed(record)
         extra = {"rid": list(record.rid), "split": task.id, "offset": offset}
-        self.log.add(task.id, READ, extra, value=_value(record), state=task.state_text)
+        self.log.add(task.id, READ, extra, value=value_text(record), state=task.state_text)
         self.failover.rereading.note_read(task.id, offset)
         self._emit(task, [record])
 
@@ -289,7 +289,7 @@ class Run:
             {"rid": list(item.record.rid)},
             channel=lane.id,
             message=item.message,
-            value=_value(item.record),
+            value=value_text(item.record),
             state=task.state_text,
         )
         if task.vertex.kind == SINK:
@@ -302,7 +302,7 @@ class Run:
         self.counted.tables.setdefault(name, {})[record.key] = record.value
         tx = None if task.tx is None else task.tx.write(record)
         extra = {"rid": list(record.rid), "sink": name, "tx": tx}
-        self.log.add(task.id, WRITE, extra, value=_value(record), state=task.state_text)
+        self.log.add(task.id, WRITE, extra, value=value_text(record), state=task.state_text)
 
     def _emit(self, task: SimTask, records: list[Record]) -> None:
         for edge, subtask, record in emitted(self.dataflow, task.edges, task.index, records):
@@ -319,7 +319,7 @@ class Run:
             {"rid": list(record.rid), "restored": restored},
             channel=lane.id,
             message=message,
-            value=_value(record),
+            value=value_text(record),
             state=task.state_text,
         )
         lane.put(Item(RECORD, record, message))
@@ -364,7 +364,3 @@ class Run:
 
     def _has_room(self, lane: Lane) -> None:
         self.plan_wake(self.tasks[lane.channel.source], 0)
-
-
-def _value(record: Record) -> str:
-    return text_of({"key": record.key, "value": record.value})

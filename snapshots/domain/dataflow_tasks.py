@@ -22,6 +22,10 @@ text_of = json.JSONEncoder(
 """The canonical text of a value that holds no fractions; that of ``canonical``, but faster."""
 
 
+def value_text(record: Record) -> str:
+    return text_of({"key": record.key, "value": record.value})
+
+
 class EventLog:
     """Collects events in the order of time; ``lines`` of them are those written so far."""
 
