@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
+from django.db.models.fields.json import KT
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -89,7 +90,7 @@ def _earlier(request: HttpRequest, recording: Recording, text: str) -> list[dict
         _jobs(request, recording)
         .filter(state=Job.State.DONE)
         .exclude(expression=text)
-        .values_list("expression", "result__possibly", "result__definitely")
+        .values_list("expression", KT("result__possibly"), KT("result__definitely"))
     )
     return [
         {
@@ -113,21 +114,29 @@ def _example(stored: StoredRecording) -> str:
 
 
 def _condition(process: Process, names: frozenset[str]) -> str:
-    state = None if process.state is None else parsed(process.state)
-    field, value = "", state
-    if isinstance(state, dict):
-        plain = [item for item in state.items() if isinstance(item[1], int | str)]
-        field, value = (f"[{json.dumps(plain[0][0])}]", plain[0][1]) if plain else ("", None)
-    if isinstance(value, list) or len(json.dumps(value)) > LONGEST_STATE:
-        value = None
-    asked = f"{field} {'!=' if value is None else '=='} {json.dumps(value)}"
-    for name in (process.id, f"processes[{json.dumps(process.id)}]"):
-        try:
-            conjunction(f"{name}{asked}", names)
-        except ExpressionError:
-            continue
-        return f"{name}{asked}"
+    """That the process is as at its start; written as short as the names allow."""
+    asked = "!= null"
+    fields = [""]
+    value = None if process.state is None else parsed(process.state)
+    if isinstance(value, dict):
+        name = next((name for name, item in value.items() if _is_short(item)), None)
+        fields = [""] if name is None else [f".{name}", f"[{json.dumps(name)}]"]
+        value = value.get(name)
+    if _is_short(value):
+        asked = f"== {json.dumps(value)}"
+    for owner in (process.id, f"processes[{json.dumps(process.id)}]"):
+        for field in fields:
+            try:
+                conjunction(f"{owner}{field} {asked}", names)
+            except ExpressionError:
+                continue
+            return f"{owner}{field} {asked}"
     return f"processes[{json.dumps(process.id)}] != null"
+
+
+def _is_short(value: object) -> bool:
+    plain = isinstance(value, int | float | str)
+    return plain and len(json.dumps(value)) <= LONGEST_STATE
 
 
 # --- the answer ---------------------------------------------------------------------------------

@@ -149,6 +149,29 @@ def test_the_form_gives_an_example_of_this_recording(ada, banks):
     assert services.request_search(ada, banks, example).expression == example
 
 
+@pytest.mark.parametrize(
+    ("state", "example"),
+    [
+        (3, "A == 3"),
+        ({"balance": 3}, "A.balance == 3"),
+        ({"in": [], "a b": "x"}, 'A["a b"] == "x"'),
+        ([1], "A != null"),
+        (None, "A != null"),
+        ("x" * 99, "A != null"),
+    ],
+)
+def test_the_example_fits_the_states(ada, state, example):
+    row = a_ready_recording(ada, Script("one", {"A": state}, []).internal("A", "x").log())
+    assert f'placeholder="{html.escape(example)}"' in page_of(ada, row)
+
+
+def test_the_example_can_be_asked_whatever_the_processes_are_called(ada):
+    for name in ("in", "a b", "processes", 'say "hi"\\', "ü"):
+        row = a_ready_recording(ada, Script(name, {name: 1}, []).internal(name, "x").log())
+        example = html.unescape(re.search(r'placeholder="([^"]+)"', page_of(ada, row))[1])
+        assert services.request_search(ada, row, example).expression == example
+
+
 def test_asking_begins_the_job_and_the_page_shows_how_it_goes(ada, banks):
     client, address = signed_in(ada), f"/recordings/{banks.pk}/predicates"
     answer = client.post(address, {"expression": f"  {RICH} "})
@@ -209,6 +232,13 @@ def test_what_is_not_local_is_offered_to_the_recorded_snapshots(ada, banks):
     assert "POST /api" not in page
     wrong = text_of(client.post(address, {"expression": "A <"}), 422)
     assert "properties?expression" not in wrong
+
+
+def test_what_was_asked_before_is_listed(ada, banks, here):
+    for text in (RICH, "A == 7"):
+        answered(services.request_search(ada, banks, text))
+    assert "A == 7 no no" in words(page_of(ada, banks, RICH))
+    assert "A == 9000 && B <= 3000 yes no" in words(page_of(ada, banks))
 
 
 def test_an_answer_for_an_earlier_store_is_not_shown(ada, banks, here):
