@@ -1,14 +1,9 @@
 """A seeded simulator of dataflows under Flink's checkpoint protocol.
 
-Discrete events, whole microseconds; a seed gives one run. A task does one thing at a time: a
-record takes its cost, and is in the channel until it has been processed; then its outputs go out
-together. It takes a record only when all its outputs have room. Barriers, words of the coordinator
-and the like are handled between records. The log is that of docs/dataflow-events.md; what is
-counted beside it is the truth for those who compute the same from the log.
+The log is that of docs/dataflow-events.md; what is counted beside it is the truth for those who
+compute the same from the log.
 """
 
-import math
-import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -18,14 +13,15 @@ from snapshots.domain.algorithms import flink_task, flink_tracker
 from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
 from snapshots.domain.algorithms.flink_task import AT_LEAST_ONCE, TIMEOUT, UNALIGNED
 from snapshots.domain.assembly import Header
-from snapshots.domain.dataflow import SINK, SOURCE, Dataflow
+from snapshots.domain.dataflow import SOURCE, Dataflow
 from snapshots.domain.dataflow_checkpoints import Checkpoints
 from snapshots.domain.dataflow_counting import Counted
 from snapshots.domain.dataflow_failover import FAILOVERS, FULL, Failover
-from snapshots.domain.dataflow_functions import Record, apply, emitted, start_states
-from snapshots.domain.dataflow_kinds import END, READ, TX_BEGIN, WRITE
-from snapshots.domain.dataflow_lanes import BARRIER, CANCEL, RECORD, Item, Lane
+from snapshots.domain.dataflow_functions import start_states
+from snapshots.domain.dataflow_kinds import END, READ, TX_BEGIN
+from snapshots.domain.dataflow_lanes import BARRIER, CANCEL, Item, Lane
 from snapshots.domain.dataflow_lanes import END as END_ITEM
+from snapshots.domain.dataflow_machine import Machine
 from snapshots.domain.dataflow_parameters import (
     check_failures,
     check_one_of,
@@ -33,11 +29,10 @@ from snapshots.domain.dataflow_parameters import (
     check_whole_numbers,
 )
 from snapshots.domain.dataflow_results import count_results
-from snapshots.domain.dataflow_tasks import EventLog, SimTask, connect, tasks_of, value_text
-from snapshots.domain.event_queue import EventQueue
-from snapshots.domain.recording import RECEIVE, SEND, LoggedEvent
+from snapshots.domain.dataflow_tasks import SimTask, connect, tasks_of, value_text
+from snapshots.domain.recording import LoggedEvent
 from snapshots.domain.script import Log
-from snapshots.domain.topology import Channel, ProcessId, Topology
+from snapshots.domain.topology import ProcessId, Topology
 from snapshots.domain.values import canonical
 
 TIME_UNIT = "us"
@@ -140,25 +135,16 @@ def run_dataflow(
     return DataflowRun(Log(simulation.header(name), events), run.count())
 
 
-class Run:
-    """The state of a running simulation: tasks, channels, and who drives the protocol."""
+class Run(Machine):
+    """A run under Flink's protocol."""
 
     def __init__(self, simulation: DataflowSimulation, steps: ModuleType | None = None) -> None:
-        self.plan = simulation
-        self.dataflow = simulation.dataflow
-        self.topology = simulation.topology()
+        super().__init__(simulation, simulation.dataflow, simulation.topology())
         self.coordinator = self.dataflow.coordinators(one=True)[0]
-        self.rng = random.Random(simulation.seed)
-        self.queue = EventQueue()
-        self.log = EventLog(self.queue)
-        self.counted = Counted()
-        self.stopped = False
-        self.messages = 0
         if steps is None:
             at_least_once = simulation.checkpoints.mode == AT_LEAST_ONCE
             steps = flink_tracker if at_least_once else flink_task
         self.tasks = tasks_of(self.dataflow, steps, dict(simulation.slow), simulation.tx_timeout)
-        self.lanes = {channel.id: self._lane(channel) for channel in self.topology.channels}
         connect(self.dataflow, self.tasks, self.lanes)
         self.checkpoints = Checkpoints(self)
         self.failover = Failover(self)
@@ -186,57 +172,13 @@ class Run:
     def is_done(self) -> bool:
         return all(task.finished for task in self.tasks.values())
 
-    # --- time ------------------------------------------------------------------------------------
-
-    def delay(self) -> int:
-        """On the wire: exponential, at least 1 us."""
-        return 1 + int(-math.log(1.0 - self.rng.random()) * self.plan.mean_delay)
-
-    def later(self, task: SimTask, delay: int, step, *arguments: object) -> None:
-        """Plans a step of this attempt of the task."""
-        self.queue.after(delay, self._if_same, task, task.attempt, step, arguments)
-
-    def _if_same(self, task: SimTask, attempt: int, step, arguments: tuple) -> None:
-        if task.alive and task.attempt == attempt:
-            step(*arguments)
-
-    def post(self, task: SimTask, step, *arguments: object) -> None:
-        """To be done by the task before its next record."""
-        task.mail.append((step, arguments))
-        self.wake(task)
-
-    def tell(self, task: SimTask, step, *arguments: object) -> None:
-        """The coordinator's word to a task; what it says to a dead one is lost."""
-        self.later(task, self.plan.control_delay, self.post, task, step, *arguments)
-
-    def occupy(self, task: SimTask, time: int, step, *arguments: object) -> None:
-        """The task does nothing else for a while, and then this."""
-        task.busy = True
-        self.later(task, time, self._free, task, step, arguments)
-
-    def _free(self, task: SimTask, step, arguments: tuple) -> None:
-        task.busy = False
-        step(*arguments)
-        self.wake(task)
-
-    def plan_wake(self, task: SimTask, delay: int) -> None:
-        self.later(task, delay, self.wake, task)
-
     # --- a task at work --------------------------------------------------------------------------
 
-    def wake(self, task: SimTask) -> None:
-        while task.alive and not task.busy and self._step(task):
-            pass
+    def next_work(self, task: SimTask) -> bool:
+        return self._next_read(task) if task.vertex.kind == SOURCE else self.next_item(task)
 
-    def _step(self, task: SimTask) -> bool:
-        """One thing that the task can do now; whether there was one that took no time."""
-        if task.mail:
-            step, arguments = task.mail.popleft()
-            step(*arguments)
-            return True
-        if not task.can_put:
-            return False
-        return self._next_read(task) if task.vertex.kind == SOURCE else self._next_item(task)
+    def barrier_arrived(self, task: SimTask, lane: Lane, item: Item) -> None:
+        self.checkpoints.on_arrival(task, lane, item)
 
     def _next_read(self, task: SimTask) -> bool:
         if task.ended:
@@ -249,21 +191,8 @@ class Run:
         if available > self.queue.now:
             self.plan_wake(task, available - self.queue.now)
             return False
-        self.occupy(task, self._cost(task), self._read, task, offset)
+        self.occupy(task, self.cost_of(task), self._read, task, offset)
         return False
-
-    def _next_item(self, task: SimTask) -> bool:
-        lane = task.next_lane()
-        if lane is None:
-            return False
-        if lane.input[0].is_record:
-            self.occupy(task, self._cost(task), self._process, task, lane)
-            return False
-        self._take_control(task, lane, lane.take())
-        return True
-
-    def _cost(self, task: SimTask) -> int:
-        return round(task.cost * (0.5 + self.rng.random()))
 
     def _read(self, task: SimTask, offset: int) -> None:
         record = task.split.record(offset)
@@ -272,59 +201,9 @@ class Run:
         extra = {"rid": list(record.rid), "split": task.id, "offset": offset}
         self.log.add(task.id, READ, extra, value=value_text(record), state=task.state_text)
         self.failover.rereading.note_read(task.id, offset)
-        self._emit(task, [record])
+        self.emit(task, [record])
 
-    def _process(self, task: SimTask, lane: Lane) -> None:
-        item = lane.take()
-        made: list[Record] = []
-        if task.vertex.kind == SINK:
-            task.state = {"written": task.state["written"] + 1}
-        else:
-            port = task.ports[lane.id]
-            task.state, made = apply(task.vertex, task.state, item.record, port)
-        task.changed(item.record)
-        self.log.add(
-            task.id,
-            RECEIVE,
-            {"rid": list(item.record.rid)},
-            channel=lane.id,
-            message=item.message,
-            value=value_text(item.record),
-            state=task.state_text,
-        )
-        if task.vertex.kind == SINK:
-            self._write(task, item.record)
-        self._emit(task, made)
-
-    def _write(self, task: SimTask, record: Record) -> None:
-        name = task.vertex.id
-        self.counted.written.setdefault(name, []).append(record)
-        self.counted.tables.setdefault(name, {})[record.key] = record.value
-        tx = None if task.tx is None else task.tx.write(record)
-        extra = {"rid": list(record.rid), "sink": name, "tx": tx}
-        self.log.add(task.id, WRITE, extra, value=value_text(record), state=task.state_text)
-
-    def _emit(self, task: SimTask, records: list[Record]) -> None:
-        for edge, subtask, record in emitted(self.dataflow, task.edges, task.index, records):
-            self.send(task, task.outputs[edge.target, subtask], record)
-
-    def send(
-        self, task: SimTask, lane: Lane, record: Record, *, restored: bool | None = None
-    ) -> None:
-        self.messages += 1
-        message = f"m{self.messages}"
-        self.log.add(
-            task.id,
-            SEND,
-            {"rid": list(record.rid), "restored": restored},
-            channel=lane.id,
-            message=message,
-            value=value_text(record),
-            state=task.state_text,
-        )
-        lane.put(Item(RECORD, record, message))
-
-    def _take_control(self, task: SimTask, lane: Lane, item: Item) -> None:
+    def take_control(self, task: SimTask, lane: Lane, item: Item) -> None:
         if item.kind == BARRIER:
             self.checkpoints.on_barrier(task, lane, item)
         elif item.kind == CANCEL:
@@ -346,21 +225,3 @@ class Run:
     def begin_transaction(self, task: SimTask) -> None:
         if task.tx is not None:
             self.log.add(task.id, TX_BEGIN, {"tx": task.tx.begin(self.queue.now)})
-
-    # --- channels --------------------------------------------------------------------------------
-
-    def _lane(self, channel: Channel) -> Lane:
-        return Lane(
-            channel, self.plan.buffer, self.queue, self.delay, self._arrived, self._has_room
-        )
-
-    def _arrived(self, lane: Lane, item: Item) -> None:
-        task = self.tasks[lane.channel.target]
-        if not task.alive:
-            return
-        if item.kind == BARRIER:
-            self.checkpoints.on_arrival(task, lane, item)
-        self.wake(task)
-
-    def _has_room(self, lane: Lane) -> None:
-        self.plan_wake(self.tasks[lane.channel.source], 0)
