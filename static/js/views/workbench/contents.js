@@ -2,6 +2,7 @@
 
 import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, thousands, valueText } from "../../lib/format.js";
+import { blockedAt, spansOf } from "../../lib/blocked.js";
 import { isInside, markersAt } from "../../lib/cuts.js";
 
 const MOST_CHANNELS = 150;
@@ -28,7 +29,9 @@ export function createContents(app) {
     const wanted = topology.channels.filter((channel) => matches(channel, words) && (!onlyFull.checked || channel.code === selected || isFull(channel, state.shown, detail)));
     const drawn = selected === null ? wanted.slice(0, MOST_CHANNELS) : [...wanted.filter(({ code }) => code === selected), ...wanted.filter(({ code }) => code !== selected)].slice(0, MOST_CHANNELS);
     const markers = state.shown && isInside(state.window, state.shown.positions) ? markersAt(state.window, state.shown.positions) : new Map();
+    const blocked = state.cut ? new Set() : blockedAt(spansOf(state.window), state.now);
     const elements = drawn.map((channel) => row(channel, state, detail, markers.get(channel.code), channel.code === selected));
+    elements.forEach((element, i) => element.classList.toggle("is-blocked", blocked.has(drawn[i].code)));
     if (elements.length !== list.children.length || elements.some((element, i) => list.children[i] !== element)) list.replaceChildren(...elements);
     tell(state, wanted.length, drawn.length);
   }
@@ -58,7 +61,7 @@ export function createContents(app) {
 
   function makeRow(channel) {
     const name = h("button.wb-link", { type: "button", title: `Select ${channel.id}`, onclick: () => app.select({ of: "channel", channel: channel.code }) }, channel.id);
-    const element = h("li", { "data-channel": channel.id }, h("div.wb-channel", {}, name, channel.fifo ? null : h("span.badge", {}, "not FIFO")), h("dl"));
+    const element = h("li", { "data-channel": channel.id }, h("div.wb-channel", {}, name, channel.fifo ? null : h("span.badge", {}, "not FIFO"), h("span.badge.wb-blocked", {}, "blocked")), h("dl"));
     rows.set(channel.code, element);
     return element;
   }

@@ -2,6 +2,7 @@
 
 import { channelsAt, handleX, isInside } from "../../lib/cuts.js";
 import { escapeText, instant, thousands, ticks, unitFor } from "../../lib/format.js";
+import { spansOf } from "../../lib/blocked.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, plainAxis } from "./panel.js";
@@ -13,7 +14,7 @@ const NEVER = 0.6; // how far toward its target a message that never arrives is 
 export function stillFigure(scene) {
   const { window, colours } = scene;
   const data = [lanes(scene)];
-  if (window?.exact) data.push(...messages(scene), ...markers(scene), ...events(scene), ...cutLine(scene));
+  if (window?.exact) data.push(...blocked(scene), ...messages(scene), ...markers(scene), ...events(scene), ...cutLine(scene));
   else if (window?.bins) data.push(heat(scene), ...markers(scene), ...events(scene), ...cutLine(scene));
   return { data, layout: layout(scene, colours) };
 }
@@ -26,6 +27,17 @@ function lanes({ g, colours, bounds }) {
     y.push(p, p, null);
   }
   return line(x, y, colours.rule, 1);
+}
+
+/** Where a task takes nothing from a channel, because the barrier of another has not come. */
+function blocked({ window, colours, g }) {
+  const x = [];
+  const y = [];
+  for (const { process, from, to } of spansOf(window)) {
+    x.push(from, to, null);
+    y.push(process, process, null);
+  }
+  return x.length ? [line(x, y, faded(colours.orphan, 0.35), Math.min(9, (g.pitch || 30) * 0.6))] : [];
 }
 
 function line(x, y, color, width, dash = "solid") {

@@ -1,6 +1,7 @@
 /** The topology: processes by snapshot phase, what each channel holds, messages and markers on their way. */
 
 import { setText } from "../../lib/dom.js";
+import { blockedAt, spansOf } from "../../lib/blocked.js";
 import { counted, escapeText, thousands } from "../../lib/format.js";
 import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
 import { inFlight, progress } from "./geometry.js";
@@ -178,6 +179,7 @@ export function createTopology(app) {
   function drawCounts(cut) {
     const context = fitCanvas(numbers);
     if (!cut) return;
+    if (!player.state.cut) drawBlocked(context, blockedAt(spansOf(player.state.window), player.state.now));
     const least = leastCounted(cut);
     context.font = `600 ${radius > SMALL_NODE ? 12 : 10}px system-ui, sans-serif`;
     context.textAlign = "center";
@@ -196,6 +198,23 @@ export function createTopology(app) {
       context.fillStyle = app.colours.ink;
       context.fillText(text, x, y + 0.5);
     }
+  }
+
+  /** A bar across the end of each channel that its reader has blocked. */
+  function drawBlocked(context, blocked) {
+    context.strokeStyle = app.colours.orphan;
+    context.lineWidth = 4;
+    context.beginPath();
+    for (const channel of drawnChannels) {
+      if (!blocked.has(channel.code)) continue;
+      const [a, b] = [pointOn(channel, 0.9), pointOn(channel, 0.96)];
+      const [dx, dy] = [b.x - a.x, b.y - a.y];
+      const scale = (radius > SMALL_NODE ? 9 : 6) / (Math.hypot(dx, dy) || 1);
+      context.moveTo(b.x - dy * scale, b.y + dx * scale);
+      context.lineTo(b.x + dy * scale, b.y - dx * scale);
+    }
+    context.stroke();
+    context.lineWidth = 1;
   }
 
   /** In a crowd only the fuller channels get their number; the notice says so. */
