@@ -156,8 +156,8 @@ def _told(
         "one_cut": found["first"] == found["last"],
         "links": {head: _link(recording, names, cut) for head, cut in cuts.items()},
         "heads": list(cuts),
-        "rows": list(_rows(stored, cuts, shown, set(asked))),
-        "rows_hidden": len(names) - len(shown) if cuts else 0,
+        "rows": list(_rows(stored, cuts, shown, set(asked))) if cuts else [],
+        "rows_hidden": len(names) - len(shown),
         "legs": list(_legs(recording, names, asked, found)),
         "legs_hidden": max(found["avoiding_total"] - MOST_LEGS, 0),
     }

@@ -221,6 +221,7 @@ def test_every_answer_is_said_in_words(ada, here, text, said):
     page = words(page_of(ada, row, text))
     for part in said:
         assert part in page
+    assert ("cut in which it holds" in page) == ("Possibly: yes" in said)
 
 
 def test_what_is_not_local_is_offered_to_the_recorded_snapshots(ada, banks):
