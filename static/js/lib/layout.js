@@ -1,7 +1,8 @@
 /**
  * Where the processes of a topology stand, in the unit square. The same topology always looks the same.
  *
- * Small or dense graphs stand on a ring; sparse ones are relaxed from it by attraction along channels and
+ * Graphs without a cycle, dataflows above all, stand in layers from left to right. Of the others, small or dense ones
+ * stand on a ring; sparse ones are relaxed from it by attraction along channels and
  * repulsion between all (Fruchterman and Reingold, 1991), a fixed number of rounds.
  */
 
@@ -11,9 +12,42 @@ export const MOST_DRAWN = 60;
 
 /** [{x, y}] for each of `count` processes; links: [[a, b], …] as indexes. */
 export function layoutTopology(count, links) {
+  const layers = layered(count, links);
+  if (layers) return layers;
   const places = circle(count);
   if (count > 8 && links.length < count * SPARSE) relax(places, links);
   return fitted(places);
+}
+
+/** Places in layers by the longest way from a start, processes without channels in a row above; null with a cycle. */
+function layered(count, links) {
+  const waiting = new Int32Array(count);
+  const linked = new Array(count).fill(false);
+  for (const [a, b] of links) {
+    waiting[b] += 1;
+    linked[a] = linked[b] = true;
+  }
+  const depth = new Int32Array(count);
+  const ready = Array.from({ length: count }, (_, p) => p).filter((p) => waiting[p] === 0);
+  for (const p of ready) {
+    for (const [a, b] of links) {
+      if (a !== p) continue;
+      depth[b] = Math.max(depth[b], depth[p] + 1);
+      waiting[b] -= 1;
+      if (waiting[b] === 0) ready.push(b);
+    }
+  }
+  const deepest = Math.max(...depth, 0);
+  if (ready.length < count || deepest === 0) return null;
+  const alone = ready.filter((p) => !linked[p]).sort((a, b) => a - b);
+  const top = alone.length ? 0.3 : 0;
+  const places = new Array(count);
+  alone.forEach((p, i) => (places[p] = { x: (i + 1) / (alone.length + 1), y: 0 }));
+  for (let layer = 0; layer <= deepest; layer += 1) {
+    const own = ready.filter((p) => linked[p] && depth[p] === layer).sort((a, b) => a - b);
+    own.forEach((p, i) => (places[p] = { x: layer / deepest, y: own.length === 1 ? (1 + top) / 2 : top + (i / (own.length - 1)) * (1 - top) }));
+  }
+  return places;
 }
 
 /** The processes to draw: the `limit` with most channels, in their own order. */
