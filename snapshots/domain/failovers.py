@@ -3,7 +3,7 @@
 Source: protocols.md, section 5. The Spark job answers the same questions from columns.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from snapshots.domain.checkpoint_tasks import CheckpointEvents
@@ -32,7 +32,7 @@ from snapshots.domain.protocol_events import (
 )
 from snapshots.domain.recording import RECEIVE, Event, Recording
 from snapshots.domain.sink_effects import Effects, failure_at, rid_of, text_of, writes_of
-from snapshots.domain.values import canonical, parsed
+from snapshots.domain.values import parsed
 
 
 def failovers(recording: Recording) -> tuple[FailoverReport, ...]:
@@ -125,21 +125,20 @@ def _by_failure(question: Question, thrown_out: list[Event]) -> dict[int, int]:
 
 
 def _dropped(question: Question, events: list[Event], thrown_out: list[Event]) -> Dropped | None:
-    """What a restart threw out of the channels to an operator, and that never came again."""
+    """What a restart threw out of the channels to an operator, and that never came after that."""
     if not thrown_out or not question.has_ended:
         return None
-    came = {
-        text_of(rid_of(fields_of(event.extra)))
-        for event in events
-        if event.kind == RECEIVE and event.label != DISCARDED
-    }
-    gone = list(dict.fromkeys(rid for rid in _rids(thrown_out) if rid not in came))
+    came = _last(e for e in events if e.kind == RECEIVE and e.label != DISCARDED)
+    gone = [rid for rid, step in _last(thrown_out).items() if came.get(rid, -1) < step]
     examples = tuple(parsed(rid) for rid in gone[:MOST_EXAMPLES])
     return Dropped(question.vertex, len(gone), examples) if gone else None
 
 
-def _rids(events: Iterable[Event]) -> Iterator[str]:
+def _last(events: Iterable[Event]) -> dict[str, int]:
+    """The last event of each rid, rids in the order of their first ones."""
+    found: dict[str, int] = {}
     for event in events:
-        rid = rid_of(fields_of(event.extra))
+        rid = text_of(rid_of(fields_of(event.extra)))
         if rid is not None:
-            yield canonical(rid)
+            found[rid] = event.step
+    return found

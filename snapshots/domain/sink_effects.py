@@ -75,7 +75,7 @@ def failure_at(question: Question, process: str, step: int) -> int | None:
 
 
 @dataclass
-class _Tally:
+class Tally:
     """counts: by the fields of SinkEffect."""
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -87,6 +87,12 @@ class _Tally:
             shown = self.examples.setdefault(name, [])
             if len(shown) < MOST_EXAMPLES:
                 shown.append(parsed(rid))
+
+    def add_all(self, name: str, count: int, rids: list[str]) -> None:
+        """rids: the first of them, as many as are shown."""
+        self.counts[name] = self.counts.get(name, 0) + count
+        if rids:
+            self.examples.setdefault(name, []).extend(map(parsed, rids))
 
     def effect(self, question: Question) -> SinkEffect:
         examples = {name: tuple(rids) for name, rids in self.examples.items()}
@@ -100,8 +106,8 @@ class Effects:
         self.question = question
         self.writes = writes
         self.thrown_out = thrown_out
-        self.whole = _Tally()
-        self.own: dict[int, _Tally] = {}
+        self.whole = Tally()
+        self.own: dict[int, Tally] = {}
         self.visible_rids = {write.rid for write in writes if self._is_visible(write)}
         self.pending = 0
         self._tell_repeated()
@@ -110,7 +116,7 @@ class Effects:
 
     def by_failure(self) -> dict[int, SinkEffect]:
         numbers = {n for own in self.question.restarts.values() for _, n in own}
-        return {n: self.own.get(n, _Tally()).effect(self.question) for n in sorted(numbers)}
+        return {n: self.own.get(n, Tally()).effect(self.question) for n in sorted(numbers)}
 
     def total(self) -> SinkTotal:
         fates = [tx.fate for own in self.question.transactions.values() for tx in own.values()]
@@ -132,7 +138,7 @@ class Effects:
         self.whole.add(name, rid)
         number = failure_at(self.question, process, step)
         if number is not None:
-            self.own.setdefault(number, _Tally()).add(name, rid)
+            self.own.setdefault(number, Tally()).add(name, rid)
 
     def _tell_repeated(self) -> None:
         first: dict[str, Write] = {}

@@ -21,6 +21,9 @@ snapshots and kinds are codes: places in the manifest's lists (kinds, snapshots)
     snapshot_states.arrow    what the snapshots job found, sorted by (snapshot, process)
     snapshot_channels.arrow  likewise, sorted by (snapshot, channel)
     snapshots.json           one summary per snapshot: verdicts, witnesses, times
+    checkpoints.json         of a dataflow: one report per checkpoint
+    checkpoint_files.json    likewise: its incremental files, and what became of requests
+    failovers.json           likewise: its failures, and what they repeated and lost
     defects.json             what was wrong with the input
 """
 
@@ -42,6 +45,9 @@ LEVELS = "levels"
 SNAPSHOT_STATES = "snapshot_states.arrow"
 SNAPSHOT_CHANNELS = "snapshot_channels.arrow"
 SNAPSHOTS = "snapshots.json"
+CHECKPOINTS = "checkpoints.json"
+CHECKPOINT_FILES = "checkpoint_files.json"
+FAILOVERS = "failovers.json"
 DEFECTS = "defects.json"
 
 NONE = -1  # a code or an index that is not there

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from snapshots.domain.failover_report import Failovers
 from snapshots.domain.recording import Message, MessageId, SnapshotId
 from snapshots.domain.topology import ChannelId, ProcessId, Topology
 from snapshots.store import levels, search, windows
@@ -19,7 +20,10 @@ from snapshots.store.bins import Bins
 from snapshots.store.cut import StoredCut
 from snapshots.store.errors import StoreDamaged, StoreMissing
 from snapshots.store.layout import (
+    CHECKPOINT_FILES,
+    CHECKPOINTS,
     DEFECTS,
+    FAILOVERS,
     MANIFEST,
     NONE,
     RECORD_COLUMNS,
@@ -230,6 +234,18 @@ class StoredRecording:
     def snapshot(self, snapshot: SnapshotId) -> StoredSnapshot:
         """What one snapshot recorded and what the log recomputes. Raises: KeyError."""
         return read_snapshot(self, snapshot)
+
+    def checkpoints(self) -> list[dict[str, Any]]:
+        """One CheckpointReport as JSON per checkpoint of a dataflow; empty for other recordings."""
+        return self._json(CHECKPOINTS, [])
+
+    def checkpoint_files(self) -> dict[str, Any]:
+        """``{"files": [fields of FileReport], "decisions": [fields of Decision]}``."""
+        return self._json(CHECKPOINT_FILES, {"files": [], "decisions": []})
+
+    def failovers(self) -> dict[str, Any]:
+        """``Failovers.to_json()``; without items for what is no dataflow."""
+        return self._json(FAILOVERS, Failovers((), (), ()).to_json())
 
     def defects(self) -> dict[str, Any]:
         """``{"total", "defects": [fields of domain.defects.Defect]}``."""

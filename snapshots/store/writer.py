@@ -12,7 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from snapshots.domain.checkpoint_files import Decision, FileReport
+from snapshots.domain.checkpoint_report import CheckpointReport
 from snapshots.domain.defects import Defect
+from snapshots.domain.failover_report import Failovers
 from snapshots.domain.recording import (
     KINDS,
     RECORD_CHANNEL,
@@ -25,8 +28,11 @@ from snapshots.store.index import write_index
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
     CHANNELS,
+    CHECKPOINT_FILES,
+    CHECKPOINTS,
     DEFECTS,
     EVENT_COLUMNS,
+    FAILOVERS,
     MANIFEST,
     MARKER_COLUMNS,
     MESSAGE_COLUMNS,
@@ -94,6 +100,26 @@ def write_snapshots(
         write_table(temporary, ordered, schema)
         temporary.rename(folder / name)
     write_bytes(folder / SNAPSHOTS, json.dumps(summaries, ensure_ascii=False).encode())
+
+
+def write_checkpoints(
+    folder: Path,
+    checkpoints: Iterable[CheckpointReport],
+    files: Iterable[FileReport],
+    decisions: Iterable[Decision],
+    failovers: Failovers,
+) -> None:
+    """Write what the checkpoints job found in the log of a dataflow."""
+    contents = {
+        CHECKPOINTS: [report.to_json() for report in checkpoints],
+        CHECKPOINT_FILES: {
+            "files": [file.to_json() for file in files],
+            "decisions": [decision.to_json() for decision in decisions],
+        },
+        FAILOVERS: failovers.to_json(),
+    }
+    for name, content in contents.items():
+        write_bytes(folder / name, json.dumps(content, ensure_ascii=False).encode())
 
 
 def write_recording(

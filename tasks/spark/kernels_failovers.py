@@ -1,0 +1,376 @@
+"""What failures did to the records at one vertex, from columns.
+
+The reference is ``snapshots.domain.failovers`` with ``sink_effects``, which walk through the
+events. Here a record is the code of its rid, events stand in the order of their steps, and what a
+walk would remember is the first or the last place of each code.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.domain.checkpoint_tasks import RunEvents
+from snapshots.domain.dataflow_kinds import READ, WRITE
+from snapshots.domain.failover_facts import (
+    COMMITTED,
+    GIVEN_UP,
+    TIMED_OUT,
+    Answer,
+    Question,
+    Transaction,
+    questions_of,
+)
+from snapshots.domain.failover_report import (
+    MOST_EXAMPLES,
+    Dropped,
+    ReRead,
+    Rid,
+    SinkTotal,
+)
+from snapshots.domain.protocol_events import DISCARDED
+from snapshots.domain.recording import KINDS, RECEIVE
+from snapshots.domain.sink_effects import Tally
+from snapshots.domain.values import canonical, parsed
+from snapshots.store.layout import NONE
+from snapshots.store.mapped import Ints
+from snapshots.store.tables import Tables
+from tasks.spark import json_fields
+from tasks.spark.kernels_checkpoints import StoredEvents
+
+_NEVER = 2**62
+
+
+@dataclass(frozen=True)
+class VertexTask:
+    """The vertices with these numbers, in the order of ``questions_of``; half open."""
+
+    folder: str
+    first: int
+    end: int
+
+
+def answer_vertices(task: VertexTask) -> list[Answer]:
+    stored = StoredEvents(Path(task.folder))
+    questions = questions_of(stored.run())
+    return [Vertex(stored, item).answer() for item in questions[task.first : task.end]]
+
+
+def loads(stored: StoredEvents, run: RunEvents) -> list[int]:
+    """How many events each vertex has, and one."""
+    length = stored.tables.events.length
+    codes = {name: code for code, name in enumerate(stored.processes)}
+    return [
+        1 + int(sum(length[codes[name]] for name in question.processes))
+        for question in questions_of(run)
+    ]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some events of a vertex in the order of their steps. process: places in the question."""
+
+    process: Ints
+    step: Ints
+    at: Ints
+    extra: pa.Array
+    value: pa.Array | None = None
+
+
+class Vertex:
+    """The records at one vertex."""
+
+    def __init__(self, stored: StoredEvents, question: Question) -> None:
+        self.tables: Tables = stored.tables
+        self.question = question
+        names = {name: code for code, name in enumerate(stored.processes)}
+        self.codes = [names[name] for name in question.processes]
+        own = question.restarts.values()
+        self.restarts = [np.array(items, np.int64).reshape(-1, 2) for items in own]
+
+    def answer(self) -> Answer:
+        question = self.question
+        has_failed = any(len(items) for items in self.restarts)
+        writes = self._rows(WRITE, with_value=True)
+        is_sink = bool(len(writes.step)) or question.kind is not None
+        if not is_sink and not has_failed:
+            return Answer()
+        thrown_out = self._rows(RECEIVE, discarded=True)
+        effects = _Effects(self, writes, thrown_out) if is_sink else None
+        return Answer(
+            re_read=self._re_read(self._rows(READ)) if question.positions else {},
+            discarded=_tallied(self.failures(thrown_out)),
+            effects={} if effects is None else effects.by_failure(),
+            total=None if effects is None else effects.total(),
+            dropped=self._dropped(thrown_out) if effects is None else None,
+        )
+
+    def failures(self, rows: Rows) -> Ints:
+        """int64[N]: the failure whose restart was the last to take the process along, or NONE."""
+        found = np.full(len(rows.step), NONE, np.int64)
+        for place, restarts in enumerate(self.restarts):
+            own = np.flatnonzero(rows.process == place)
+            last = np.searchsorted(restarts[:, 0], rows.step[own]) - 1
+            found[own] = np.append(restarts[:, 1], NONE)[last]
+        return found
+
+    def _rows(self, kind: str, *, discarded: bool | None = None, with_value: bool = False) -> Rows:
+        """discarded: only those that a restore has thrown away, or only others."""
+        pieces = [
+            piece
+            for place, code in enumerate(self.codes)
+            for piece in self._piece(place, code, KINDS.index(kind), discarded, with_value)
+        ]
+        if not pieces:
+            nothing, no_text = np.zeros(0, np.int64), pa.array([], pa.large_string())
+            return Rows(nothing, nothing, nothing, no_text, no_text)
+        process, step, at = (np.concatenate([piece[n] for piece in pieces]) for n in range(3))
+        texts = [pa.concat_arrays([piece[n] for piece in pieces]) for n in (3, 4)[: 1 + with_value]]
+        order = np.argsort(step)
+        taken = [text.take(pa.array(order)) for text in texts]
+        return Rows(process[order], step[order], at[order], *taken)
+
+    def _piece(
+        self, place: int, code: int, kind: int, discarded: bool | None, with_value: bool
+    ) -> Iterator[tuple]:
+        """Of one process: place, step, at, extra and, where wanted, value."""
+        events = self.tables.events
+        if not events.length[code]:
+            return
+        number, begin = int(events.part[code]), int(events.begin[code])
+        batch = events.batches[number]
+        rows = begin + np.flatnonzero(events.run("kind", code) == kind)
+        if discarded is not None:
+            labels = batch.column("label").take(pa.array(rows))
+            is_so = pc.fill_null(pc.equal(labels, DISCARDED), False)
+            rows = rows[is_so.to_numpy(zero_copy_only=False) == discarded]
+        step, at = (events.column(number, name)[rows] for name in ("step", "at"))
+        names = ("extra", "value") if with_value else ("extra",)
+        texts = (batch.column(name).take(pa.array(rows)) for name in names)
+        yield np.full(len(rows), place), step, at, *texts
+
+    # --- what was read again -----------------------------------------------------------------
+
+    def _re_read(self, reads: Rows) -> dict[int, tuple[ReRead, ...]]:
+        split, names = json_fields.codes(json_fields.texts(reads.extra, "split"))
+        numbers = json_fields.numbers(reads.extra, "offset")
+        known = pc.is_valid(numbers).to_numpy(zero_copy_only=False)
+        offset = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False)
+        place = {name: code for code, name in enumerate(names.to_pylist())}
+        found: dict[int, list[ReRead]] = {}
+        for position in self.question.positions:
+            code = place.get(canonical(position.split), _NEVER)
+            own = np.flatnonzero((split == code) & known)
+            before = (reads.step[own] < position.step) & (offset[own] >= position.offset)
+            again, first = np.unique(offset[own[before]], return_index=True)
+            if not len(again):
+                continue
+            goal = int(again[-1])
+            later = own[(reads.step[own] > position.step) & (offset[own] == goal)]
+            found.setdefault(position.failure, []).append(
+                ReRead(
+                    split=position.split,
+                    from_=position.offset,
+                    to=goal,
+                    records=len(again),
+                    caught_up_at=int(reads.at[later[0]]) if len(later) else None,
+                    examples=_first_rids(reads.extra, own[before][first]),
+                )
+            )
+        return {number: tuple(items) for number, items in found.items()}
+
+    def _dropped(self, thrown_out: Rows) -> Dropped | None:
+        if not len(thrown_out.step) or not self.question.has_ended:
+            return None
+        rid, names = json_fields.codes(json_fields.rids(thrown_out.extra))
+        thrown = _last_steps(rid, thrown_out.step, len(names))
+        received = self._rows(RECEIVE, discarded=False)
+        known = pc.index_in(json_fields.rids(received.extra), names)
+        again = pc.fill_null(known, NONE).to_numpy(zero_copy_only=False)
+        came = _last_steps(again, received.step, len(names))
+        gone = names.filter(pa.array(came < thrown))
+        examples = tuple(parsed(rid) for rid in gone[:MOST_EXAMPLES].to_pylist())
+        return Dropped(self.question.vertex, len(gone), examples) if len(gone) else None
+
+
+def _first_rids(extra: pa.Array, rows: Ints) -> tuple[Rid, ...]:
+    """Of the first rows that have one."""
+    found: list[Rid] = []
+    for begin in range(0, len(rows), 1000):
+        some = extra.take(pa.array(rows[begin : begin + 1000]))
+        found += map(parsed, json_fields.rids(some).drop_null().to_pylist())
+        if len(found) >= MOST_EXAMPLES:
+            break
+    return tuple(found[:MOST_EXAMPLES])
+
+
+def _last_steps(codes: Ints, steps: Ints, count: int) -> Ints:
+    """int64[count]: the last step of each code, or NONE."""
+    found = np.full(count, NONE, np.int64)
+    np.maximum.at(found, codes[codes != NONE], steps[codes != NONE])
+    return found
+
+
+def _tallied(numbers: Ints) -> dict[int, int]:
+    values, counts = np.unique(numbers[numbers != NONE], return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
+
+
+@dataclass
+class _Effects:
+    """What happened at one sink."""
+
+    vertex: Vertex
+    writes: Rows
+    thrown_out: Rows
+    whole: Tally = field(default_factory=Tally)
+    own: dict[int, Tally] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.question = self.vertex.question
+        both = pa.concat_arrays(
+            [json_fields.rids(rows.extra) for rows in (self.writes, self.thrown_out)]
+        )
+        codes, self.texts = json_fields.codes(both)
+        self.count = len(self.writes.step)
+        self.rid, self.thrown_rid = codes[: self.count], codes[self.count :]
+        self.failure = self.vertex.failures(self.writes)
+        self._follow_transactions()
+        self.pending = 0
+        self._tell_repeated()
+        self._tell_transactions()
+        self._tell_lost()
+
+    def by_failure(self) -> dict[int, object]:
+        numbers = {n for own in self.question.restarts.values() for _, n in own}
+        return {n: self.own.get(n, Tally()).effect(self.question) for n in sorted(numbers)}
+
+    def total(self) -> SinkTotal:
+        fates = [tx.fate for own in self.question.transactions.values() for tx in own.values()]
+        return SinkTotal(
+            effect=self.whole.effect(self.question),
+            written=self.count,
+            visible=int(np.count_nonzero(self.visible)),
+            pending=self.pending,
+            committed=fates.count(COMMITTED),
+            timed_out=fates.count(TIMED_OUT),
+        )
+
+    def _follow_transactions(self) -> None:
+        """visible, is_open: bool[N]; until: int64[N], when the write was last decided about."""
+        self.visible = np.ones(self.count, bool)
+        self.is_open = np.ones(self.count, bool)
+        self.timed_out = np.zeros(self.count, bool)
+        self.until = self.writes.step.copy()
+        if not self.question.is_two_phase:
+            return
+        tx, names = json_fields.codes(json_fields.texts(self.writes.extra, "tx"))
+        names = [parsed(name) for name in names.to_pylist()]
+        for process, place in enumerate(self.question.processes):
+            own = np.flatnonzero((self.writes.process == process) & (tx != NONE))
+            known = self.question.transactions[place]
+            for code in np.unique(tx[own]).tolist():
+                self._follow(own[tx[own] == code], known.get(names[code]))
+
+    def _follow(self, rows: Ints, transaction: Transaction | None) -> None:
+        self.visible[rows] = transaction is not None and transaction.fate == COMMITTED
+        if transaction is not None:
+            self.is_open[rows] = False
+            self.timed_out[rows] = transaction.fate == TIMED_OUT
+            self.until[rows] = np.maximum(self.until[rows], transaction.step)
+
+    def _tell(self, name: str, rows: Ints, failures: Ints, rids: Ints) -> None:
+        """rows: places of failures and rids, in the order of the examples."""
+        self._add(self.whole, name, rids[rows])
+        for number in np.unique(failures[rows]).tolist():
+            if number != NONE:
+                own = rows[failures[rows] == number]
+                self._add(self.own.setdefault(number, Tally()), name, rids[own])
+
+    def _add(self, tally: Tally, name: str, rids: Ints) -> None:
+        if len(rids):
+            shown = self.texts.take(pa.array(rids[:MOST_EXAMPLES])).to_pylist()
+            tally.add_all(name, len(rids), shown)
+
+    def _tell_repeated(self) -> None:
+        places = np.arange(self.count)
+        known = self.rid != NONE
+        first = self._first(known)
+        repeated = known & (first[self.rid] != places)
+        self._tell_rows("repeated", repeated)
+        value, _ = json_fields.codes(self.writes.value)
+        self._tell_rows("differing", repeated & (value[first[self.rid]] != value))
+        if not self.question.is_idempotent:
+            shown = known & self.visible
+            self._tell_rows("duplicates", shown & (self._first(shown)[self.rid] != places))
+            return
+        self._tell_rows("rewritten", repeated)
+        self._tell_rows("rewound", repeated & self._replaces_newer(first))
+
+    def _tell_rows(self, name: str, chosen: np.ndarray) -> None:
+        self._tell(name, np.flatnonzero(chosen), self.failure, self.rid)
+
+    def _first(self, among: np.ndarray) -> Ints:
+        """int64[R + 1]: the first place of each rid among these writes; a last one for NONE."""
+        found = np.full(len(self.texts) + 1, 0, np.int64)
+        rids, first = np.unique(self.rid[among], return_index=True)
+        found[rids] = np.flatnonzero(among)[first]
+        return found
+
+    def _replaces_newer(self, first: Ints) -> np.ndarray:
+        """bool[N]: whether the last write of the same key was of a record that first came later."""
+        key, _ = json_fields.codes(json_fields.texts(self.writes.value, "key"))
+        order = np.argsort(key, kind="stable")
+        before = np.full(self.count, NONE, np.int64)
+        same = key[order[1:]] == key[order[:-1]]
+        before[order[1:][same]] = order[:-1][same]
+        has = (before != NONE) & (key != NONE)
+        has[has] = self.rid[before[has]] != NONE
+        newer = np.zeros(self.count, bool)
+        newer[has] = first[self.rid[before[has]]] > first[self.rid[has]]
+        return newer
+
+    def _tell_transactions(self) -> None:
+        for place, own in enumerate(self.question.transactions.values()):
+            for transaction in own.values():
+                if transaction.fate == GIVEN_UP:
+                    self._tell_step("aborted", place, transaction.step)
+                for step in transaction.repeats:
+                    self._tell_step("committed_again", place, step)
+
+    def _tell_step(self, name: str, place: int, step: int) -> None:
+        self.whole.add_all(name, 1, [])
+        restarts = self.vertex.restarts[place]
+        before = int(np.searchsorted(restarts[:, 0], step))
+        if before:
+            number = int(restarts[before - 1, 1])
+            self.own.setdefault(number, Tally()).add_all(name, 1, [])
+
+    def _tell_lost(self) -> None:
+        thrown = len(self.thrown_rid)
+        rid = np.concatenate((self.rid, self.thrown_rid))
+        until = np.concatenate((self.until, self.thrown_out.step))
+        process = np.concatenate((self.writes.process, self.thrown_out.process))
+        is_open = np.concatenate((self.is_open, np.zeros(thrown, bool)))
+        timed_out = np.concatenate((self.timed_out, np.zeros(thrown, bool)))
+        seen = np.zeros(len(self.texts) + 1, bool)
+        seen[self.rid[self.visible]] = True
+        seen[NONE] = True
+        rows = np.flatnonzero(~seen[rid])
+        order = rows[np.lexsort((-rows, until[rows], rid[rows]))]
+        is_last = np.ones(len(order), bool)
+        is_last[:-1] = rid[order[1:]] != rid[order[:-1]]
+        last = order[is_last]
+        hopeful = np.zeros(len(self.texts) + 1, bool)
+        hopeful[rid[rows[is_open[rows]]]] = True
+        gone = ~hopeful[rid[last]] & (self.question.has_ended | timed_out[last])
+        self.pending = int(np.count_nonzero(~gone))
+        lost = last[gone]
+        first = np.full(len(self.texts) + 1, _NEVER)
+        np.minimum.at(first, rid[rows], rows)
+        lost = lost[np.lexsort((first[rid[lost]], until[lost]))]
+        found = Rows(process[lost], until[lost], until[lost], self.writes.extra)
+        self._tell("lost", np.arange(len(lost)), self.vertex.failures(found), rid[lost])

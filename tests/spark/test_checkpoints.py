@@ -1,0 +1,210 @@
+"""Checkpoints and failures by the Spark job and by the reference: the same JSON, key by key.
+
+The job's stages run here, in this process, but for the last test; DATAFLOW_EXAMPLES says how many
+generated runs of each mode are tried.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from snapshots.domain.algorithms.flink_task import MODES, UNALIGNED
+from snapshots.domain.assembly import assemble
+from snapshots.domain.checkpoints import checkpoints, decisions, files
+from snapshots.domain.dataflow_lanes import Lane
+from snapshots.domain.dataflow_samples import SAMPLES_OF_DATAFLOWS
+from snapshots.domain.dataflow_simulation import run_dataflow
+from snapshots.domain.failovers import all_failovers
+from snapshots.domain.recording import Recording
+from snapshots.domain.samples import two_banks
+from snapshots.domain.script import Log
+from snapshots.domain.sink_effects import rid_of
+from snapshots.domain.values import canonical, parsed
+from snapshots.store.reader import StoredRecording
+from snapshots.store.writer import write_recording
+from tasks.spark import json_fields, schemas
+from tasks.spark.checkpoints import Explain, Explained, explain_checkpoints
+from tasks.spark.stages import StagesHere
+from tests.dataflow_damage import garbled
+from tests.dataflows import a_run_of, any_simulation, failing, with_failures, word_count
+from tests.effort import examples
+from tests.spark.agreement import silent
+from tests.store.folders import scatter
+
+SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or examples(4)))
+
+
+def any_log(seed: int, mode: str, **options: object) -> Log:
+    """Most with failures; some cut short, some as others write logs."""
+    rng = Random(seed)
+    simulation = any_simulation(rng, mode)
+    end = run_dataflow(simulation).log.events[-1].at
+    if seed % 4:
+        simulation = with_failures(rng, simulation, end)
+    log = run_dataflow(simulation).log
+    if seed % 3 == 1:
+        log = log._replace(events=log.events[: rng.randint(1, len(log.events))])
+    return garbled(log, rng, 0.05) if seed % 3 == 2 else log
+
+
+def stored(recording: Recording, folder: Path, scattered: int | None = None) -> Path:
+    folder.mkdir()
+    manifest = write_recording(recording, folder)
+    if scattered is not None:
+        scatter(folder, manifest, scattered)
+    return folder
+
+
+def expected(recording: Recording) -> Explained:
+    return Explained(
+        checkpoints(recording), files(recording), decisions(recording), all_failovers(recording)
+    )
+
+
+def assert_same(found: Explained, wanted: Explained, note: object) -> None:
+    """Checkpoint by checkpoint and field by field, so that a failure names what differs."""
+    for ours, theirs in zip(found.checkpoints, wanted.checkpoints, strict=True):
+        for field in theirs.__slots__:
+            assert getattr(ours, field) == getattr(theirs, field), (note, theirs.checkpoint, field)
+    for ours, theirs in zip(found.failovers.reports, wanted.failovers.reports, strict=True):
+        for field in theirs.__slots__:
+            assert getattr(ours, field) == getattr(theirs, field), (note, theirs.at, field)
+    assert found.failovers.sinks == wanted.failovers.sinks, note
+    assert found.failovers.dropped == wanted.failovers.dropped, note
+    assert found.files == wanted.files, note
+    assert found.decisions == wanted.decisions, note
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_job_agrees_with_the_reference(mode, tmp_path, monkeypatch):
+    seen: Counter[str] = Counter()
+    for seed in SEEDS:
+        monkeypatch.setattr(schemas, "MANY_ROWS", 60 if seed % 2 else 100_000)
+        recording = assemble(*any_log(seed, mode)).recording
+        folder = stored(recording, tmp_path / str(seed), seed if seed % 2 else None)
+        found = Explain(folder).run(StagesHere(), silent)
+        wanted = expected(recording)
+        assert_same(found, wanted, seed)
+        seen.update(what_was_seen(wanted))
+    sometimes = {"completed", "behind", "re-read", "repeated", "files", "dropped requests"}
+    assert sometimes <= set(seen), sometimes - set(seen)
+
+
+def what_was_seen(told: Explained) -> Iterator[str]:
+    for report in told.checkpoints:
+        yield report.status
+        if any(part.behind for part in report.critical_path):
+            yield "behind"
+        if any(span.held_back for task in report.tasks for span in task.blocked):
+            yield "held back"
+    for report in told.failovers.reports:
+        if report.re_read:
+            yield "re-read"
+        if report.counted_twice:
+            yield "counted twice"
+        for sink in report.sinks:
+            for name in ("repeated", "duplicates", "rewritten", "rewound", "differing", "lost"):
+                if getattr(sink, name):
+                    yield name
+    if told.files:
+        yield "files"
+    if told.failovers.dropped:
+        yield "dropped"
+    if any(decision.dropped for decision in told.decisions):
+        yield "dropped requests"
+
+
+def telling_logs() -> Iterator[Log]:
+    """Runs that have, together, everything that there is to tell."""
+    yield from (any_log(seed, MODES[seed % 4]) for seed in range(12))
+    yield from (sample.log() for sample in SAMPLES_OF_DATAFLOWS)
+    expiring = a_run_of(word_count(2, records=60), tx_timeout=9_000)
+    yield run_dataflow(failing(expiring, 20_000, "count[0]")).log
+    jump = Lane._jump
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Lane, "_jump", lambda lane, item, ahead: jump(lane, item, []))
+        yield any_log(57, UNALIGNED)
+
+
+def test_what_both_agree_on_is_not_trivial(tmp_path):
+    seen: Counter[str] = Counter()
+    for number, log in enumerate(telling_logs()):
+        recording = assemble(*log).recording
+        wanted = expected(recording)
+        found = Explain(stored(recording, tmp_path / str(number))).run(StagesHere(), silent)
+        assert_same(found, wanted, number)
+        seen.update(what_was_seen(wanted))
+    few = {"held back", "duplicates", "rewritten", "rewound", "differing", "counted twice"}
+    few |= {"lost", "dropped"}
+    assert few <= set(seen), few - set(seen)
+
+
+def test_a_run_is_cut_into_pieces_where_it_is_large(tmp_path, monkeypatch):
+    recording = assemble(*any_log(3, MODES[0])).recording
+    folder = stored(recording, tmp_path / "store")
+    job = Explain(folder)
+    job.events = job.stored.run()
+    assert len(job._tasks()[0]) == 1
+    monkeypatch.setattr(schemas, "MANY_ROWS", 40)
+    kinds = Counter(type(task).__name__ for (task,) in job._tasks()[0])
+    assert min(kinds["CheckpointTask"], kinds["VertexTask"]) > 1
+
+
+ODD_FIELDS = (
+    None,
+    '{"rid":["s[0]",1,""]}',
+    '{"rid":["a \\"quoted\\" [0]",12,"0.1"],"sink":"x","tx":"t\\"1"}',
+    '{"rid": ["s", 2, ""]}',
+    '{"other":{"rid":["s",3,""]}}',
+    '{"other":{"rid":["s",3,""]},"rid":["s",4,""]}',
+    '{"note":"\\"rid\\":[\\"s\\",5,\\"\\"]"}',
+    '{"rid":["s",1.5,""]}',
+    '{"rid":["s",true,""]}',
+    '{"rid":["s",99999999999999999999,""]}',
+    '{"rid":[]}',
+    '{"grid":["s",1,""],"offset":7,"split":"grid"}',
+    '{"offset":"7","split":7,"tx":null}',
+    '{"offset":-3,"split":"a{b","tx":""}',
+)
+
+
+def test_fields_are_found_as_a_parser_finds_them():
+    rows = pa.array(ODD_FIELDS, pa.large_string())
+    objects = [parsed(text) or {} for text in ODD_FIELDS]
+    wanted = [rid_of(item) for item in objects]
+    assert json_fields.rids(rows).to_pylist() == [rid and canonical(rid) for rid in wanted]
+    for name in ("split", "tx"):
+        wanted = [item.get(name) for item in objects]
+        assert json_fields.texts(rows, name).to_pylist() == [
+            canonical(item) if isinstance(item, str) else None for item in wanted
+        ]
+    offsets = json_fields.numbers(rows, "offset").to_pylist()
+    assert [offset for offset in offsets if offset is not None] == [7, -3]
+
+
+def test_recordings_without_a_dataflow_are_left_alone(tmp_path):
+    folder = stored(assemble(*two_banks()).recording, tmp_path / "store")
+    assert not Explain(folder).is_dataflow
+    assert StoredRecording.open(folder).checkpoints() == []
+    assert StoredRecording.open(folder).failovers()["items"] == []
+
+
+def test_spark_finds_the_same_and_writes_it(spark, tmp_path):
+    recording = assemble(*SAMPLES_OF_DATAFLOWS[-1].log()).recording
+    folder = stored(recording, tmp_path / "store")
+    phases = []
+    wanted = expected(recording)
+    assert_same(
+        explain_checkpoints(folder, lambda *at: phases.append(at), spark), wanted, "counted twice"
+    )
+    assert phases[0][:2] == ("explaining checkpoints", 0)
+    assert phases[-1][1] == phases[-1][2]
+    read = StoredRecording.open(folder)
+    assert read.checkpoints() == [report.to_json() for report in wanted.checkpoints]
+    assert read.failovers() == wanted.failovers.to_json()
+    assert read.checkpoint_files()["decisions"] == [item.to_json() for item in wanted.decisions]
