@@ -133,6 +133,7 @@ def _end(lease: Lease, state: str, status: str, error: dict[str, Any]) -> None:
 
 def _ingest(lease: Lease) -> None:
     """Upload -> store -> verdicts -> published, and then the rows, in one transaction."""
+    from tasks.spark.checkpoints import explain_checkpoints
     from tasks.spark.ingest import ingest
     from tasks.spark.snapshots import judge_snapshots
 
@@ -150,6 +151,7 @@ def _ingest(lease: Lease) -> None:
         name=recording.name,
     )
     judge_snapshots(temporary, progress)
+    explain_checkpoints(temporary, progress)
     lease.report("publishing", 0.97)
     stores.publish(temporary, name)
     _make_ready(lease, name)
@@ -250,7 +252,8 @@ SHARES = {
     "matching": (0.6, 0.72),
     "timing": (0.72, 0.8),
     "finishing": (0.8, 0.85),
-    "judging": (0.85, 0.97),
+    "judging": (0.85, 0.95),
+    "explaining checkpoints": (0.95, 0.97),
     "replaying channels": (0.0, 0.5),
     "replaying processes": (0.5, 1.0),
     "evaluating states": (0.0, 0.5),

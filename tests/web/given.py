@@ -20,13 +20,15 @@ from django.test import Client
 
 from snapshots import stores
 from snapshots.domain.assembly import assemble
+from snapshots.domain.checkpoints import checkpoints, decisions, files
+from snapshots.domain.failovers import all_failovers
 from snapshots.domain.samples import two_banks
 from snapshots.domain.script import Log
 from snapshots.domain.verdicts import SnapshotReport, judge
 from snapshots.models import Recording, Snapshot
 from snapshots.readers.native import write_lines
 from snapshots.store.layout import NONE, SNAPSHOT_CHANNEL_COLUMNS, SNAPSHOT_STATE_COLUMNS
-from snapshots.store.writer import write_recording, write_snapshots
+from snapshots.store.writer import write_checkpoints, write_recording, write_snapshots
 from webapp.accounts.services import get_or_create_user, make_token
 
 _written: dict[str, tuple[Path, stores.Summary]] = {}
@@ -90,6 +92,9 @@ def _write(log: Log, name: str) -> None:
     manifest = write_recording(assembly.recording, temporary, assembly.defects)
     reports = judge(assembly.recording)
     write_snapshots(temporary, *_tables(reports, manifest.snapshots, assembly.recording.topology))
+    if "dataflow" in manifest.header_extra:
+        told = checkpoints, files, decisions, all_failovers
+        write_checkpoints(temporary, *(tell(assembly.recording) for tell in told))
     stores.publish(temporary, name)
 
 

@@ -121,7 +121,7 @@ def filled(path: str, recording: int, data) -> str:
     ids = st.sampled_from([recording, recording, 0, 2**63, 10**30])
     address = path.replace("{id}", str(data.draw(ids)))
     address = address.replace("{index}", str(data.draw(st.sampled_from([0, 1, 10**6, 10**25]))))
-    for name in ("{snapshot}", "{process}"):
+    for name in ("{snapshot}", "{process}", "{checkpoint}"):
         address = address.replace(name, fit(data.draw(st.one_of(TEXTS, st.just("s1")))) or "x")
     return address.replace("?", "%3F").replace("#", "%23")
 
