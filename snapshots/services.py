@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from snapshots import access, live, predicates, stores, topologies, uploads
+from snapshots.domain.dataflow_failover import FAILOVERS
 from snapshots.domain.defects import InputRefused
 from snapshots.domain.reordering_report import NotReorderable, require_complete
 from snapshots.limits import recording_limits
@@ -226,6 +227,30 @@ def request_simulation(user, topology: Topology, parameters: Mapping[str, Any]) 
         parameters={**checked, "topology": topology.definition},
     )
     return create_job(Job.Kind.SIMULATE, user, recording=recording)
+
+
+@transaction.atomic
+def request_failover_comparison(user, recording: Recording) -> list[Job]:
+    """The recording's simulated dataflow once more for each failover strategy, all else the same.
+
+    Raises: Conflict where it is no such run, or nothing fails in it.
+    """
+    asked = recording.parameters or {}
+    if "failover" not in asked or not asked.get("failures"):
+        raise Conflict(
+            "Only a simulated run of a dataflow in which a task fails can be run again with each "
+            "failover strategy."
+        )
+    jobs = []
+    for failover in FAILOVERS:
+        again = Recording.objects.create(
+            owner=user,
+            name=f"{recording.name}, {failover} failover"[:200],
+            topology=recording.topology,
+            parameters={**asked, "failover": failover},
+        )
+        jobs.append(create_job(Job.Kind.SIMULATE, user, recording=again))
+    return jobs
 
 
 @transaction.atomic

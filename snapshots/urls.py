@@ -3,6 +3,8 @@
 from django.urls import path
 
 from snapshots.views import (
+    checkpoints,
+    compare,
     jobs,
     learn,
     predicates,
@@ -23,6 +25,9 @@ urlpatterns = [
     path("recordings/<int:pk>/defects", recordings.defects, name="defects"),
     path("recordings/<int:pk>/snapshots", snapshot.by_query, name="snapshot-by-query"),
     path("recordings/<int:pk>/snapshots/<text:snapshot_id>", snapshot.snapshot, name="snapshot"),
+    path("recordings/<int:pk>/checkpoints", checkpoints.checkpoint_list, name="checkpoints"),
+    path("recordings/<int:pk>/compare-failovers", compare.begin, name="compare-failovers"),
+    path("compare", compare.compare, name="compare"),
     path("recordings/<int:pk>/proof", proof.proof, name="proof"),
     path("recordings/<int:pk>/properties", properties.of_recording, name="properties"),
     path("recordings/<int:pk>/predicates", predicates.of_recording, name="predicates"),

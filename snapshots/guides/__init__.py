@@ -1,6 +1,7 @@
 """Guided tours of the samples: a few sentences a step, beside the replay."""
 
 from snapshots.guides.chandy_lamport import GUIDES as CHANDY_LAMPORT
+from snapshots.guides.dataflows import GUIDES as DATAFLOWS
 from snapshots.guides.stable_properties import GUIDES as STABLE_PROPERTIES
 from snapshots.guides.step import Guide
 
@@ -14,6 +15,12 @@ CHAPTERS: tuple[tuple[str, str, tuple[Guide, ...]], ...] = (
         "What a snapshot can tell",
         "Properties that stay true once they are true: end, deadlock, a token lost or copied.",
         STABLE_PROPERTIES,
+    ),
+    (
+        "Checkpoints of dataflows",
+        "The same idea in stream processing: barriers, what they wait for, and what a failure "
+        "repeats.",
+        DATAFLOWS,
     ),
 )
 """title, sentence and tours, in the order in which one learns."""

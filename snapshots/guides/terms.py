@@ -87,4 +87,37 @@ TERMS = (
         "other. Two events without such a chain are concurrent.",
         "Lamport 1978",
     ),
+    Term(
+        "barrier",
+        "The marker of a dataflow engine: what is before it belongs to the checkpoint, what is "
+        "behind it does not.",
+        "Carbone et al. 2015 (Flink)",
+    ),
+    Term(
+        "checkpoint",
+        "A snapshot that a dataflow engine takes of itself, to go back to after a failure.",
+        "Carbone et al. 2015 (Flink)",
+    ),
+    Term(
+        "alignment",
+        "A task with several inputs blocks those whose barrier has come until the last barrier "
+        "has: so nothing behind a barrier gets into its state.",
+        "Carbone et al. 2015 (Flink)",
+    ),
+    Term(
+        "back pressure",
+        "A slow task fills the channels to it, and those who send to it have to wait.",
+        "Flink’s documentation",
+    ),
+    Term(
+        "exactly once",
+        "After a failure the state is as if every record had been processed once. On the way a "
+        "record may be processed again; sinks need two-phase commit to hide that.",
+        "Carbone et al. 2017 (Flink)",
+    ),
+    Term(
+        "at least once",
+        "No record is lost, but some may be counted more than once after a failure.",
+        "Flink’s documentation",
+    ),
 )

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from snapshots import access
-from snapshots.domain.samples import SAMPLES
+from snapshots.gallery import SAMPLES
 from snapshots.guides import CHAPTERS
 from snapshots.guides.terms import TERMS
 from snapshots.views.pages import page

@@ -18,6 +18,10 @@ def to_proof(recording: int, snapshot: str) -> str:
     return f"/recordings/{recording}/proof?{urlencode({'snapshot': snapshot})}"
 
 
+def to_checkpoint(recording: int, checkpoint: str) -> str:
+    return f"/recordings/{recording}/checkpoints?{urlencode({'checkpoint': checkpoint})}"
+
+
 def to_predicate(recording: int, expression: str) -> str:
     return f"/recordings/{recording}/predicates?{urlencode({'expression': expression})}"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from snapshots.domain.assembly import assemble
-from snapshots.domain.samples import SAMPLES
+from snapshots.gallery import SAMPLES
 from snapshots.guides import CHAPTERS, GUIDES
 from snapshots.guides.terms import TERMS
 from tests.web.given import a_person, a_ready_recording

@@ -1,0 +1,116 @@
+"""Checkpoints of a dataflow: the list, one as a Gantt chart, and what failures repeated."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from snapshots import access, quantities, services
+from snapshots.models import Recording
+from snapshots.problems import NotFound
+from snapshots.stores import open_recording
+from snapshots.views import links
+from snapshots.views.pages import page
+
+PHASES = {
+    "trigger": "is told to begin",
+    "travel": "waited for",
+    "alignment": "had other inputs’ barriers, and waited for",
+    "sync": "copied its state",
+    "async": "uploaded the copy",
+    "ack": "acknowledged",
+    "commit": "committed",
+}
+MOST_LISTED = 500
+MOST_TASKS = 300  # in the chart and the table; the slowest come first
+
+
+@page
+@require_safe
+def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
+    """All checkpoints and failures; with ``?checkpoint=`` one of them."""
+    recording = access.recording(request.user, pk)
+    services.require_ready(recording)
+    stored = open_recording(recording)
+    if "checkpoint" in request.GET:
+        return _one(request, recording, stored.checkpoints(), request.GET["checkpoint"])
+    checkpoints, failovers = stored.checkpoints(), stored.failovers()
+    kept = stored.checkpoint_files()
+    context = {
+        "recording": recording,
+        "files": kept["files"][:MOST_LISTED],
+        "files_hidden": max(0, len(kept["files"]) - MOST_LISTED),
+        "dropped_requests": [item for item in kept["decisions"] if not item["checkpoint"]],
+        "checkpoints": [_linked(recording, item) for item in checkpoints[:MOST_LISTED]],
+        "hidden": max(0, len(checkpoints) - MOST_LISTED),
+        "failovers": failovers["items"],
+        "sinks": failovers["sinks"],
+        "dropped": failovers["dropped"],
+        "can_compare": bool((recording.parameters or {}).get("failures")),
+        "longest": max((item["duration"] or 0 for item in checkpoints), default=0) or 1,
+    }
+    return render(request, "snapshots/checkpoints.html", context)
+
+
+def _one(
+    request: HttpRequest, recording: Recording, checkpoints: list[dict[str, Any]], wanted: str
+) -> HttpResponse:
+    names = [item["checkpoint"] for item in checkpoints]
+    if wanted not in names:
+        raise NotFound(f"There is no checkpoint “{wanted[:80]}” in this recording.")
+    place = names.index(wanted)
+    checkpoint = checkpoints[place]
+    shown = {**checkpoint, "tasks": checkpoint["tasks"][:MOST_TASKS]}
+    context = {
+        "recording": recording,
+        "checkpoint": shown | {"tasks": _tasks(shown), "critical_path": _path(shown)},
+        "hidden": len(checkpoint["tasks"]) - len(shown["tasks"]),
+        "chart": {"checkpoint": shown, "unit": recording.time_unit},
+        "workbench_link": links.to_workbench(recording.pk, snapshot=wanted),
+        "snapshot_link": links.to_snapshot(recording.pk, wanted),
+        "previous": names[place - 1] if place else "",
+        "next": names[place + 1] if place + 1 < len(names) else "",
+    }
+    return render(request, "snapshots/checkpoint.html", context)
+
+
+def _linked(recording: Recording, item: dict[str, Any]) -> dict[str, Any]:
+    return {**item, "address": links.to_checkpoint(recording.pk, item["checkpoint"])}
+
+
+def _tasks(checkpoint: dict[str, Any]) -> list[dict[str, Any]]:
+    """The tasks with how long each of their phases took."""
+    return [
+        task
+        | {
+            "sync": _length(task["sync_from"], task["sync_to"]),
+            "async": _length(task["sync_to"], task["async_to"]),
+            "blocked": [
+                item | {"length": _length(item["from"], item["to"])} for item in task["blocked"]
+            ],
+        }
+        for task in checkpoint["tasks"]
+    ]
+
+
+def _path(checkpoint: dict[str, Any]) -> list[dict[str, Any]]:
+    """The critical path with its words; parts that took no time are left out."""
+    return [
+        part | {"length": _length(part["from"], part["to"]), "words": _words(part)}
+        for part in checkpoint["critical_path"] or []
+        if part["to"] != part["from"]
+    ]
+
+
+def _words(part: dict[str, Any]) -> str:
+    if part["channel"] is None:
+        return PHASES[part["phase"]]
+    behind = part.get("behind")
+    records = "" if not behind else f", behind {quantities.counted(behind, 'record')}"
+    what = "the end of" if part.get("end") else "the barrier on"
+    return f"{PHASES[part['phase']]} {what} {part['channel']}{records}"
+
+
+def _length(start: int | None, end: int | None) -> int | None:
+    return None if start is None or end is None else end - start

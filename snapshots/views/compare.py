@@ -1,0 +1,72 @@
+"""The same failure under different failover strategies, side by side."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST, require_safe
+
+from snapshots import access, services
+from snapshots.models import Recording
+from snapshots.problems import Conflict, Invalid
+from snapshots.stores import open_recording
+from snapshots.views.pages import back, page
+
+UNDER_WAY = (Recording.Status.QUEUED, Recording.Status.RUNNING)
+MOST_COMPARED = 10
+SHOWN = (
+    "sentence",
+    "strategy",
+    "tasks_restarted",
+    "records_re_read",
+    "counted_twice",
+    "time_to_catch_up",
+)
+
+
+@page
+@require_POST
+def begin(request: HttpRequest, pk: int) -> HttpResponse:
+    """Run the recording's simulation once for each strategy, then compare."""
+    recording = access.recording(request.user, pk)
+    try:
+        jobs = services.request_failover_comparison(request.user, recording)
+    except Conflict as conflict:
+        return back(request, reverse("checkpoints", args=[pk]), conflict)
+    ids = ",".join(str(job.recording_id) for job in jobs)
+    return redirect(f"{reverse('compare')}?{urlencode({'recordings': ids})}")
+
+
+@page
+@require_safe
+def compare(request: HttpRequest) -> HttpResponse:
+    """``?recordings=1,2,3``: a row for each, in this order."""
+    asked = [part for part in request.GET.get("recordings", "").split(",") if part]
+    if not asked or len(asked) > MOST_COMPARED or not all(part.isdecimal() for part in asked):
+        raise Invalid(
+            f"Name 1 to {MOST_COMPARED} recordings: ?recordings=4,5,6.", field="recordings"
+        )
+    rows = [access.recording(request.user, int(part[:18])) for part in asked]
+    context = {
+        "rows": [_row(recording) for recording in rows],
+        "waiting": sum(recording.status in UNDER_WAY for recording in rows),
+    }
+    return render(request, "snapshots/compare.html", context)
+
+
+def _row(recording: Recording) -> dict[str, Any]:
+    """What its first failure did; of a recording that is not ready, or holds none, only that."""
+    found: dict[str, Any] = {"recording": recording, "failure": None}
+    if not recording.is_ready:
+        return found
+    failures = open_recording(recording).failovers()["items"]
+    if failures:
+        first = failures[0]
+        sums = {
+            name: sum(sink[name] for sink in first["sinks"])
+            for name in ("repeated", "duplicates", "lost")
+        }
+        found["failure"] = {name: first[name] for name in SHOWN} | sums
+    return found

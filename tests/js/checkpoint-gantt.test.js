@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bars, ganttFigure, PHASES } from "../../static/js/views/checkpoint-gantt.js";
+
+const TASK = { process: "count[0]", first_barrier_at: 110, last_barrier_at: 150, sync_from: 150, sync_to: 160, async_to: 190, acked_at: 190, notified_at: 205, committed_at: null };
+const SOURCE = { ...TASK, process: "source[0]", first_barrier_at: null, last_barrier_at: null, sync_from: 105, sync_to: 108, async_to: null, acked_at: null, notified_at: null };
+const CHECKPOINT = { triggered_at: 100, ended_at: 200, tasks: [TASK, SOURCE], critical_path: [{ process: "count[0]", phase: "alignment", from: 110, to: 150 }] };
+const phase = (name) => bars(CHECKPOINT, PHASES.find((each) => each.name === name));
+
+test("the phases of a task follow each other", () => {
+  const found = PHASES.flatMap((each) => bars(CHECKPOINT, each)).filter(({ process }) => process === "count[0]");
+  assert.deepEqual(found.map(({ from, to }) => [from, to]), [[100, 110], [110, 150], [150, 160], [160, 190], [190, 205]]);
+});
+
+test("a source has no barrier: it is under way until the source records", () => {
+  assert.deepEqual(phase("barrier under way").at(-1), { process: "source[0]", from: 100, to: 105 });
+  assert.equal(phase("alignment").length, 1);
+});
+
+test("what the log does not hold makes no bar", () => {
+  assert.deepEqual(phase("upload (async)").map(({ process }) => process), ["count[0]"]);
+  assert.deepEqual(phase("commit"), []);
+});
+
+test("the figure has a row per task, the critical path and the end", () => {
+  const { data, layout } = ganttFigure(CHECKPOINT, "ms", { colours: () => "rgb(0, 0, 0)", width: 900 });
+  assert.deepEqual(layout.yaxis.ticktext, ["count[0]", "source[0]"]);
+  assert.deepEqual(data.at(-1).x, [10, 50]);
+  assert.equal(layout.shapes[0].x0, 100);
+});
+
+test("a checkpoint under way has no end line, and no task breaks nothing", () => {
+  const { layout } = ganttFigure({ ...CHECKPOINT, ended_at: null, tasks: [] }, "us", { colours: () => "rgb(0, 0, 0)", width: 300 });
+  assert.deepEqual(layout.shapes, []);
+});

@@ -1,0 +1,142 @@
+"""The pages of a dataflow's checkpoints: the list, one as a Gantt chart, failures, strategies."""
+
+import re
+
+import pytest
+
+from snapshots.domain.assembly import assemble
+from snapshots.domain.checkpoints import checkpoints, decisions, files
+from snapshots.domain.dataflow_samples import SAMPLES_OF_DATAFLOWS
+from snapshots.domain.failovers import all_failovers
+from snapshots.models import Job, Recording
+from snapshots.store.writer import write_checkpoints
+from snapshots.stores import open_recording
+from tests.web.given import a_person, a_ready_recording
+from tests.web.test_pages import signed_in, text_of
+from tests.web.test_pages_snapshot import words
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+BY_SLUG = {sample.slug: sample for sample in SAMPLES_OF_DATAFLOWS}
+
+
+@pytest.fixture
+def ada():
+    return a_person()
+
+
+@pytest.fixture
+def client(ada):
+    return signed_in(ada)
+
+
+def explained(owner, slug: str, **fields) -> Recording:
+    """A ready recording of the sample with what the checkpoints job would have found."""
+    log = BY_SLUG[slug].log()
+    row = a_ready_recording(owner, log, **fields)
+    found = assemble(log.header, log.events).recording
+    write_checkpoints(
+        open_recording(row).folder,
+        checkpoints(found),
+        files(found),
+        decisions(found),
+        all_failovers(found),
+    )
+    return row
+
+
+def test_the_list_says_of_each_checkpoint_how_long_and_why(client, ada):
+    row = explained(ada, "back-pressure")
+    page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
+    assert "4 checkpoints" in page
+    assert "28.8 ms" in page
+    assert "count[1] waited for the barrier on source[1]->count[1], behind 12 records" in page
+
+
+def test_one_checkpoint_shows_its_tasks_and_its_critical_path(client, ada):
+    row = explained(ada, "back-pressure")
+    address = f"/recordings/{row.pk}/checkpoints?checkpoint=1"
+    raw = text_of(client.get(address))
+    page = words(raw)
+    assert "source[0]->count[1] blocked 4.58 ms, 12 records held back" in page
+    assert "had other inputs’ barriers, and waited for the barrier on source[1]->count[1]" in page
+    assert re.search(r'id="checkpoint-data"', raw)
+    assert f"/recordings/{row.pk}?snapshot=1" in raw
+    assert "checkpoint=2" in raw
+
+
+def test_overtaken_records_are_told(client, ada):
+    row = explained(ada, "overtaking-barriers")
+    page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints?checkpoint=1")))
+    assert "records overtaken" in page
+    assert "kept as channel state" in page
+
+
+def test_a_failure_tells_what_was_repeated_at_each_sink(client, ada):
+    row = explained(ada, "counted-twice")
+    page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
+    assert "count[0] failed" in page
+    assert "Restarted 6 tasks (full)" in page
+    assert "Counted twice 24 records" in page
+    assert "sink two-phase 51 24" in page, "written again, visible twice"
+    assert "What came out, at each sink" in page
+
+
+def test_incremental_files_are_listed_with_who_still_needs_them(client, ada):
+    row = explained(ada, "back-pressure")
+    page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
+    shown = open_recording(row).checkpoint_files()["files"]
+    assert f"{len(shown)} files" in page
+    needed = next(file for file in shown if file["needed_by"])
+    assert needed["file"] in page
+
+
+def test_a_checkpoint_that_is_not_there_is_not_found(client, ada):
+    row = explained(ada, "smallest-dataflow")
+    assert client.get(f"/recordings/{row.pk}/checkpoints?checkpoint=99").status_code == 404
+
+
+def test_a_recording_that_is_no_dataflow_says_so(client, ada):
+    row = a_ready_recording(ada)
+    page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
+    assert "holds no checkpoint of a dataflow" in page
+
+
+def test_other_peoples_checkpoints_do_not_exist(ada):
+    row = explained(ada, "smallest-dataflow")
+    stranger = signed_in(a_person("eve@example.org"))
+    assert stranger.get(f"/recordings/{row.pk}/checkpoints").status_code == 404
+    assert stranger.post(f"/recordings/{row.pk}/compare-failovers").status_code == 404
+    assert stranger.get(f"/compare?recordings={row.pk}").status_code == 404
+
+
+def test_the_same_run_is_asked_for_with_each_strategy(client, ada):
+    asked = {"failover": "full", "failures": [{"at": 70_000, "process": "count[0]"}], "seed": 5}
+    row = explained(ada, "counted-twice", parameters=asked)
+    answer = client.post(f"/recordings/{row.pk}/compare-failovers")
+    begun = Recording.objects.filter(parameters__failures__isnull=False).exclude(pk=row.pk)
+    strategies = [again.parameters.pop("failover") for again in begun.order_by("pk")]
+    assert strategies == ["full", "region", "pipeline"]
+    assert all(again.parameters["seed"] == 5 for again in begun)
+    assert Job.objects.filter(kind=Job.Kind.SIMULATE).count() == 3
+    page = words(text_of(client.get(answer.url)))
+    assert "3 runs not ready yet" in page
+
+
+def test_runs_without_a_failure_cannot_be_compared(client, ada):
+    row = a_ready_recording(ada)
+    answer = client.post(f"/recordings/{row.pk}/compare-failovers", follow=True)
+    assert "in which a task fails" in words(text_of(answer))
+    assert not Job.objects.filter(kind=Job.Kind.SIMULATE).exists()
+
+
+def test_ready_runs_stand_side_by_side(client, ada):
+    rows = [explained(ada, slug) for slug in ("counted-twice", "smallest-dataflow")]
+    address = f"/compare?recordings={rows[0].pk},{rows[1].pk}"
+    page = words(text_of(client.get(address)))
+    assert "6 full 76 24 51 24 0 38.5 ms" in page
+    assert "2 full 20 0 0 0 0 11.9 ms" in page
+
+
+@pytest.mark.parametrize("asked", ["", "x", "1,2,x", ",".join("1" * 11)])
+def test_what_is_to_be_compared_must_be_recordings(client, asked):
+    assert client.get(f"/compare?recordings={asked}").status_code == 422
