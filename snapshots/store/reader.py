@@ -239,6 +239,11 @@ class StoredRecording:
         """One CheckpointReport as JSON per checkpoint of a dataflow; empty for other recordings."""
         return self._json(CHECKPOINTS, [])
 
+    @property
+    def is_dataflow(self) -> bool:
+        """Whether there are reports of checkpoints and failures."""
+        return (self.folder / CHECKPOINTS).exists()
+
     def checkpoint_files(self) -> dict[str, Any]:
         """``{"files": [fields of FileReport], "decisions": [fields of Decision]}``."""
         return self._json(CHECKPOINT_FILES, {"files": [], "decisions": []})

@@ -134,6 +134,7 @@ def _workbench(row: Recording) -> dict:
         "recording": payloads.recording_detail(row),
         "topology": _topology(row) if few else None,
         "snapshots": summaries,
+        "is_dataflow": open_recording(row).is_dataflow,
         "guide": GUIDES[row.slug].to_json(row.pk) if row.slug in GUIDES else None,
         "urls": {},
     }

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods
 from snapshots import access, payloads, replays, services
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Conflict
+from snapshots.store.reader import StoredRecording
 from snapshots.stores import open_recording
 from snapshots.views import links
 from snapshots.views.pages import back, page
@@ -54,7 +55,8 @@ def _restore(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpR
 
 
 def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
-    contents = open_recording(recording).snapshot(row.snapshot)
+    stored = open_recording(recording)
+    contents = stored.snapshot(row.snapshot)
     summary = payloads.snapshot_summary(row)
     states = state_rows(contents, row.initiators)
     channels = channel_rows(contents)
@@ -62,6 +64,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
         "recording": recording,
         "snapshot": summary,
         "witnesses": witnesses(recording.pk, row.snapshot, row.verdicts),
+        "checkpoint_link": _checkpoint_link(stored, recording, row),
         "proof_link": links.to_proof(recording.pk, row.snapshot),
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
         "states": Paginator(states, ROWS).get_page(request.GET.get("processes")),
@@ -102,6 +105,12 @@ def _knowledge(recording: Recording, row: Snapshot) -> dict | None:
         "hidden": len(rows[ROWS:]),
         "whole": sum(known["whole"] is not None for known in rows),
     }
+
+
+def _checkpoint_link(stored: StoredRecording, recording: Recording, row: Snapshot) -> str:
+    """Of a dataflow's checkpoint, the page of where its time went."""
+    names = {item["checkpoint"] for item in stored.checkpoints()} if stored.is_dataflow else set()
+    return links.to_checkpoint(recording.pk, row.snapshot) if row.snapshot in names else ""
 
 
 def _neighbours(recording: Recording, row: Snapshot) -> dict[str, str]:

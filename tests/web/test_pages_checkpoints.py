@@ -64,6 +64,16 @@ def test_one_checkpoint_shows_its_tasks_and_its_critical_path(client, ada):
     assert "checkpoint=2" in raw
 
 
+def test_the_workbench_and_the_snapshot_lead_there(client, ada):
+    row = explained(ada, "back-pressure")
+    assert f"/recordings/{row.pk}/checkpoints" in text_of(client.get(f"/recordings/{row.pk}"))
+    page = text_of(client.get(f"/recordings/{row.pk}/snapshots/1"))
+    assert f"/recordings/{row.pk}/checkpoints?checkpoint=1" in page
+    other = a_ready_recording(ada)
+    assert "/checkpoints" not in text_of(client.get(f"/recordings/{other.pk}"))
+    assert "Where its time went" not in text_of(client.get(f"/recordings/{other.pk}/snapshots/s1"))
+
+
 def test_overtaken_records_are_told(client, ada):
     row = explained(ada, "overtaking-barriers")
     page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints?checkpoint=1")))
