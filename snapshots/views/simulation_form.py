@@ -106,11 +106,11 @@ def parameters(posted: QueryDict) -> dict[str, Any]:
     }
     for name in NUMBERS:
         if text := posted.get(name, "").strip():
-            found[name] = _number(text)
+            found[name] = as_number(text)
     if initiators := posted.getlist("initiators"):
         found["initiators"] = initiators
     if times := posted.get("snapshot_times", "").replace(",", " ").split():
-        found["snapshot_times"] = [_number(text) for text in times]
+        found["snapshot_times"] = [as_number(text) for text in times]
     for name in LISTS:
         typed = posted.get(name, "").strip()
         found[name] = (
@@ -119,6 +119,6 @@ def parameters(posted: QueryDict) -> dict[str, Any]:
     return found
 
 
-def _number(text: str) -> int | str:
+def as_number(text: str) -> int | str:
     digits = text.replace("_", "").replace("\u202f", "")
     return int(digits) if digits.lstrip("-").isdecimal() and len(digits) < 20 else text

@@ -1,17 +1,19 @@
 """The topology pages: list, draw, read from text, simulate."""
 
-import json
+from collections.abc import Mapping
 from typing import Any
 
+import orjson
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from snapshots import access, payloads, services, topologies
+from snapshots.domain.dataflow import FORWARD, HASH, TWO_PHASE, Dataflow, Edge, Vertex
 from snapshots.models import Recording, Topology
 from snapshots.problems import Problem, Refused
-from snapshots.views import simulation_form
+from snapshots.views import dataflow_form, simulation_form
 from snapshots.views.listing import Column, Listing
 from snapshots.views.pages import page, wants_list_alone
 
@@ -22,7 +24,17 @@ COLUMNS = [
     Column("Last changed, UTC", "updated_at", is_number=True),
 ]
 EMPTY = {"name": "", "processes": [], "channels": [], "layout": {}}
+FIRST_DATAFLOW = Dataflow(
+    (
+        Vertex("source", "source", 2),
+        Vertex("count", "operator", 2, function="count"),
+        Vertex("sink", "sink", 2, sink=TWO_PHASE),
+    ),
+    (Edge("source", "count", HASH), Edge("count", "sink", FORWARD)),
+)
+"""What the editor of a new dataflow begins with: it can be simulated as it is."""
 LISTS = ("processes", "channels")
+LISTS_OF_DATAFLOWS = ("vertices", "edges")
 RECENT_RECORDINGS = 10
 
 
@@ -48,7 +60,7 @@ def topology_list(request: HttpRequest) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _submitted(request, None)
-    return _editor(request, None, EMPTY)
+    return _editor(request, None, _blank(request))
 
 
 @page
@@ -75,7 +87,7 @@ def _submitted(request: HttpRequest, row: Topology | None) -> HttpResponse:
     """The one form of the page: read a text, save, or save and simulate."""
     if request.POST.get("action") == "read":
         return _read(request, row)
-    document: Any = EMPTY
+    document: Any = _blank(request)
     try:
         document = _document(request)
         saved = _saved(request.user, row, document)
@@ -83,9 +95,8 @@ def _submitted(request: HttpRequest, row: Topology | None) -> HttpResponse:
             messages.success(request, f"“{saved.name}” is saved.")
             return redirect("topology", saved.pk)
         row = saved
-        job = services.request_simulation(
-            request.user, saved, simulation_form.parameters(request.POST)
-        )
+        parameters = _form_of(document).parameters(request.POST)
+        job = services.request_simulation(request.user, saved, parameters)
     except Problem as problem:
         return _editor(request, row, document, problem=problem, unsaved=True)
     return redirect("recording", job.recording_id)
@@ -94,13 +105,35 @@ def _submitted(request: HttpRequest, row: Topology | None) -> HttpResponse:
 def _document(request: HttpRequest) -> dict[str, Any]:
     """The document that the editor sent, under the name typed. Raises: Refused."""
     try:
-        document = json.loads(request.POST.get("document", ""))
+        document = orjson.loads(request.POST.get("document", ""))
     except ValueError:
         raise Refused("The topology came damaged. Reload the page.", code="not-json") from None
-    parts = [document.get(part, []) for part in LISTS] if isinstance(document, dict) else [None]
-    if not all(isinstance(part, list) for part in parts):
+    if not _is_whole(document):
         raise Refused("The topology came damaged. Reload the page.", code="wrong-type")
     return document | {"name": request.POST.get("name", "")}
+
+
+def _is_whole(document: Any) -> bool:
+    """Whether the editors can show it, right or wrong."""
+    if not isinstance(document, dict):
+        return False
+    outer = document["dataflow"] if _is_dataflow(document) else document
+    parts = LISTS_OF_DATAFLOWS if _is_dataflow(document) else LISTS
+    return isinstance(outer, dict) and all(isinstance(outer.get(p, []), list) for p in parts)
+
+
+def _blank(request: HttpRequest) -> dict[str, Any]:
+    if request.GET.get("kind") != "dataflow":
+        return EMPTY
+    return {"name": "", "dataflow": FIRST_DATAFLOW.to_json()}
+
+
+def _is_dataflow(document: dict[str, Any]) -> bool:
+    return document.get("dataflow") is not None
+
+
+def _form_of(document: dict[str, Any]):
+    return dataflow_form if _is_dataflow(document) else simulation_form
 
 
 def _saved(user, row: Topology | None, document: dict[str, Any]) -> Topology:
@@ -129,7 +162,7 @@ def _read(request: HttpRequest, row: Topology | None) -> HttpResponse:
         document = topologies.read(text, name)
     except Problem as problem:
         return _editor(request, row, _kept(request), problem=problem, unsaved=True, in_text=True)
-    return _editor(request, row, document, unsaved=True, was_read=True)
+    return _editor(request, row, _edited(document), unsaved=True, was_read=True)
 
 
 def _text(request: HttpRequest, file) -> tuple[str, str]:
@@ -151,12 +184,17 @@ def _kept(request: HttpRequest) -> dict[str, Any]:
     try:
         return _document(request)
     except Refused:
-        return EMPTY
+        return _blank(request)
 
 
 def _document_of(row: Topology) -> dict[str, Any]:
-    detail = payloads.topology_detail(row)
-    return {part: detail[part] for part in ("name", "processes", "channels", "layout")}
+    return _edited(payloads.topology_detail(row))
+
+
+def _edited(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What the editors hold; what follows from a dataflow is left out."""
+    parts = ("name", "dataflow") if "dataflow" in document else ("name", *EMPTY)
+    return {part: document[part] for part in parts}
 
 
 def _editor(
@@ -178,11 +216,12 @@ def _editor(
         "in_text": in_text,
         "was_read": was_read,
         "text": request.POST.get("text", "") if in_text else "",
-        "form": simulation_form.fields(request.POST, document, refusal),
+        "form": _form_of(document).fields(request.POST, document, refusal),
         "recordings": _recordings(request, row),
     }
     status = problem.status if problem else 200
-    return render(request, "snapshots/topology.html", context, status=status)
+    template = "dataflow" if _is_dataflow(document) else "topology"
+    return render(request, f"snapshots/{template}.html", context, status=status)
 
 
 def _recordings(request: HttpRequest, row: Topology | None):

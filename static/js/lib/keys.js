@@ -31,3 +31,11 @@ export function listen(commands, root = document) {
   root.addEventListener("keydown", onKey);
   return () => root.removeEventListener("keydown", onKey);
 }
+
+/** Which way a key press goes in the history; in a text field the browser's own undo counts. */
+export function historyWay(event) {
+  if (!(event.ctrlKey || event.metaKey) || event.target.matches?.("input, textarea")) return null;
+  const key = event.key.toLowerCase();
+  if (key === "y" || (key === "z" && event.shiftKey)) return "redo";
+  return key === "z" ? "undo" : null;
+}

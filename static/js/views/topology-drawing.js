@@ -1,10 +1,10 @@
 /** The drawing of the topology editor: an SVG to change with pointer and keyboard. */
 
 import { valueText } from "../lib/format.js";
+import { arrowHead, create, shortened, text, title } from "../lib/svg.js";
 import { channelPath, point, processAt, RADIUS, sizeFor, toPlace } from "./topology-geometry.js";
 import { channelBetween, channelId, processIds, readState } from "./topology-model.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const STEP = 0.02;
 const CLICK = 4;
 export const MOST_DRAWN = 300;
@@ -249,43 +249,4 @@ function position(svg, event) {
     svg.getScreenCTM().inverse(),
   );
   return { x, y };
-}
-
-function create(name, attributes) {
-  const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
-}
-
-function arrowHead(id) {
-  const marker = create("marker", {
-    id,
-    viewBox: "0 0 8 8",
-    refX: 1,
-    refY: 4,
-    markerWidth: 8,
-    markerHeight: 8,
-    markerUnits: "userSpaceOnUse",
-    orient: "auto",
-    class: `drawing-${id}`,
-  });
-  marker.append(create("path", { d: "M0 0L8 4L0 8z" }));
-  return marker;
-}
-
-function text(content, attributes) {
-  const element = create("text", { "text-anchor": "middle", ...attributes });
-  element.textContent = content;
-  return element;
-}
-
-function title(content) {
-  const element = create("title", {});
-  element.textContent = content;
-  return element;
-}
-
-function shortened(content, most) {
-  const letters = [...content];
-  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : content;
 }

@@ -2,6 +2,7 @@
 
 import { setText } from "../lib/dom.js";
 import { counted } from "../lib/format.js";
+import { historyWay } from "../lib/keys.js";
 import { mountDrawing } from "./topology-drawing.js";
 import * as model from "./topology-model.js";
 import { mountTables } from "./topology-tables.js";
@@ -172,7 +173,7 @@ function mountEditor(form, start) {
     if (event.target.open && !text.value) text.value = asText(steps.now);
   });
   document.addEventListener("keydown", (event) => {
-    const way = historyKey(event);
+    const way = historyWay(event);
     if (!way) return;
     event.preventDefault();
     step(way);
@@ -196,14 +197,6 @@ function mountEditor(form, start) {
   form.classList.add("is-live");
   useTool("move");
   if (refusals.length) tables.focus(refusals[0].key, refusals[0].field);
-}
-
-/** Which way a key press goes in the history; in a text field the browser's own undo counts. */
-function historyKey(event) {
-  if (!(event.ctrlKey || event.metaKey) || event.target.matches?.("input, textarea")) return null;
-  const key = event.key.toLowerCase();
-  if (key === "y" || (key === "z" && event.shiftKey)) return "redo";
-  return key === "z" ? "undo" : null;
 }
 
 /** "processes[3].id" of the server's refusal as the row and field it stands at. */

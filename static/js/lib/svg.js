@@ -1,0 +1,31 @@
+/** Making SVG elements; text never passes through innerHTML. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function create(name, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+export function text(content, attributes) {
+  return create("text", { "text-anchor": "middle", ...attributes }, content);
+}
+
+export function title(content) {
+  return create("title", {}, content);
+}
+
+/** A marker to end lines with; `id` names its class, too. */
+export function arrowHead(id) {
+  const box = { viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 8, markerHeight: 8 };
+  const marker = create("marker", { id, ...box, markerUnits: "userSpaceOnUse", orient: "auto", class: `drawing-${id}` });
+  marker.append(create("path", { d: "M0 0L8 4L0 8z" }));
+  return marker;
+}
+
+export function shortened(content, most) {
+  const letters = [...content];
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : content;
+}

@@ -1,0 +1,259 @@
+/**
+ * Where a dataflow is drawn: its layers, its pipelines, its subtasks. Pure; lengths in pixels.
+ *
+ * Layers run along the drawing (from left to right, or down where it is narrow); what lies in one
+ * layer stands across it. A dataflow that is still wrong, even with a cycle, has its places, too.
+ */
+
+import { width } from "./dataflow-model.js";
+
+export const MOST_SUBTASKS = 200;
+export const MOST_CHANNELS = 1000;
+export const BOX = { width: 148, height: 56 };
+export const CHIP = { width: 46, height: 22, gap: 6 };
+export const HEAD = { across: 46, down: 132 }; // of a frame around subtasks: above them, or beside
+const GAP = { along: { across: 104, down: 64 }, across: 22 };
+const PIPELINE = { pad: 16, label: 22, gap: 20 };
+const MARGIN = 12;
+const PASSAGE = 18; // for an edge that passes a layer
+const TALL = 600; // from here on layers begin together, for nobody sees their middle
+
+/** The depth of each vertex by key: its longest way from a source. */
+export function depths({ vertices, edges }) {
+  const depth = new Map(vertices.map(({ key }) => [key, 0]));
+  const real = edges.filter(({ source, target }) => depth.has(source) && depth.has(target));
+  const waiting = new Map(vertices.map(({ key }) => [key, 0]));
+  for (const { target } of real) waiting.set(target, waiting.get(target) + 1);
+  const ready = vertices.map(({ key }) => key).filter((key) => waiting.get(key) === 0);
+  for (const key of ready) {
+    for (const { target } of real.filter(({ source }) => source === key)) {
+      depth.set(target, Math.max(depth.get(target), depth.get(key) + 1));
+      waiting.set(target, waiting.get(target) - 1);
+      if (waiting.get(target) === 0) ready.push(target);
+    }
+  }
+  return depth;
+}
+
+/** The keys of the vertices of each layer, in the order of the vertices. */
+export function layers(dataflow) {
+  const depth = depths(dataflow);
+  const found = Array.from({ length: Math.max(-1, ...depth.values()) + 1 }, () => []);
+  for (const [key, place] of depth) found[place].push(key);
+  return found.filter((layer) => layer.length > 0);
+}
+
+/** The connected components: keys, each and all in the order of the vertices. */
+export function pipelines({ vertices, edges }) {
+  const parent = new Map(vertices.map(({ key }) => [key, key]));
+  const root = (key) => {
+    let at = key;
+    while (parent.get(at) !== at) at = parent.get(at);
+    return at;
+  };
+  for (const { source, target } of edges) {
+    if (parent.has(source) && parent.has(target)) parent.set(root(target), root(source));
+  }
+  const groups = new Map();
+  for (const { key } of vertices) {
+    const top = root(key);
+    groups.set(top, [...(groups.get(top) ?? []), key]);
+  }
+  return [...groups.values()];
+}
+
+/**
+ * The subtasks and channels that are drawn, and how many there are of them in all. Where there are
+ * too many, each vertex shows its first ones, as many as the others or all it has.
+ *
+ * shown: Map of key to a number; channels: [{edge, source, target}] with numbers of subtasks.
+ */
+export function unfold({ vertices, edges }, mostSubtasks = MOST_SUBTASKS, mostChannels = MOST_CHANNELS) {
+  const widths = new Map(vertices.map((vertex) => [vertex.key, width(vertex)]));
+  const limit = fairShare([...widths.values()], mostSubtasks);
+  const shown = new Map([...widths].map(([key, wide]) => [key, Math.min(wide, limit)]));
+  const channels = [];
+  let channelTotal = 0;
+  for (const edge of edges) {
+    if (!widths.has(edge.source) || !widths.has(edge.target)) continue;
+    const straight = edge.exchange === "forward";
+    const pairs = straight ? Math.min(widths.get(edge.source), widths.get(edge.target)) : widths.get(edge.source) * widths.get(edge.target);
+    channelTotal += pairs;
+    for (let source = 0; source < shown.get(edge.source); source += 1) {
+      for (let target = straight ? source : 0; target < (straight ? source + 1 : shown.get(edge.target)); target += 1) {
+        if (target < shown.get(edge.target) && channels.length < mostChannels) channels.push({ edge, source, target });
+      }
+    }
+  }
+  return { shown, widths, channels, channelTotal, subtaskTotal: sum(widths.values()) };
+}
+
+/** The largest number that all may have so that together they have at most `most`; at least 1. */
+function fairShare(wanted, most) {
+  let left = most;
+  const rising = [...wanted].sort((one, other) => one - other);
+  for (const [place, want] of rising.entries()) {
+    const share = Math.floor(left / (rising.length - place));
+    if (want > share) return Math.max(1, share);
+    left -= want;
+  }
+  return Infinity;
+}
+
+/**
+ * Places for all: {width, height, boxes, bends, pipelines: [{x, y, width, height, keys}]}.
+ *
+ * boxes: Map of key to {x, y, width, height}. bends: Map of the key of an edge that passes layers
+ * to [{x, y, length}], where it goes straight through each. unfolded: as from `unfold`, or null
+ * for boxes. down: layers run down.
+ */
+export function place(dataflow, { unfolded = null, down = false } = {}) {
+  const depth = depths(dataflow);
+  const sizeOf = (key) => (unfolded ? frame(unfolded.shown.get(key), unfolded.widths.get(key), down) : BOX);
+  const groups = pipelines(dataflow);
+  const pad = groups.length > 1 ? PIPELINE.pad : 0;
+  const label = groups.length > 1 ? PIPELINE.label : 0;
+  const boxes = new Map();
+  const bends = new Map();
+  const areas = [];
+  let y = MARGIN;
+  for (const keys of groups) {
+    const block = placeBlock(passages(dataflow, keys, depth), sizeOf, down);
+    const moved = (spot) => ({ ...spot, x: spot.x + MARGIN + pad, y: spot.y + y + pad + label });
+    for (const [key, spots] of block.bends) bends.set(key, spots.map(moved));
+    for (const [key, box] of block.boxes) boxes.set(key, moved(box));
+    areas.push({ x: MARGIN, y, width: block.width + 2 * pad, height: block.height + 2 * pad + label, keys });
+    y += areas.at(-1).height + PIPELINE.gap;
+  }
+  const width = Math.max(0, ...areas.map((area) => area.x + area.width)) + MARGIN;
+  return { width, height: y - PIPELINE.gap + MARGIN, boxes, bends, pipelines: areas };
+}
+
+/** How large the frame around some subtasks is, the word that tells of hidden ones included. */
+export function frame(shown, wide, down) {
+  const parts = shown + (shown < wide ? 1 : 0);
+  if (down) return { width: HEAD.down + parts * (CHIP.width + CHIP.gap) + CHIP.gap, height: CHIP.height + 26 };
+  return { width: BOX.width, height: HEAD.across + parts * (CHIP.height + CHIP.gap) + CHIP.gap };
+}
+
+/** Where a subtask's chip stands in the frame of its vertex. */
+export function chip(box, index, down) {
+  if (down) return { ...CHIP, x: box.x + HEAD.down + index * (CHIP.width + CHIP.gap), y: box.y + 13 };
+  return { ...CHIP, x: box.x + (box.width - CHIP.width) / 2, y: box.y + HEAD.across + index * (CHIP.height + CHIP.gap) };
+}
+
+/**
+ * The rows of a pipeline, with a passage in every layer that an edge passes: [[{key} or {edge}]].
+ */
+function passages({ edges }, keys, depth) {
+  const rows = [];
+  const links = [];
+  const vertexAt = new Map();
+  const put = (item, layer) => (rows[layer] ??= []).push(item);
+  for (const key of keys) {
+    vertexAt.set(key, { key });
+    put(vertexAt.get(key), depth.get(key));
+  }
+  for (const edge of edges) {
+    if (!vertexAt.has(edge.source) || !vertexAt.has(edge.target)) continue;
+    let before = vertexAt.get(edge.source);
+    for (let layer = depth.get(edge.source) + 1; layer < depth.get(edge.target); layer += 1) {
+      const passage = { edge: edge.key };
+      put(passage, layer);
+      links.push([before, passage]);
+      before = passage;
+    }
+    links.push([before, vertexAt.get(edge.target)]);
+  }
+  return untangled(rows.filter(Boolean), links);
+}
+
+/** Each row sorted by where those before it stand, so that fewer edges cross. */
+function untangled(rows, links) {
+  const place = new Map();
+  return rows.map((row) => {
+    const wish = new Map(row.map((item, order) => [item, meanPlace(links, item, place) ?? order / row.length]));
+    const sorted = [...row].sort((one, other) => wish.get(one) - wish.get(other));
+    sorted.forEach((item, order) => place.set(item, (order + 0.5) / sorted.length));
+    return sorted;
+  });
+}
+
+function meanPlace(links, item, place) {
+  const before = links.filter(([source, target]) => target === item && place.has(source)).map(([source]) => place.get(source));
+  return before.length ? sum(before) / before.length : null;
+}
+
+function placeBlock(rows, sizeOf, down) {
+  const [along, across] = down ? ["height", "width"] : ["width", "height"];
+  const gap = GAP.along[down ? "down" : "across"];
+  const sizeAcross = (item) => (item.key ? sizeOf(item.key)[across] : PASSAGE);
+  const spans = rows.map((row) => sum(row.map(sizeAcross)) + GAP.across * (row.length - 1));
+  const span = Math.max(...spans);
+  const boxes = new Map();
+  const bends = new Map();
+  let at = 0;
+  for (const [order, row] of rows.entries()) {
+    const length = Math.max(0, ...row.filter(({ key }) => key).map(({ key }) => sizeOf(key)[along]));
+    let side = span > TALL ? 0 : (span - spans[order]) / 2;
+    for (const item of row) {
+      const spot = (main, cross) => (down ? { x: cross, y: main } : { x: main, y: cross });
+      if (item.key) boxes.set(item.key, { ...spot(at + (length - sizeOf(item.key)[along]) / 2, side), ...sizeOf(item.key) });
+      else bends.set(item.edge, [...(bends.get(item.edge) ?? []), { ...spot(at, side + PASSAGE / 2), length }]);
+      side += sizeAcross(item) + GAP.across;
+    }
+    at += length + gap;
+  }
+  return { boxes, bends, width: down ? span : at - gap, height: down ? at - gap : span };
+}
+
+/**
+ * The line between two boxes: {path, middle: {x, y}}. `out` and `into`: where on the sides it
+ * begins and ends, 0..1; bends: as in `place`; middle: of its first part.
+ */
+export function edgeLine(from, to, { down, out = 0.5, into = 0.5, bends = [], arrow = 8 }) {
+  const start = down ? { x: from.x + from.width * out, y: from.y + from.height } : { x: from.x + from.width, y: from.y + from.height * out };
+  const end = down ? { x: to.x + to.width * into, y: to.y - arrow } : { x: to.x - arrow, y: to.y + to.height * into };
+  const parts = [];
+  let at = start;
+  for (const { x, y, length } of bends) {
+    const far = down ? { x, y: y + length } : { x: x + length, y };
+    parts.push(curve(at, { x, y }, down), `L${point(far)}`);
+    at = far;
+  }
+  parts.push(curve(at, end, down));
+  const next = bends[0] ?? end;
+  return { path: `M${point(start)}${parts.join("")}`, middle: { x: (start.x + next.x) / 2, y: (start.y + next.y) / 2 } };
+}
+
+function curve(a, b, down) {
+  const reach = Math.max(24, (down ? b.y - a.y : b.x - a.x) / 2);
+  const [c, d] = down ? [{ x: a.x, y: a.y + reach }, { x: b.x, y: b.y - reach }] : [{ x: a.x + reach, y: a.y }, { x: b.x - reach, y: b.y }];
+  return `C${point(c)} ${point(d)} ${point(b)}`;
+}
+
+function point({ x, y }) {
+  return `${x.toFixed(1)} ${y.toFixed(1)}`;
+}
+
+/** Of each edge, by key, where it leaves and enters the sides of its boxes: {out, into}, 0..1. */
+export function ports(edges, { boxes, bends }, down) {
+  const centre = (key) => (down ? boxes.get(key).x + boxes.get(key).width / 2 : boxes.get(key).y + boxes.get(key).height / 2);
+  const bend = (edge, place) => bends.get(edge.key)?.at(place)?.[down ? "x" : "y"];
+  const sides = [
+    ["source", "out", (edge) => bend(edge, 0) ?? centre(edge.target)],
+    ["target", "into", (edge) => bend(edge, -1) ?? centre(edge.source)],
+  ];
+  const found = new Map(edges.map(({ key }) => [key, {}]));
+  for (const [end, name, other] of sides) {
+    for (const key of new Set(edges.map((edge) => edge[end]))) {
+      const here = edges.filter((edge) => edge[end] === key).sort((one, two) => other(one) - other(two));
+      here.forEach((edge, order) => (found.get(edge.key)[name] = (order + 1) / (here.length + 1)));
+    }
+  }
+  return found;
+}
+
+function sum(numbers) {
+  return [...numbers].reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,203 @@
+"""The pages of dataflows: list, editor, text, and the form of a simulated run."""
+
+import json
+import re
+
+import pytest
+
+from snapshots import gallery
+from snapshots.models import Recording, Topology
+from snapshots.services import save_topology
+from tests.web.given import a_person
+from tests.web.test_dataflows import DOCUMENT, WORDS, changed
+from tests.web.test_pages import HOSTILE, signed_in, text_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+
+NEW = "/topologies/new?kind=dataflow"
+
+
+@pytest.fixture
+def ada():
+    return a_person()
+
+
+@pytest.fixture
+def client(ada):
+    return signed_in(ada)
+
+
+def a_form(action: str, dataflow: object = WORDS, **fields) -> dict:
+    document = json.dumps({"dataflow": dataflow})
+    return {"action": action, "name": "words", "document": document, **fields}
+
+
+def test_the_list_leads_to_a_new_dataflow_and_says_which_ones_are(client, ada):
+    save_topology(ada, DOCUMENT)
+    page = text_of(client.get("/topologies"))
+    assert f'href="{NEW}"' in page
+    assert '<span class="badge">dataflow</span>' in page
+
+
+def test_a_new_dataflow_begins_with_one_that_can_be_simulated(client):
+    page = text_of(client.get(NEW))
+    document = json.loads(re.search(r'id="topology-data"[^>]*>(.*?)</script>', page)[1])["document"]
+    form = a_form("simulate", document["dataflow"])
+    assert client.post(NEW, form).status_code == 302
+    assert Topology.objects.get().is_dataflow
+
+
+def test_without_javascript_vertices_and_edges_stand_in_tables(client, ada):
+    row = save_topology(ada, DOCUMENT)
+    page = text_of(client.get(f"/topologies/{row.pk}"))
+    assert re.search(r"<th scope=\"row\">count</th><td>operator</td><td class=\"num\">3</td>", page)
+    assert "<td>lines</td><td>count</td><td>hash</td>" in page
+    assert '<option value="out[1]">' in page
+
+
+def test_a_dataflow_is_saved_and_the_same_again_changes_nothing(client, ada):
+    client.post(NEW, a_form("save"))
+    row = Topology.objects.get(owner=ada)
+    changed_at = row.updated_at
+    answer = client.post(f"/topologies/{row.pk}", a_form("save", row.definition["dataflow"]))
+    assert answer.url == f"/topologies/{row.pk}"
+    row.refresh_from_db()
+    assert row.updated_at == changed_at
+
+
+def test_a_refused_dataflow_keeps_what_was_typed_and_names_the_field(client):
+    broken = changed("vertices.1.parallelism", "many")
+    page = text_of(client.post(NEW, a_form("save", broken)), 422)
+    assert "dataflow.vertices[1].parallelism" in page
+    assert "many" in page
+    assert 'value="words"' in page
+    assert not Topology.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "dataflow", [7, [], "x", {"vertices": 7}, {"edges": {}}, {"vertices": [7, None, {"id": []}]}]
+)
+def test_a_damaged_dataflow_is_refused_and_no_500(client, dataflow):
+    assert client.post(NEW, a_form("save", dataflow)).status_code == 422
+
+
+@pytest.mark.parametrize("document", ["\\ud800", "1e999", '{"dataflow": {"vertices": [NaN]}}'])
+def test_what_is_no_json_is_refused_and_no_500(client, document):
+    form = a_form("save") | {"document": document}
+    assert client.post(NEW, form).status_code == 422
+
+
+def test_the_text_of_a_dataflow_opens_its_editor_even_on_the_other_page(client):
+    text = json.dumps({"dataflow": WORDS})
+    page = text_of(client.post("/topologies/new", {"action": "read", "text": text}))
+    assert "Read 3 vertices and 2 edges" in page
+    assert "dataflow.js" in page
+    assert not Topology.objects.exists()
+
+
+def test_an_edge_list_opens_the_editor_of_processes(client):
+    page = text_of(client.post(NEW, a_form("read", text="A -> B\n")))
+    assert "Read 2 processes and 1 channel" in page
+    assert "topology.js" in page
+
+
+def test_a_text_that_cannot_be_read_keeps_the_dataflow(client):
+    page = text_of(client.post(NEW, a_form("read", text='{"dataflow": {"vertices": []}}')), 422)
+    assert "at least one vertex" in page
+    assert "3 vertices, 2 edges" in page
+
+
+FORM = {
+    "mode": "aligned with timeout",
+    "protocol": "flink",
+    "failover": "region",
+    "interval": "20000",
+    "seed": "7",
+    "buffer": "3",
+    "slow_task": "count[1]",
+    "slow_factor": "2.5",
+    "failure_process": "count[0]",
+    "failure_at": "30_000",
+    "lost_notices": "2, 3",
+    "savepoints": "9000",
+    "align_timeout": "700",
+    "mean_delay": "50",
+    "decline_checkpoint": "4",
+    "decline_process": "out[0]",
+}
+
+
+def test_simulating_keeps_the_dataflow_and_opens_the_recording(client, ada):
+    answer = client.post(NEW, a_form("simulate", **FORM))
+    recording = Recording.objects.get(owner=ada)
+    assert answer.url == f"/recordings/{recording.pk}"
+    assert recording.topology.name == "words"
+    kept = recording.parameters
+    checkpoints = kept["checkpoints"]
+    assert (checkpoints["mode"], checkpoints["interval"]) == ("aligned with timeout", 20_000)
+    assert (checkpoints["align_timeout"], checkpoints["savepoints"]) == (700, [9000])
+    assert (kept["seed"], kept["buffer"], kept["mean_delay"]) == (7, 3, 50)
+    assert kept["slow"] == {"count[1]": 2.5}
+    assert kept["failures"] == [{"at": 30_000, "process": "count[0]"}]
+    assert kept["lost_notices"] == [2, 3]
+    assert kept["declines"] == [{"checkpoint": 4, "process": "out[0]"}]
+    assert (kept["failover"], kept["incremental"]) == ("region", False)
+
+
+def test_without_an_interval_there_are_no_periodic_checkpoints(client):
+    client.post(NEW, a_form("simulate", interval=" "))
+    assert Recording.objects.get().parameters["checkpoints"]["interval"] is None
+
+
+@pytest.mark.parametrize(
+    ("field", "typed"),
+    [
+        ("interval", "soon"),
+        ("interval", "0"),
+        ("seed", "many"),
+        ("buffer", "0"),
+        ("slow_task", "count[9]"),
+        ("slow_factor", "much"),
+        ("failure_process", "nobody"),
+        ("failure_at", "later"),
+        ("lost_notices", "1, two"),
+        ("timeout", "0"),
+        ("savepoints", "-5"),
+        ("tx_timeout", "0"),
+        ("decline_process", "nobody"),
+        ("decline_checkpoint", "0"),
+        ("mode", "sideways"),
+        ("protocol", "paxos"),
+        ("failover", "none"),
+    ],
+)
+def test_a_wrong_parameter_is_told_at_its_field_with_what_was_typed(client, field, typed):
+    page = text_of(client.post(NEW, a_form("simulate", **FORM | {field: typed})), 422)
+    assert page.count('class="field-error"') == 1
+    if field not in ("mode", "protocol", "failover"):
+        assert re.search(rf'name="{field}" value="{re.escape(typed)}"[^>]*aria-invalid', page)
+        assert f'id="{field}-error"' in page
+    assert not Recording.objects.exists()
+
+
+def test_a_wrong_field_in_the_folded_part_unfolds_it(client):
+    folded = text_of(client.get(NEW))
+    assert '<details class="simulate-faults" >' in folded
+    page = text_of(client.post(NEW, a_form("simulate", timeout="0")), 422)
+    assert '<details class="simulate-faults" open>' in page
+
+
+def test_a_sample_is_copied_and_never_changed(client, ada):
+    gallery.load()
+    sample = Topology.objects.get(slug="word-count")
+    client.post(f"/topologies/{sample.pk}", a_form("save"))
+    sample.refresh_from_db()
+    assert sample.definition["dataflow"]["vertices"][0]["id"] == "source"
+    assert Topology.objects.get(owner=ada).is_dataflow
+
+
+def test_hostile_names_are_text_in_the_editor(client, ada):
+    dataflow = {"vertices": [{"id": HOSTILE[:80], "kind": "source"}]}
+    row = save_topology(ada, {"name": HOSTILE, "dataflow": dataflow})
+    page = text_of(client.get(f"/topologies/{row.pk}"))
+    assert "<script>alert" not in page
