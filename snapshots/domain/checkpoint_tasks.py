@@ -18,6 +18,7 @@ from snapshots.domain.dataflow_kinds import (
     OVERTAKEN_OUT,
     RESTART,
     SNAP_ASYNC,
+    TX_BEGIN,
     TX_COMMIT,
     TX_PRECOMMIT,
     TX_RECOVER_COMMIT,
@@ -78,11 +79,20 @@ class RunEvents:
         self.failures: tuple[Failed, ...] = failures_of(self.events, plan)
         self.ends: dict[ProcessId, list[ProtocolEvent]] = {}
         self.commits: dict[tuple[ProcessId, str], ProtocolEvent] = {}
+        begun = [event for event in self.events if event.kind == TX_BEGIN]
+        self._begun_by = {event.text("tx"): event.process for event in begun}
+        self._writers = {event.process for event in begun}
         for event in self.events:
             if event.kind in (END, RESTORE, RESTART):
                 self.ends.setdefault(event.process, []).append(event)
             elif event.kind in (TX_COMMIT, TX_RECOVER_COMMIT):
-                self.commits.setdefault((event.process, event.text("tx") or ""), event)
+                self.commits.setdefault((self.writer(event), event.text("tx") or ""), event)
+
+    def writer(self, event: ProtocolEvent) -> ProcessId:
+        """Whose transaction the event is about. A committer begins none and speaks for others."""
+        if event.process in self._writers:
+            return event.process
+        return self._begun_by.get(event.text("tx"), event.process)
 
     def ends_at(self, process: ProcessId, index: int) -> list[ProtocolEvent]:
         """The ends that the process has taken from its channels, in the attempt of this event."""

@@ -173,7 +173,8 @@ def _pipeline(event: ProtocolEvent | None) -> str | None:
     if event is None:
         return None
     _, _, number = event.process.partition("coordinator ")
-    return event.text("pipeline") or number or None
+    logged = event.whole("pipeline")
+    return event.text("pipeline") or (number if logged is None else str(logged)) or None
 
 
 def _worst_first(tasks: list[TaskReport], path: tuple[Segment, ...]) -> tuple[TaskReport, ...]:

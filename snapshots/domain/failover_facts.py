@@ -138,7 +138,7 @@ def _transactions(run: RunEvents) -> dict[ProcessId, dict[str, Transaction]]:
         name = event.text("tx")
         if name is None:
             continue
-        own = found.setdefault(event.process, {})
+        own = found.setdefault(run.writer(event), {})
         known = own.get(name)
         if event.kind in (TX_COMMIT, TX_RECOVER_COMMIT):
             if known is None or known.fate != COMMITTED:

@@ -36,14 +36,14 @@ class Failed:
 
 
 def failures_of(events: Iterable[ProtocolEvent], plan: Plan) -> tuple[Failed, ...]:
-    """events: those of the run, in order. A job that fails while tasks are down fails no more."""
+    """events: of the run, in order. A job that fails while its tasks are down fails no more."""
     found: list[Failed] = []
     down: dict[ProcessId, Failed] = {}
     for event in events:
         if event.kind == CRASH:
             scope = event.names("scope") or (event.process,)
-        elif event.kind == JOB_FAIL and not down:
-            scope = plan.tasks
+        elif event.kind == JOB_FAIL and not _any_down(scope_of(event, plan), down):
+            scope = scope_of(event, plan)
         else:
             if event.kind in (RESTORE, RESTART) and event.process in down:
                 down.pop(event.process).back[event.process] = event
@@ -51,3 +51,12 @@ def failures_of(events: Iterable[ProtocolEvent], plan: Plan) -> tuple[Failed, ..
         found.append(Failed(event, scope))
         down.update(dict.fromkeys(scope, found[-1]))
     return tuple(found)
+
+
+def scope_of(event: ProtocolEvent, plan: Plan) -> tuple[ProcessId, ...]:
+    """Whom a ``job_fail`` takes down: all, unless it says whom."""
+    return event.names("scope") or plan.tasks
+
+
+def _any_down(scope: tuple[ProcessId, ...], down: dict[ProcessId, Failed]) -> bool:
+    return any(process in down for process in scope)

@@ -21,6 +21,7 @@ from snapshots.domain.dataflow_simulation import DataflowRun, DataflowSimulation
 from snapshots.domain.failover_report import MOST_EXAMPLES, Failovers, compare
 from snapshots.domain.failovers import all_failovers, failovers
 from snapshots.domain.samples import two_banks
+from snapshots.domain.topology import Process
 from tests.dataflow_damage import garbled
 from tests.dataflows import (
     a_run_of,
@@ -210,6 +211,23 @@ def test_the_same_failure_under_three_strategies():
     assert full["records_re_read"] > pipeline["records_re_read"] > region["records_re_read"] > 0
     assert full["duplicates"] > pipeline["duplicates"] > region["duplicates"] > 0
     assert all(row["time_to_catch_up"] > 10_000 for row in rows)
+
+
+def test_a_committer_speaks_for_those_who_wrote():
+    run = a_failing_run("two-phase")
+    fates = {"tx_commit", "tx_recover_commit", "tx_abort"}
+    topology = run.log.header.topology
+    header = replace(
+        run.log.header,
+        topology=replace(topology, processes=(*topology.processes, Process("committer", "{}"))),
+    )
+    events = tuple(
+        replace(e, index=None, process="committer" if e.kind in fates else e.process)
+        for e in run.log.events
+    )
+    apart = told(run._replace(log=run.log._replace(header=header, events=events)))
+    assert apart.sinks == told(run).sinks
+    assert apart.sinks[0].committed > 2
 
 
 def test_a_log_that_ends_before_anything_came_back():
