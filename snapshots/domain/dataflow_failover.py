@@ -9,18 +9,15 @@ from snapshots.domain.dataflow import SOURCE, Dataflow
 from snapshots.domain.dataflow_counting import Failure
 from snapshots.domain.dataflow_functions import start_state
 from snapshots.domain.dataflow_kinds import RESTART, TX_ABORT, TX_RECOVER_COMMIT
-from snapshots.domain.dataflow_lanes import BARRIER, Lane
 from snapshots.domain.dataflow_rereading import Rereading
 from snapshots.domain.dataflow_tasks import SimTask
-from snapshots.domain.recording import CRASH, INTERNAL, MARKER_RECEIVE, RECEIVE, RESTORE
+from snapshots.domain.recording import CRASH, INTERNAL, RESTORE
 from snapshots.domain.topology import Channel, ProcessId, Topology
-from snapshots.domain.values import canonical
 
 if TYPE_CHECKING:
     from snapshots.domain.dataflow_simulation import Run
 
 FULL, REGION, PIPELINE = FAILOVERS = ("full", "region", "pipeline")
-DISCARDED = "discarded"
 
 
 def scope_of(dataflow: Dataflow, failover: str, failed: ProcessId) -> tuple[ProcessId, ...]:
@@ -107,7 +104,7 @@ class Failover:
         else:
             run.log.add(task.id, RESTORE, extra, snapshot=str(cid))
         for lane in task.inputs:
-            self._discard(task, lane)
+            run.discard(task, lane)
         task.reset(state)
         task.base = {}
         run.log.add(task.id, INTERNAL, label="restored", state=task.state_text)
@@ -115,30 +112,6 @@ class Failover:
             pending = [] if saved is None else list(saved.pending)
             self._recover(task, pending)
             run.begin_transaction(task)
-
-    def _discard(self, task: SimTask, lane: Lane) -> None:
-        """Takes all out that the channel held, so that no later cut finds it there."""
-        log = self.run.log
-        for item in lane.clear():
-            if item.is_record:
-                log.add(
-                    task.id,
-                    RECEIVE,
-                    {"rid": list(item.record.rid)},
-                    channel=lane.id,
-                    message=item.message,
-                    value=canonical({"key": item.record.key, "value": item.record.value}),
-                    label=DISCARDED,
-                )
-            elif item.kind == BARRIER:
-                log.add(
-                    task.id,
-                    MARKER_RECEIVE,
-                    {"end": item.stands_for_end or None},
-                    channel=lane.id,
-                    snapshot=str(item.barrier.cid),
-                    label=DISCARDED,
-                )
 
     def _recover(self, task: SimTask, pending: list[tuple[str, int]]) -> None:
         run = self.run

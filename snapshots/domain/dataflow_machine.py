@@ -17,8 +17,10 @@ from snapshots.domain.dataflow_kinds import WRITE
 from snapshots.domain.dataflow_lanes import BARRIER, RECORD, Item, Lane
 from snapshots.domain.dataflow_tasks import EventLog, SimTask, value_text
 from snapshots.domain.event_queue import EventQueue
-from snapshots.domain.recording import RECEIVE, SEND
+from snapshots.domain.recording import MARKER_RECEIVE, RECEIVE, SEND
 from snapshots.domain.topology import Channel, ProcessId, Topology
+
+DISCARDED = "discarded"
 
 
 class Machine:
@@ -183,3 +185,26 @@ class Machine:
 
     def _has_room(self, lane: Lane) -> None:
         self.plan_wake(self.tasks[lane.channel.source], 0)
+
+    def discard(self, task: SimTask, lane: Lane) -> None:
+        """Takes all out that the channel held, so that no later cut finds it there."""
+        for item in lane.clear():
+            if item.is_record:
+                self.log.add(
+                    task.id,
+                    RECEIVE,
+                    {"rid": list(item.record.rid)},
+                    channel=lane.id,
+                    message=item.message,
+                    value=value_text(item.record),
+                    label=DISCARDED,
+                )
+            elif item.kind == BARRIER:
+                self.log.add(
+                    task.id,
+                    MARKER_RECEIVE,
+                    {"end": item.stands_for_end or None},
+                    channel=lane.id,
+                    snapshot=str(item.barrier.cid),
+                    label=DISCARDED,
+                )

@@ -7,13 +7,14 @@ from typing import Any
 from snapshots.domain.dataflow import Dataflow, DataflowRefused
 
 
-def check_whole_numbers(parameters: object, least: Mapping[str, int]) -> None:
-    """least: the fields, each with the smallest number that it can be."""
+def check_whole_numbers(parameters: object, least: Mapping[str, int], of: str = "") -> None:
+    """least: the fields, each with the smallest number that it can be. of: what they belong to."""
     for name, smallest in least.items():
         value = getattr(parameters, name)
         if type(value) is not int or value < smallest:
             raise DataflowRefused(
-                name, f"It is a whole number, at least {smallest}, not {value!r}."
+                f"{of}.{name}" if of else name,
+                f"It is a whole number, at least {smallest}, not {value!r}.",
             )
 
 

@@ -10,11 +10,11 @@ from snapshots.domain.algorithms import spark_epochs
 from snapshots.domain.algorithms.spark_epochs import Batch
 from snapshots.domain.dataflow import SOURCE
 from snapshots.domain.dataflow_counting import Failure
-from snapshots.domain.dataflow_failover import DISCARDED
 from snapshots.domain.dataflow_kinds import (
     RESTART,
     TX_ABORT,
 )
+from snapshots.domain.dataflow_machine import DISCARDED
 from snapshots.domain.dataflow_tasks import value_text
 from snapshots.domain.recording import (
     CRASH,

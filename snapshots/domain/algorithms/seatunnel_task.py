@@ -1,0 +1,82 @@
+"""What SeaTunnel's tasks do with barriers and splits, as step functions.
+
+Source: SeaTunnel's Zeta engine, SourceSplitEnumeratorTask, SeaTunnelTask, SinkFlowLifeCycle,
+SinkAggregatedCommitterTask. An enumerator records, then sends the barrier to its readers by the way
+that splits take; a task with one input passes it on, one behind a shuffle aligns; a writer
+pre-commits before it records, and sends what it has pre-committed with the barrier; the committer
+counts one barrier of every writer. The steps are taken between two records.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from snapshots.domain.algorithms.flink_task import AlignEnd, Block, RecordChannel, Unblock
+from snapshots.domain.topology import ChannelId, ProcessId
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """cid: of the snapshot; type: one of ``seatunnel.TYPES``. info: the transaction that a writer
+    has pre-committed, for the committer."""
+
+    cid: int
+    type: str
+    info: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Aligner:
+    """barrier: of the checkpoint under way; arrived: inputs on which it has come. blocking: whether
+    they are not taken from until all have."""
+
+    inputs: tuple[ChannelId, ...]
+    blocking: bool = True
+    barrier: Barrier | None = None
+    arrived: tuple[ChannelId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Pre-commit, record the state, and send the barrier on."""
+
+    barrier: Barrier
+
+
+Effect = Block | Unblock | AlignEnd | RecordChannel | Take
+Step = tuple[Aligner, tuple[Effect, ...]]
+
+
+def start(inputs: tuple[ChannelId, ...], *, blocking: bool = True) -> Aligner:
+    return Aligner(inputs, blocking)
+
+
+def on_trigger(aligner: Aligner, barrier: Barrier) -> Step:
+    """The coordinator's word, at an enumerator."""
+    return aligner, (Take(barrier),)
+
+
+def on_barrier(aligner: Aligner, channel: ChannelId, barrier: Barrier) -> Step:
+    """A barrier is at the head of its channel. There is one checkpoint at a time."""
+    arrived = (*aligner.arrived, channel)
+    if len(arrived) < len(aligner.inputs):
+        block = (Block(channel, barrier.cid),) if aligner.blocking else ()
+        return replace(aligner, barrier=barrier, arrived=arrived), block
+    records = tuple(RecordChannel(input_, barrier.cid) for input_ in aligner.inputs)
+    blocked = arrived[:-1] if aligner.blocking else ()
+    unblock = tuple(Unblock(input_, barrier.cid) for input_ in blocked)
+    done = replace(aligner, barrier=None, arrived=())
+    return done, (AlignEnd(barrier.cid), *records, Take(barrier), *unblock)
+
+
+def owners(
+    splits: Iterable[str], loads: Mapping[ProcessId, int]
+) -> tuple[tuple[str, ProcessId], ...]:
+    """Who reads each split: the reader with the fewest, of several the first. loads: how many
+    splits each has, in the order of the readers."""
+    counts = dict(loads)
+    found = []
+    for split in splits:
+        reader = min(counts, key=counts.__getitem__)
+        counts[reader] += 1
+        found.append((split, reader))
+    return tuple(found)
