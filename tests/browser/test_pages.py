@@ -41,7 +41,9 @@ topology = save_topology(owner, {"name": "five banks",
     "processes": [{"id": name, "state": 1000} for name in "ABCDE"],
     "channels": [list(ends) for ends in ("AB", "BA", "BC", "CD", "DE", "EA", "AD")]})
 banks = Recording.objects.get(slug="two-banks")
-print(refused.pk, running.pk, job.pk, topology.pk, banks.pk)
+pressed = Recording.objects.get(slug="back-pressure")
+twice = Recording.objects.get(slug="counted-twice")
+print(refused.pk, running.pk, job.pk, topology.pk, banks.pk, pressed.pk, twice.pk)
 """
 
 
@@ -51,7 +53,7 @@ def furnished(stack, browser, signed_in_state):
     stack.manage("load_samples", "--wait")
     late = upload(stack, browser, signed_in_state, record_late(simulated()).log)
     found = stack.manage("shell", "--verbosity", "0", "-c", FURNISH).split()
-    refused, running, job, topology, banks = found
+    refused, running, job, topology, banks, pressed, twice = found
     return {
         "recordings": "/",
         "progress": f"/recordings/{running}",
@@ -62,6 +64,9 @@ def furnished(stack, browser, signed_in_state):
         "proof": f"/recordings/{banks}/proof?snapshot=s1",
         "properties": f"/recordings/{banks}/properties?property=conservation",
         "properties-refused": f"/recordings/{banks}/properties?expression=A+%2B",
+        "checkpoints": f"/recordings/{twice}/checkpoints",
+        "checkpoint": f"/recordings/{pressed}/checkpoints?checkpoint=1",
+        "compare": f"/compare?recordings={twice},{pressed}",
         "learn": "/learn",
         "topologies": "/topologies",
         "topology": f"/topologies/{topology}",
@@ -122,6 +127,8 @@ def test_every_page_is_pictured(furnished, browser, server, signed_in_state, sch
     errors = watch_for_errors(page)
     for name, address in furnished.items():
         page.goto(address)
+        if name == "checkpoint":
+            page.wait_for_function("document.querySelector('[data-gantt] .bars path')")
         if name == "proof" and page.get_by_role("button", name="Reorder the run").count():
             page.get_by_role("button", name="Reorder the run").click()
         if name == "proof":
