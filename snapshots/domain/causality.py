@@ -4,7 +4,7 @@ Each question is a binary search in a channel's messages, so a recording of any 
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,8 @@ import numpy as np
 from snapshots.domain.cuts import NEVER, Cut, received_index
 from snapshots.domain.recording import Recording
 from snapshots.domain.topology import ProcessId
+
+Goal = Callable[[int, int], int | None]
 
 
 class Way:
@@ -23,39 +25,41 @@ class Way:
     def __init__(self, source: int, target: int, sent: np.ndarray, received: np.ndarray) -> None:
         self.source = source
         self.target = target
-        self._sent = sent
-        self._received = received
+        self.sent = sent
+        self.received = received
 
-    def needed(self, received: int) -> int:
-        """The position that the source has at least, where the target is at ``received``."""
-        arrived, needed = self._arrivals
-        place = int(arrived.searchsorted(received))
-        return int(needed[place - 1]) + 1 if place else 0
-
-    def allowed(self, sent: int) -> int:
-        """The position that the target has at most, where the source is at ``sent``."""
-        place = int(self._sent.searchsorted(sent))
-        return int(self._floor[place]) if place < len(self._sent) else NEVER
-
-    @cached_property
-    def _is_ordered(self) -> bool:
-        return bool((self._received[1:] >= self._received[:-1]).all())
-
-    @cached_property
-    def _arrivals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where messages are received, rising, and of each and those before the last send."""
-        count = int((self._received != NEVER).sum())
-        if self._is_ordered:
-            return self._received[:count], self._sent
-        order = np.argsort(self._received, kind="stable")[:count]
-        return self._received[order], np.maximum.accumulate(self._sent[order])
+    def allowed(self, position: int) -> int:
+        """The position that the target has at most, where the source is at ``position``."""
+        place = int(self.sent.searchsorted(position))
+        return int(self._floor[place]) if place < len(self.sent) else NEVER
 
     @cached_property
     def _floor(self) -> np.ndarray:
         """The first receive from each message on."""
-        if self._is_ordered:
-            return self._received
-        return np.minimum.accumulate(self._received[::-1])[::-1]
+        if (self.received[1:] >= self.received[:-1]).all():
+            return self.received
+        return np.minimum.accumulate(self.received[::-1])[::-1]
+
+
+class Arrivals:
+    """What one process receives, as received: of each the source, and how far that one must be."""
+
+    def __init__(self, ways: Sequence[Way], end: int) -> None:
+        """ways: those into the process. end: its last position."""
+        nothing = np.zeros(0, np.int64)
+        received = np.concatenate([nothing, *(way.received for way in ways)])
+        order = np.argsort(received, kind="stable")[: int((received != NEVER).sum())]
+        sources = [np.full(len(way.sent), way.source, np.int64) for way in ways]
+        self._before = np.searchsorted(received[order], np.arange(end + 1))  # by position
+        self._source = np.concatenate([nothing, *sources])[order]
+        self._needed = np.concatenate([nothing, *(way.sent for way in ways)])[order] + 1
+
+    def between(self, first: int, end: int) -> Iterable[tuple[int, int]]:
+        """(source, its least position) for the receives with first <= index < end."""
+        begin, end = self._before[first], self._before[end]
+        if begin >= end:
+            return ()
+        return zip(self._source[begin:end].tolist(), self._needed[begin:end].tolist(), strict=True)
 
 
 class Causality:
@@ -70,33 +74,46 @@ class Causality:
         self.ends = ends
         self.into: list[list[Way]] = [[] for _ in processes]
         self.out_of: list[list[Way]] = [[] for _ in processes]
+        self._arrivals: dict[int, Arrivals] = {}
         for way in ways:
             self.into[way.target].append(way)
             self.out_of[way.source].append(way)
 
-    def grow(
-        self, positions: list[int], moved: Iterable[int], goal=lambda process, position: position
-    ) -> bool:
-        """Moves processes on until no message is received inside and sent outside.
+    def arrivals(self, process: int) -> Arrivals:
+        if process not in self._arrivals:
+            self._arrivals[process] = Arrivals(self.into[process], self.ends[process])
+        return self._arrivals[process]
 
-        moved: those whose position has changed. goal: where to move a process that must be at a
-        position at least; None: nowhere, and the answer is False.
+    def grow(
+        self,
+        positions: list[int],
+        to: Mapping[int, int],
+        goal: Goal = lambda process, position: position,
+    ) -> bool:
+        """Moves processes on ``to`` positions, and others, until no message is received inside and
+        sent outside. Each receive is looked at once, so ``positions`` are a consistent cut before.
+
+        goal: where to move a process that must be at a position at least; None: nowhere, and the
+        answer is False.
         """
-        waiting = deque(moved)
+        waiting = deque()
+        for process, position in to.items():
+            waiting.append((process, positions[process], position))
+            positions[process] = max(positions[process], position)
         while waiting:
-            process = waiting.popleft()
-            for way in self.into[process]:
-                needed = way.needed(positions[process])
-                if needed > positions[way.source]:
-                    position = goal(way.source, needed)
+            process, first, end = waiting.popleft()
+            for source, needed in self.arrivals(process).between(first, end):
+                if needed > positions[source]:
+                    position = goal(source, needed)
                     if position is None:
                         return False
-                    positions[way.source] = position
-                    waiting.append(way.source)
+                    waiting.append((source, positions[source], position))
+                    positions[source] = position
         return True
 
-    def shrink(self, positions: list[int], moved: Iterable[int], goal) -> bool:
-        """Moves processes back instead; goal: for a position at most."""
+    def shrink(self, positions: list[int], moved: Iterable[int], goal: Goal) -> bool:
+        """Moves processes back instead. moved: those whose position has changed. goal: for a
+        position at most."""
         waiting = deque(moved)
         while waiting:
             process = waiting.popleft()

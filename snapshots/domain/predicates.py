@@ -186,14 +186,12 @@ def _missing(truth: Mapping[ProcessId, Truth], *answers: bool | None) -> tuple[s
 def least_cut(order: Causality, holds: Holds) -> Cut | None:
     """The first consistent cut in which all hold; None if there is none."""
     spans = {order.number[process]: inside for process, inside in holds.items()}
+    firsts = {process: inside.following(0) for process, inside in spans.items()}
+    if None in firsts.values():
+        return None
     positions = [0] * len(order.ends)
-    for process, inside in spans.items():
-        at = inside.following(0)
-        if at is None:
-            return None
-        positions[process] = at
     goal = partial(_goal, spans, Spans.following)
-    return order.cut(positions) if order.grow(positions, spans, goal) else None
+    return order.cut(positions) if order.grow(positions, firsts, goal) else None
 
 
 def greatest_cut(order: Causality, holds: Holds) -> Cut | None:
@@ -299,8 +297,7 @@ class _IntervalSearch:
         """Brings the past of leaving up to date; an interval that lasts to the end has none."""
         last = self.last(process)
         if last < self.order.ends[process]:
-            self.past[process][process] = last + 1
-            self.order.grow(self.past[process], [process])
+            self.order.grow(self.past[process], {process: last + 1})
 
     def interval(self, process: int) -> Interval:
         first = int(self.spans[process].firsts[self.current[process]])
@@ -319,8 +316,7 @@ class _IntervalSearch:
         positions = [0] * len(order.ends)
         for leaver, interval, waiting in self._story(blocked) if obstacle.interval else ():
             before = positions[waiting]
-            positions[leaver] = max(positions[leaver], int(self.spans[leaver].lasts[interval]) + 1)
-            order.grow(positions, [leaver])
+            order.grow(positions, {leaver: int(self.spans[leaver].lasts[interval]) + 1})
             if self.spans[waiting].meets(before, positions[waiting]):
                 return (), 0
             total += 1

@@ -132,6 +132,7 @@ def test_a_cancelled_search_leaves_its_recording_ready(ada, banks):
     services.cancel_job(services.request_search(ada, banks, RICH))
     banks.refresh_from_db()
     assert (Job.objects.get().state, banks.status) == ("cancelled", "ready")
+    assert "It was stopped before there was an answer" in words(page_of(ada, banks, RICH))
 
 
 def test_a_refusal_is_a_problem_of_the_service_too(ada, banks):
