@@ -9,6 +9,7 @@ from snapshots.domain.dataflow import FORWARD, HASH, REBALANCE, Dataflow, Edge, 
 from snapshots.domain.dataflow_simulation import DataflowSimulation, FailAt, run_dataflow
 from snapshots.domain.samples import Sample
 from snapshots.domain.script import Log
+from snapshots.domain.seatunnel_samples import SEATUNNEL_SAMPLES
 from snapshots.domain.spark_samples import SPARK_SAMPLES
 
 RATE = 1_000  # records a second of the smallest dataflow: record n comes into being at n ms
@@ -104,6 +105,7 @@ SAMPLES_OF_DATAFLOWS = (
         "names each as an orphan.",
         counted_twice,
     ),
+    *SEATUNNEL_SAMPLES,
     *SPARK_SAMPLES,
 )
 """In the order of the gallery."""

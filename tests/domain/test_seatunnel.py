@@ -1,0 +1,552 @@
+"""SeaTunnel's checkpoints, simulated: pipelines, splits, committers, final points, restores.
+DATAFLOW_EXAMPLES=1000 tries that many dataflows with random failures."""
+
+import os
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from snapshots.domain.algorithms import seatunnel, seatunnel_task
+from snapshots.domain.algorithms.flink_task import Block, Unblock
+from snapshots.domain.algorithms.seatunnel import (
+    CHECKPOINT,
+    COMPLETED_POINT,
+    SAVEPOINT,
+    PipelineSettings,
+    Plan,
+)
+from snapshots.domain.algorithms.seatunnel_task import Barrier
+from snapshots.domain.assembly import assemble
+from snapshots.domain.dataflow import (
+    FORWARD,
+    HASH,
+    PLAIN,
+    TWO_PHASE,
+    Dataflow,
+    DataflowRefused,
+    Edge,
+)
+from snapshots.domain.dataflow_lanes import BARRIER, Item
+from snapshots.domain.dataflow_simulation import FailAt
+from snapshots.domain.recording import KINDS, RECORD_STATE
+from snapshots.domain.seatunnel_checkpoints import PipelineCheckpoints
+from snapshots.domain.seatunnel_samples import SEATUNNEL_SAMPLES
+from snapshots.domain.seatunnel_simulation import (
+    SeaTunnelSimulation,
+    StartFrom,
+    run_seatunnel,
+)
+from snapshots.domain.seatunnel_tasks import COMMITTER, ENUMERATOR
+from snapshots.domain.seatunnel_topology import log_of_pipeline
+from snapshots.domain.values import parsed
+from snapshots.domain.verdicts import judge
+from tests.dataflows import a_sink, a_source, an_operator, any_dataflow, word_count
+
+SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or 20))
+PLAN = Plan(("source.enumerator",), ("source.enumerator", "task"))
+
+
+def a_job(flow=None, *, failures=(), **options) -> SeaTunnelSimulation:
+    names = PipelineSettings.__dataclass_fields__
+    settings = {"interval": 6_000, "retry_wait": 500, "retries": 50}
+    settings |= {name: options.pop(name) for name in list(options) if name in names}
+    failures = tuple(FailAt(*failure) for failure in failures)
+    return SeaTunnelSimulation(
+        flow or word_count(), PipelineSettings(**settings), failures=failures, **options
+    )
+
+
+def apart() -> Dataflow:
+    """Two pipelines."""
+    return Dataflow(
+        (a_source(), a_sink(), a_source("other", records=60), a_sink("archive")),
+        (Edge("source", "sink", FORWARD), Edge("other", "archive", FORWARD)),
+    )
+
+
+def of_kind(run, *kinds):
+    return [(event, parsed(event.extra) or {}) for event in run.log.events if event.kind in kinds]
+
+
+def reports(run):
+    """Of each checkpoint, judged in its own pipeline."""
+    assert assemble(*run.log).defects == ()
+    flow = Dataflow.from_json(run.log.header.extra["dataflow"])
+    return {
+        int(report.snapshot): report
+        for pipeline in range(len(flow.pipelines))
+        for report in judge(assemble(*log_of_pipeline(run.log, flow, pipeline)).recording)
+    }
+
+
+# --- the coordinator's step functions ------------------------------------------------------------
+
+
+def running(**settings):
+    return seatunnel.start(PipelineSettings(**settings), PLAN)
+
+
+def acknowledged(coordinator, cid):
+    for task in PLAN.tasks:
+        coordinator, effects = seatunnel.on_ack(coordinator, cid, task)
+    return coordinator, effects
+
+
+def confirmed(coordinator, cid, next_cid=9):
+    for task in PLAN.tasks:
+        coordinator, effects = seatunnel.on_confirmed(coordinator, cid, task, next_cid)
+    return coordinator, effects
+
+
+def test_a_checkpoint_is_stored_then_complete_then_confirmed_and_only_then_over():
+    coordinator, (trigger,) = seatunnel.on_timer(running(), 1)
+    assert trigger.pending.type == CHECKPOINT
+    coordinator, effects = acknowledged(coordinator, 1)
+    assert effects == (seatunnel.Store(1),)
+    assert coordinator.to_restore is None
+    coordinator, effects = seatunnel.on_stored(coordinator, 1)
+    assert effects == (seatunnel.Complete(1), seatunnel.Notify(1))
+    assert coordinator.to_restore == 1
+    _, effects = seatunnel.on_timer(coordinator, 2)
+    assert effects == (seatunnel.RequestAgain(5_000),)
+    coordinator, effects = confirmed(coordinator, 1)
+    assert effects == ()
+    _, (trigger,) = seatunnel.on_timer(coordinator, 2)
+    assert (trigger.pending.cid, trigger.pending.number) == (2, 2)
+
+
+def test_the_completed_point_has_a_number_of_its_own_is_not_stored_and_closes():
+    coordinator, (trigger,) = seatunnel.on_ready_to_close(running(), "source.enumerator", 4)
+    assert (trigger.pending.type, trigger.pending.number) == (COMPLETED_POINT, 2**63 - 1)
+    coordinator, effects = acknowledged(coordinator, 4)
+    assert effects[0] == seatunnel.Complete(4)
+    coordinator, effects = confirmed(coordinator, 4)
+    assert effects == (seatunnel.Close("finished"),)
+    assert seatunnel.on_timer(coordinator, 5) == (coordinator, ())
+
+
+def test_a_savepoint_waits_for_the_checkpoint_under_way_and_nothing_comes_between():
+    coordinator, _ = seatunnel.on_timer(running(), 1)
+    coordinator, effects = seatunnel.on_savepoint(coordinator, 2)
+    assert effects == ()
+    assert seatunnel.on_timer(coordinator, 2) == (coordinator, ())
+    coordinator, _ = acknowledged(coordinator, 1)
+    coordinator, _ = seatunnel.on_stored(coordinator, 1)
+    coordinator, (trigger,) = confirmed(coordinator, 1, next_cid=2)
+    assert trigger.pending.type == SAVEPOINT
+    coordinator, _ = acknowledged(coordinator, 2)
+    coordinator, _ = seatunnel.on_stored(coordinator, 2)
+    assert confirmed(coordinator, 2)[1] == (seatunnel.Close("suspended"),)
+
+
+def test_one_failed_checkpoint_fails_the_pipeline():
+    coordinator, _ = seatunnel.on_timer(running(), 1)
+    coordinator, effects = seatunnel.on_timeout(coordinator, 1)
+    assert isinstance(effects[0], seatunnel.FailPipeline)
+    coordinator, effects = seatunnel.on_failure(coordinator)
+    assert effects == (seatunnel.Drop(1), seatunnel.Restore(None))
+
+
+def test_what_is_complete_is_gone_back_to_also_where_not_all_know_of_it():
+    coordinator, _ = seatunnel.on_timer(running(), 1)
+    coordinator, _ = acknowledged(coordinator, 1)
+    coordinator, _ = seatunnel.on_stored(coordinator, 1)
+    assert seatunnel.on_failure(coordinator)[1] == (seatunnel.Restore(1),)
+
+
+def test_a_pipeline_is_restored_only_so_often():
+    coordinator, effects = seatunnel.on_failure(running(retries=1))
+    assert effects == (seatunnel.Restore(None),)
+    coordinator, effects = seatunnel.on_failure(coordinator)
+    assert effects == (seatunnel.GiveUp(),)
+    assert coordinator.status == seatunnel.FAILED
+
+
+# --- the tasks' step functions -------------------------------------------------------------------
+
+
+def names(effects):
+    return [type(effect).__name__ for effect in effects]
+
+
+def test_a_task_with_one_input_passes_the_barrier_on():
+    _, effects = seatunnel_task.on_barrier(seatunnel_task.start(("a",)), "a", Barrier(1, "x"))
+    assert names(effects) == ["AlignEnd", "RecordChannel", "Take"]
+
+
+def test_behind_a_shuffle_the_first_barrier_blocks_and_the_last_one_records():
+    task, effects = seatunnel_task.on_barrier(
+        seatunnel_task.start(("a", "b")), "a", Barrier(1, "x")
+    )
+    assert effects == (Block("a", 1),)
+    task, effects = seatunnel_task.on_barrier(task, "b", Barrier(1, "x"))
+    assert names(effects) == ["AlignEnd", "RecordChannel", "RecordChannel", "Take", "Unblock"]
+    assert effects[-1] == Unblock("a", 1)
+    assert task.barrier is None
+
+
+def test_a_committer_counts_a_barrier_of_every_writer_and_blocks_nobody():
+    counter = seatunnel_task.start(("a", "b"), blocking=False)
+    counter, effects = seatunnel_task.on_barrier(counter, "a", Barrier(1, "x"))
+    assert effects == ()
+    _, effects = seatunnel_task.on_barrier(counter, "b", Barrier(1, "x"))
+    assert names(effects)[-1] == "Take"
+
+
+def test_a_split_goes_to_the_reader_that_has_fewest():
+    found = seatunnel_task.owners(("s", "t", "u"), {"r0": 2, "r1": 0})
+    assert found == (("s", "r1"), ("t", "r1"), ("u", "r0"))
+
+
+# --- runs ----------------------------------------------------------------------------------------
+
+
+def test_a_seed_gives_one_run_whose_log_has_known_kinds_in_order():
+    job = a_job(failures=((12_000, "count[0]"),), savepoint=22_000)
+    one, same, other = (run_seatunnel(item) for item in (job, job, replace(job, seed=2)))
+    assert one == same != other
+    assert one.log.header.extra["engine"] == "seatunnel"
+    assert {event.kind for event in one.log.events} <= set(KINDS)
+    assert [event.line for event in one.log.events] == list(range(2, len(one.log.events) + 2))
+    assert all(before.at <= after.at for before, after in pairwise(one.log.events))
+
+
+def test_a_checkpoint_goes_from_the_enumerator_to_the_committer_and_is_committed_when_stored():
+    run = run_seatunnel(a_job())
+    own = [event for event in run.log.events if event.snapshot == "1"]
+    trigger = next(event for event in own if event.kind == "cp_trigger")
+    assert parsed(trigger.extra)["to_trigger"] == ["source.enumerator"]
+    recorded = [event.process for event in own if event.kind == RECORD_STATE]
+    assert recorded[:2] == ["coordinator", "source.enumerator"]
+    assert recorded[-1] == "sink.committer"
+    of_sink = [event.kind for event in own if event.process == "sink[0]"]
+    assert of_sink.index("tx_precommit") + 1 == of_sink.index("record_state")
+    steps = [event.kind for event in own if event.kind in
+             ("cp_stored", "cp_complete", "cp_notify", "tx_commit")]  # fmt: skip
+    assert steps == ["cp_stored", "cp_complete", "cp_notify", "tx_commit", "tx_commit"]
+    assert {event.process for event in own if event.kind == "tx_commit"} == {"sink.committer"}
+    pending = next(extra["pending"] for event, extra in of_kind(run, RECORD_STATE)
+                   if event.process == "sink.committer")  # fmt: skip
+    assert sorted(pending) == ["sink[0]-t1", "sink[1]-t1"]
+
+
+def test_a_pipeline_has_one_checkpoint_at_a_time():
+    run = run_seatunnel(a_job(interval=1_000))
+    waiting = set()
+    for event, extra in of_kind(run, "cp_trigger", "cp_notified"):
+        if event.kind == "cp_trigger":
+            assert not waiting
+            waiting = set(extra["to_ack"])
+        else:
+            waiting.discard(event.process)
+    assert {"one is under way"} <= {
+        extra.get("dropped") for _, extra in of_kind(run, "cp_decision")
+    }
+
+
+def test_a_job_ends_with_the_completed_point_which_is_not_stored():
+    run = run_seatunnel(a_job())
+    triggers = [(event.snapshot, extra) for event, extra in of_kind(run, "cp_trigger")]
+    last, extra = triggers[-1]
+    assert extra["type"] == COMPLETED_POINT
+    assert extra["checkpoint"] == str(2**63 - 1)
+    assert extra["prepare_close"] == extra["to_ack"]
+    stored = {event.snapshot for event, _ in of_kind(run, "cp_stored")}
+    assert stored == {snapshot for snapshot, _ in triggers[:-1]}
+    assert run.counted.completed[-1] == int(last)
+    assert run.counted.lost == run.counted.duplicates == {"sink": 0}
+    assert run.counted.finished
+
+
+def test_a_job_without_an_interval_has_only_the_completed_point():
+    run = run_seatunnel(a_job(interval=None))
+    assert [extra["type"] for _, extra in of_kind(run, "cp_trigger")] == [COMPLETED_POINT]
+    assert run.counted.finished
+
+
+def test_a_savepoint_ends_the_job_and_leaves_nothing_uncommitted():
+    run = run_seatunnel(a_job(savepoint=10_000))
+    *_, (_, extra) = of_kind(run, "cp_trigger")
+    assert extra["type"] == SAVEPOINT
+    read = len(of_kind(run, "read"))
+    assert 0 < read < 80
+    assert len(run.counted.visible["sink"]) == read
+    assert run.counted.lost == {"sink": 0}
+    assert not run.counted.finished
+    assert len(of_kind(run, "finish")) == 8
+
+
+def test_a_pipeline_that_fails_leaves_the_other_alone():
+    run = run_seatunnel(a_job(apart(), failures=((12_500, "sink[0]"),), restart_delay=10_000))
+    back = {event.process for event, _ in of_kind(run, "restore", "restart")}
+    assert back == {"source.enumerator", "source[0]", "sink[0]", "sink.committer"}
+    during = {event.process for event, _ in of_kind(run, "read") if 12_500 < event.at < 22_500}
+    assert during == {"other[0]"}
+    triggers = {extra["pipeline"] for event, extra in of_kind(run, "cp_trigger")
+                if 12_500 < event.at < 22_500}  # fmt: skip
+    assert triggers == {2}
+    assert {report.verdict for cid, report in reports(run).items()
+            if cid in run.counted.completed} == {"consistent"}  # fmt: skip
+    assert run.counted.finished
+
+
+def test_a_pipeline_without_retries_left_stays_down():
+    run = run_seatunnel(a_job(apart(), retries=0, failures=((12_000, "source[0]"),)))
+    assert not run.counted.finished
+    assert run.counted.lost["sink"] > 0
+    assert run.counted.lost["archive"] == 0
+    assert {event.process for event, _ in of_kind(run, "finish")} == {
+        *("other.enumerator", "other[0]", "archive[0]", "archive.committer")
+    }
+
+
+def test_a_checkpoint_that_times_out_fails_its_pipeline_and_nobody_is_told():
+    run = run_seatunnel(a_job(timeout=500, retries=1))
+    assert len(of_kind(run, "job_fail")) == 2
+    assert set(run.counted.aborted.values()) == {"failover"}
+    assert not of_kind(run, "cp_notify")
+
+
+def test_a_transaction_complete_but_not_committed_is_committed_by_the_restore():
+    calm = run_seatunnel(a_job())
+    at = of_kind(calm, "cp_complete")[0][0].at + 50
+    run = run_seatunnel(a_job(failures=((at, "sink.committer"),)))
+    assert {event.process for event, _ in of_kind(run, "tx_recover_commit")} == {"sink.committer"}
+    assert run.counted.duplicates == run.counted.lost == {"sink": 0}
+
+
+def splits_in(run, cid):
+    """How often each split is in what enumerator and readers have recorded."""
+    found = Counter()
+    for event, _ in of_kind(run, RECORD_STATE):
+        if event.snapshot == str(cid) and "source" in event.process:
+            found.update(list(parsed(event.state)["splits"]))
+    return found
+
+
+def test_every_split_is_once_in_every_checkpoint_of_enumerator_and_readers():
+    run = run_seatunnel(a_job(word_count(3), interval=1_500, assign_every=3_000))
+    found = [splits_in(run, cid) for cid in run.counted.completed]
+    assert all(splits == {f"source[{n}]": 1 for n in range(3)} for splits in found)
+    waiting = {len(parsed(event.state)["splits"]) for event, _ in of_kind(run, RECORD_STATE)
+               if event.process == "source.enumerator"}  # fmt: skip
+    assert len(waiting) > 1
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3, 5])
+def test_a_job_goes_on_from_a_savepoint_with_another_parallelism(parallelism):
+    before = {"source": 3, "count": 3, "sink": 3}
+    job = a_job(word_count(parallelism), start_from=StartFrom(9_000, before))
+    run = run_seatunnel(job)
+    returned = [extra for _, extra in of_kind(run, "split_returned")]
+    assert [extra["from"] for extra in returned] == ["source[0]", "source[1]", "source[2]"]
+    owners = {extra["to"] for extra in returned}
+    assert len(owners) == min(3, parallelism)
+    whole = run_seatunnel(a_job(word_count(3)))
+    assert merged(run) == merged(whole)
+    assert seen_at(run, "sink") == seen_at(whole, "sink")
+    assert 0 < len(of_kind(run, "read")) < 120
+    for cid, report in reports(run).items():
+        assert report.verdict == "consistent"
+        assert splits_in(run, cid) == {f"source[{n}]": 1 for n in range(3)}
+
+
+def test_a_failure_soon_after_goes_back_to_the_savepoint():
+    job = a_job(start_from=StartFrom(9_000, {"source": 3, "count": 1, "sink": 4}))
+    run = run_seatunnel(replace(job, failures=(FailAt(2_000, "count[1]"),)))
+    calm = run_seatunnel(job)
+    assert merged(run) == merged(calm)
+    assert seen_at(run, "sink") == seen_at(calm, "sink")
+    assert not any(run.counted.duplicates.values())
+
+
+@pytest.mark.parametrize(
+    ("field", "options"),
+    [
+        ("checkpoints.interval", {"interval": 0}),
+        ("checkpoints.retries", {"retries": -1}),
+        ("checkpoints.timeout", {"timeout": None}),
+        ("buffer", {"buffer": 0}),
+        ("savepoint", {"savepoint": -1}),
+        ("failures[0].process", {"failures": ((1, "coordinator"),)}),
+        ("slow.nobody", {"slow": {"nobody": 2}}),
+        ("start_from.at", {"start_from": StartFrom(-1)}),
+        ("start_from.parallelism.nobody", {"start_from": StartFrom(1, {"nobody": 1})}),
+        ("start_from.parallelism", {"start_from": StartFrom(1, {"source": 0})}),
+    ],
+)
+def test_what_cannot_be_is_refused_at_its_field(field, options):
+    with pytest.raises(DataflowRefused) as refused:
+        a_job(**options)
+    assert refused.value.field == field
+
+
+def test_a_run_that_comes_to_no_savepoint_is_nothing_to_start_from():
+    with pytest.raises(DataflowRefused) as refused:
+        run_seatunnel(a_job(start_from=StartFrom(10_000_000)))
+    assert refused.value.field == "start_from.at"
+
+
+@pytest.mark.parametrize("sample", SEATUNNEL_SAMPLES, ids=lambda sample: sample.slug)
+def test_samples_have_no_defects_and_are_consistent(sample):
+    assembly = assemble(*sample.log())
+    assert assembly.defects == ()
+    assert {report.verdict for report in judge(assembly.recording)} == {"consistent"}
+    kinds = {event.kind for event in sample.log().events}
+    assert {"split_returned", "crash", "restore", "tx_commit"} <= kinds
+
+
+# --- failures at random moments ------------------------------------------------------------------
+
+
+def merged(run):
+    """States by vertex: after a restore other readers have the splits, so that what lies behind a
+    forward edge lies elsewhere."""
+    found = {}
+    for process, state in run.counted.states.items():
+        vertex = found.setdefault(process.split("[")[0], {})
+        for key, value in state.items():
+            if isinstance(value, dict):
+                vertex.setdefault(key, {}).update(value)
+            elif isinstance(value, int):
+                vertex[key] = vertex.get(key, 0) + value
+            else:
+                vertex[key] = value
+    return found
+
+
+def seen_at(run, sink):
+    return Counter(record.rid for record in run.counted.visible[sink])
+
+
+def sinks_of(run, *kinds):
+    vertices = run.log.header.extra["dataflow"]["vertices"]
+    return [vertex["id"] for vertex in vertices if vertex.get("sink") in kinds
+            and vertex["kind"] == "sink"]  # fmt: skip
+
+
+def any_job(rng):
+    return a_job(
+        any_dataflow(rng),
+        interval=rng.choice((1_500, 4_000)),
+        seed=rng.randrange(2**32),
+        buffer=rng.choice((1, 2, 8)),
+        mean_delay=rng.choice((50, 1_000)),
+        assign_every=rng.choice((0, 1_000, 4_000)),
+        store_time=rng.choice((0, 2_000)),
+        restart_delay=rng.choice((0, 4_000)),
+    )
+
+
+def both_runs(seed, steps=None):
+    """The same run without a failure and with one or two."""
+    rng = Random(seed)
+    calm = any_job(rng)
+    expected = run_seatunnel(calm)
+    end = expected.log.events[-1].at
+    who = [name for name in calm.topology().process_by_id if not name.startswith("coordinator")]
+    failures = tuple(FailAt(rng.randint(0, end), rng.choice(who)) for _ in range(rng.randint(1, 2)))
+    return expected, run_seatunnel(replace(calm, failures=failures), steps=steps)
+
+
+def is_as_without_failure(expected, failed):
+    return merged(failed) == merged(expected) and all(
+        seen_at(failed, sink) == seen_at(expected, sink) for sink in sinks_of(failed, TWO_PHASE)
+    )
+
+
+def test_a_failure_changes_neither_states_nor_committed_output():
+    seen: Counter[str] = Counter()
+    for seed in SEEDS:
+        expected, failed = both_runs(seed)
+        assert expected.counted.finished, seed
+        assert failed.counted.finished, seed
+        assert is_as_without_failure(expected, failed), seed
+        assert not any(failed.counted.lost.values()), seed
+        found = reports(failed)
+        for cid in failed.counted.completed:
+            assert found[cid].counts == {"consistent": 1}, (seed, cid)
+        seen["restored"] += any(item.snapshot for item in failed.counted.failures)
+        seen["read again"] += any(item.re_read for item in failed.counted.failures)
+        seen["recovered"] += bool(of_kind(failed, "tx_recover_commit"))
+        seen["blocked"] += any(failed.counted.blocked.values())
+        seen["duplicates"] += any(failed.counted.duplicates[sink] for sink in
+                                  sinks_of(failed, PLAIN))  # fmt: skip
+        exact = sinks_of(failed, TWO_PHASE)
+        assert not any(failed.counted.duplicates[sink] for sink in exact), seed
+    assert all(seen[name] for name in ("restored", "read again", "blocked", "duplicates"))
+
+
+class NotBlocking:
+    """The tasks' functions with a broken rule: behind a shuffle, nothing waits."""
+
+    def __getattr__(self, name):
+        step = getattr(seatunnel_task, name)
+        if name != "start":
+            return step
+        return lambda inputs, blocking=True: step(inputs, blocking=False)
+
+
+def test_without_alignment_the_check_finds_orphans_and_ends_differ():
+    runs = [both_runs(seed, NotBlocking()) for seed in range(15)]
+    found = (report for _, failed in runs for report in reports(failed).values())
+    assert any("orphan" in report.counts for report in found)
+    assert not all(is_as_without_failure(expected, failed) for expected, failed in runs)
+
+
+def test_a_split_handed_out_between_state_and_barrier_is_in_a_checkpoint_twice(monkeypatch):
+    take = PipelineCheckpoints._take
+
+    def outside_its_lock(self, task, barrier):
+        if task.role != ENUMERATOR or not task.state["splits"]:
+            take(self, task, barrier)
+            return
+        outputs, task.outputs = task.outputs, {}
+        take(self, task, barrier)
+        task.outputs = outputs
+        ((split, reader),) = seatunnel_task.owners(list(task.state["splits"])[:1], task.loads)
+        self.run.hand_out(task, split, reader)
+        for lane in outputs.values():
+            snapshot = str(barrier.cid)
+            self.run.log.add(task.id, "marker_send", channel=lane.id, snapshot=snapshot)
+            lane.put(Item(BARRIER, barrier=barrier))
+
+    monkeypatch.setattr(PipelineCheckpoints, "_take", outside_its_lock)
+    run = run_seatunnel(a_job(word_count(3), interval=1_500, assign_every=3_000))
+    found = [splits_in(run, cid) for cid in run.counted.completed]
+    assert any(2 in splits.values() for splits in found)
+    assert "marker-rule" in {verdict for report in reports(run).values()
+                             for verdict in report.counts}  # fmt: skip
+
+
+def test_a_committer_that_does_not_wait_for_the_word_commits_twice(monkeypatch):
+    take = PipelineCheckpoints._take
+
+    def at_once(self, task, barrier):
+        take(self, task, barrier)
+        if task.role == COMMITTER:
+            self._commit(task, task.commit_info.get(barrier.cid, []), barrier.cid)
+
+    monkeypatch.setattr(PipelineCheckpoints, "_take", at_once)
+    runs = [run_seatunnel(a_job(failures=((at, "sink[0]"),))) for at in range(7_000, 20_000, 1_000)]
+    assert any(any(run.counted.duplicates.values()) for run in runs)
+
+
+def test_the_bound_on_committed_output_holds_without_a_broken_rule():
+    runs = [run_seatunnel(a_job(failures=((at, "sink[0]"),))) for at in range(7_000, 20_000, 1_000)]
+    assert not any(any(run.counted.duplicates.values()) for run in runs)
+
+
+def test_a_join_of_two_sources_waits_for_both_enumerators():
+    flow = Dataflow(
+        (a_source(), a_source("other", records=5), an_operator("join", "join"), a_sink()),
+        (Edge("source", "join", HASH), Edge("other", "join", HASH), Edge("join", "sink", FORWARD)),
+    )
+    run = run_seatunnel(a_job(flow))
+    closing = of_kind(run, "cp_trigger")[-1][0]
+    ends = [event for event, _ in of_kind(run, "end") if event.process.endswith(".enumerator")]
+    assert len(ends) == 2
+    assert all(event.line < closing.line for event in ends)
