@@ -178,6 +178,51 @@ TWICE = Guide(
     ("barrier", "at least once"),
 )
 
+SPLITS = Guide(
+    "splits-change-hands",
+    (
+        Step(
+            "Someone hands out the work",
+            "In SeaTunnel an enumerator owns the pieces of the input, the splits, and hands them "
+            "to readers. The job was stopped when it had three readers and goes on with two: the "
+            "third split, orders[2], came back to the enumerator and goes to another reader.",
+            {"t": "2000", "from": "0", "to": "20000", "event": "6@orders.enumerator"},
+        ),
+        Step(
+            "The checkpoint begins with the enumerator",
+            "It records which splits it still holds, here none, and sends the barrier to the "
+            "readers in one step. So every split is in exactly one place: given out before, it "
+            "is in a reader’s state; given out later, in the enumerator’s.",
+            {"t": "15300", "from": "14500", "to": "18500", "event": "8@orders.enumerator"},
+        ),
+        Step(
+            "Readers, counters, writers, committer",
+            "Each reader records its splits with their offsets. A writer first makes ready what "
+            "it has written, then records. The committer gets a barrier from every writer and "
+            "holds what is to be published.",
+            {"t": "16500", "from": "14500", "to": "18500", "snapshot": "3"},
+            (
+                ("What everyone recorded", "snapshots/3"),
+                ("Where its time went", "checkpoints?checkpoint=3"),
+            ),
+        ),
+        Step(
+            "Published only then",
+            "Only when all have acknowledged and the checkpoint is stored, the committer publishes "
+            "the files. If anyone dies before, they are not seen.",
+            {"t": "17900", "from": "14500", "to": "18500", "process": "files.committer"},
+        ),
+        Step(
+            "A writer dies",
+            "The whole pipeline goes back to checkpoint 3; another pipeline would go on. The "
+            "splits return to the enumerator and are handed out again, from the recorded offsets.",
+            {"t": "35000", "from": "22000", "to": "50000", "event": "13@orders.enumerator"},
+            (("What was repeated", "checkpoints"),),
+        ),
+    ),
+    ("checkpoint", "exactly once"),
+)
+
 BATCHES = Guide(
     "uncommitted-batch",
     (
@@ -219,4 +264,4 @@ BATCHES = Guide(
     ("checkpoint", "exactly once", "at least once"),
 )
 
-GUIDES = (SMALLEST, PRESSURE, OVERTAKING, TWICE, BATCHES)
+GUIDES = (SMALLEST, PRESSURE, OVERTAKING, TWICE, SPLITS, BATCHES)
