@@ -1,17 +1,24 @@
 """Runs of a dataflow under Flink's checkpoint protocol: parameters, checked, and the run."""
 
-import math
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
 from typing import Any
 
 from snapshots.dataflow_loads import Load
+from snapshots.dataflow_run_parameters import (
+    MOST_CHECKPOINTS,
+    check_size,
+    defaults,
+    fail_ats,
+    failures_in,
+    object_in,
+    slow_in,
+    text_in,
+)
 from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
 from snapshots.domain.algorithms.flink_task import MODES
 from snapshots.domain.dataflow import Dataflow
 from snapshots.domain.dataflow_failover import FAILOVERS, FULL
-from snapshots.domain.dataflow_simulation import DataflowSimulation, FailAt, simulate_dataflow
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.dataflow_simulation import DataflowSimulation, simulate_dataflow
 from snapshots.simulated_runs import SimulatedRun
 from snapshots.simulation_parameters import (
     LARGEST_DELAY,
@@ -24,16 +31,11 @@ from snapshots.simulation_parameters import (
     mapping,
     one_of,
     refused,
-    time,
     times,
     whole,
 )
 
-MOST_EVENTS = 1_000_000
-MOST_CHECKPOINTS = 10_000
-MOST_FAILURES = 20
 LARGEST_BUFFER = 1_000_000
-LARGEST_FACTOR = 1_000_000
 _DELAYS = ("mean_delay", "control_delay", "sync_time", "async_time", "restart_delay")
 _MEMBERS = (
     "seed",
@@ -60,12 +62,8 @@ _CHECKPOINTS = {
 """Between which numbers each lies."""
 
 
-def _defaults(of: type) -> dict[str, Any]:
-    return {field.name: field.default for field in fields(of) if field.default is not MISSING}
-
-
-_RUN = _defaults(DataflowSimulation)
-_SETTINGS = _defaults(CheckpointSettings)
+_RUN = defaults(DataflowSimulation)
+_SETTINGS = defaults(CheckpointSettings)
 
 
 def checked(dataflow: Dataflow, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,14 +77,14 @@ def checked(dataflow: Dataflow, parameters: Mapping[str, Any]) -> dict[str, Any]
         "buffer": whole(parameters, "buffer", _RUN["buffer"], 1, LARGEST_BUFFER),
         **{name: whole(parameters, name, _RUN[name], 0, LARGEST_DELAY) for name in _DELAYS},
         "incremental": flag(parameters, "incremental", True),
-        "slow": _slow(parameters.get("slow")),
-        "failures": _failures(parameters.get("failures")),
+        "slow": slow_in(parameters.get("slow")),
+        "failures": failures_in(parameters.get("failures")),
         "failover": one_of(parameters, "failover", FAILOVERS, FULL),
         "lost_notices": _numbers(parameters.get("lost_notices"), "lost_notices"),
         "declines": _declines(dataflow, parameters.get("declines")),
         "tx_timeout": whole(parameters, "tx_timeout", None, 1, LARGEST_TIME),
     }
-    _check_size(_simulation(dataflow, found))
+    check_size(Load(_simulation(dataflow, found)))
     return found
 
 
@@ -108,9 +106,7 @@ def _simulation(dataflow: Dataflow, found: Mapping[str, Any]) -> DataflowSimulat
     return DataflowSimulation(
         dataflow,
         CheckpointSettings(**{**checkpoints, "savepoints": savepoints}),
-        failures=tuple(
-            FailAt(failure["at"], ProcessId(failure["process"])) for failure in found["failures"]
-        ),
+        failures=fail_ats(found["failures"]),
         lost_notices=frozenset(found["lost_notices"]),
         declines=frozenset((item["checkpoint"], item["process"]) for item in found["declines"]),
         **{name: found[name] for name in same},
@@ -134,36 +130,13 @@ def _checkpoints(given: Any) -> dict[str, Any]:
     return found
 
 
-def _slow(given: Any) -> dict[str, float]:
-    slow = mapping(given, "slow", 'slow is an object, as in {"count[1]": 4}: subtask and factor.')
-    for task, factor in slow.items():
-        is_number = isinstance(factor, int | float) and not isinstance(factor, bool)
-        if not is_number or not 0 < factor <= LARGEST_FACTOR:
-            raise refused(
-                f"How many times longer than others it takes: above 0, up to {LARGEST_FACTOR:,}.",
-                f"slow.{task[:100]}",
-            )
-    return dict(slow)
-
-
-def _failures(given: Any) -> list[dict[str, Any]]:
-    failures = []
-    for place, item in enumerate(items(given, "failures", "failures", MOST_FAILURES)):
-        field = f"failures[{place}]"
-        item = _object(item, field, 'A failure is {"at": microseconds, "process": subtask}.')
-        check_names(item, ("at", "process"), field)
-        at = time(item.get("at"), f"{field}.at")
-        failures.append({"at": at, "process": _text(item.get("process"), f"{field}.process")})
-    return failures
-
-
 def _declines(dataflow: Dataflow, given: Any) -> list[dict[str, Any]]:
     declines = []
     for place, item in enumerate(items(given, "declines", "refusals", MOST_CHECKPOINTS)):
         field = f"declines[{place}]"
-        item = _object(item, field, 'It is {"checkpoint": number, "process": subtask}.')
+        item = object_in(item, field, 'It is {"checkpoint": number, "process": subtask}.')
         check_names(item, ("checkpoint", "process"), field)
-        process = _text(item.get("process"), f"{field}.process")
+        process = text_in(item.get("process"), f"{field}.process")
         if process not in dataflow.subtask_by_id:
             raise refused(f"There is no subtask {process[:100]!r}.", f"{field}.process")
         checkpoint = _number(item.get("checkpoint"), f"{field}.checkpoint")
@@ -180,44 +153,3 @@ def _number(given: Any, field: str) -> int:
     if not is_whole(given) or not 1 <= given <= LARGEST_TIME:
         raise refused("It is the number of a checkpoint: 1, 2, 3 …", field)
     return given
-
-
-def _text(given: Any, field: str) -> str:
-    if not isinstance(given, str):
-        raise refused("It is the name of a subtask, as in “count[0]”.", field)
-    return given
-
-
-def _object(given: Any, field: str, sentence: str) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise refused(sentence, field)
-    return given
-
-
-def _check_size(simulation: DataflowSimulation) -> None:
-    """What would take for ever, or be too large to be stored, is told before it is begun."""
-    load = Load(simulation)
-    if load.events > MOST_EVENTS:
-        raise refused(
-            f"Its records alone make about {_about(load.events)} events; at most {MOST_EVENTS:,} "
-            "are simulated here. Give its sources fewer records.",
-            f"dataflow.vertices[{load.largest_source}].records",
-        )
-    if load.duration > LARGEST_TIME:
-        raise refused(
-            "The run would take more than thirty years. Are records too rare, or too costly?",
-            f"dataflow.vertices[{load.slowest}].{load.reason}",
-        )
-    if load.requests > MOST_CHECKPOINTS or load.events + load.checkpoint_events > MOST_EVENTS:
-        raise refused(
-            f"About {_about(load.requests)} checkpoints would be asked for, and those begun make "
-            f"about {_about(load.checkpoint_events)} events: too many. Give them a longer "
-            "interval.",
-            "checkpoints.interval",
-        )
-
-
-def _about(number: float) -> str:
-    """Two digits that count."""
-    digits = 0 if number < 100 else 1 - math.floor(math.log10(number))
-    return f"{round(number, digits if number >= 100 else 2):,.10g}"
