@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 from random import Random
 
-from snapshots.domain.dataflow_kinds import READ, WRITE
+from snapshots.domain.dataflow_kinds import READ, RESTART, WRITE
 from snapshots.domain.protocol_events import CHECKPOINT_KINDS, RUN_KINDS
-from snapshots.domain.recording import LoggedEvent
+from snapshots.domain.recording import RECEIVE, RESTORE, LoggedEvent
 from snapshots.domain.script import Log
 
 _OTHER = (None, True, -7, 2.5, "?", [], [None, 3, {}], {}, {"file": "f"}, [{"file": "f"}])
@@ -32,3 +32,19 @@ def _other_fields(event: LoggedEvent, rng: Random) -> LoggedEvent:
             fields[name] = rng.choice(_OTHER)
     text = json.dumps(fields, sort_keys=True, separators=(",", ":")) if fields else None
     return replace(event, extra=text)
+
+
+def forgetting(log: Log, process: str, rng: Random) -> Log:
+    """Half of the records that a task has received since its last restart are not in the log."""
+    own = [e for e in log.events if e.process == process and e.kind in (RESTART, RESTORE)]
+    last = own[-1].line
+    events = tuple(
+        replace(event, index=None)
+        for event in log.events
+        if event.process != process
+        or event.kind != RECEIVE
+        or event.line < last
+        or event.label is not None
+        or rng.random() < 0.5
+    )
+    return log._replace(events=events)

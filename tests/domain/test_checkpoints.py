@@ -18,7 +18,7 @@ from snapshots.domain.assembly import assemble
 from snapshots.domain.checkpoint_report import COMMIT, STATUSES, CheckpointReport
 from snapshots.domain.checkpoints import checkpoints, decisions, files
 from snapshots.domain.dataflow import Dataflow, Edge
-from snapshots.domain.dataflow_kinds import CP_COMPLETE, CP_REQUEST
+from snapshots.domain.dataflow_kinds import CP_ABORT, CP_ACK, CP_COMPLETE, CP_REQUEST
 from snapshots.domain.dataflow_simulation import DataflowRun, FailAt, run_dataflow
 from snapshots.domain.recording import Recording
 from snapshots.domain.samples import two_banks
@@ -209,21 +209,23 @@ def test_the_transactions_of_a_lost_notice_are_committed_with_the_next_word():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_files_are_needed_by_what_is_kept(seed):
+def test_files_are_needed_by_what_is_kept_and_what_is_under_way(seed):
     run = any_run(seed, ALIGNED)
-    recording = recorded(run)
     events = run.log.events
-    expected = needed_files(events)
-    found = files(recording)
-    retained = [e for e in events if e.kind == CP_COMPLETE]
-    kept = {str(cid) for needed in expected.values() for cid in needed}
+    over = {e.snapshot for e in events if e.kind in (CP_COMPLETE, CP_ABORT)}
+    expected = {file: set(map(str, needed)) for file, needed in needed_files(events).items()}
+    for ack in events:
+        if ack.kind == CP_ACK and ack.snapshot not in over:
+            for handle in json.loads(ack.extra)["handles"]:
+                expected[handle["file"]].add(ack.snapshot)
+    found = files(recorded(run))
     assert [item.file for item in found] == sorted(expected)
     for item in found:
-        own = set(item.needed_by) & kept
-        assert own == set(map(str, expected[item.file])), item
+        assert set(item.needed_by) == expected[item.file], item
         assert item.since == item.named_by[0]
         assert (item.free_at is None) == bool(item.needed_by)
-    assert retained
+    assert any(expected.values())
+    assert not all(expected.values())
 
 
 def test_every_request_has_its_answer():

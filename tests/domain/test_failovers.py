@@ -230,6 +230,18 @@ def test_a_committer_speaks_for_those_who_wrote():
     assert apart.sinks[0].committed > 2
 
 
+def test_a_job_that_fails_for_its_checkpoints_fails_each_time_anew():
+    slow = a_run_of(word_count(2, cost=3_000), timeout=6_000, tolerable_failures=0)
+    run = run_dataflow(replace(slow, most_restarts=3, restart_delay=2_000))
+    reports = told(run).reports
+    failures = run.counted.failures
+    assert [(r.process, r.at) for r in reports[:3]] == [(None, f.at) for f in failures]
+    assert [r.restarted_at for r in reports[:3]] == [f.restarted_at for f in failures]
+    assert reports[0].sentence.startswith("The job failed at ")
+    assert len(reports) == 4
+    assert reports[3].restarted_at is None
+
+
 def test_a_log_that_ends_before_anything_came_back():
     run = run_dataflow(replace(smallest(), most_restarts=0))
     (report,) = told(run).reports

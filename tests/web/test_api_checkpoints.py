@@ -2,9 +2,9 @@
 
 import pytest
 
-from snapshots import checkpoint_payloads
+from snapshots import checkpoint_payloads, runs
 from snapshots.domain.dataflow_samples import counted_twice
-from tests.web.given import a_client, a_person, a_ready_recording
+from tests.web.given import a_client, a_file, a_person, a_ready_recording, native
 from tests.web.test_api import fits, problem_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
@@ -79,3 +79,14 @@ def test_someone_elses_checkpoints_are_not_there(address):
     other = a_client(a_person("eve@example.org"))
     for end in ("checkpoints", "checkpoints/1", "failovers", "checkpoint-files"):
         problem_of(other.get(f"{address}/{end}"), 404, "not-found")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_uploaded_log_is_told_at_ingest(api, address, spark):
+    answer = api.post("/api/recordings", {"file": a_file(native(counted_twice()))}).json()
+    runs.run(answer["job"])
+    uploaded = f"/api/recordings/{answer['id']}"
+    for end in ("checkpoints", "checkpoints/3", "failovers", "checkpoint-files"):
+        found = api.get(f"{uploaded}/{end}")
+        assert found.status_code == 200, found.content
+        assert found.json() == api.get(f"{address}/{end}").json()
