@@ -8,14 +8,14 @@ tells runs apart in a list. The first two refuse with a field.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from snapshots import flink_runs, topologies
+from snapshots import flink_runs, seatunnel_runs, spark_runs, topologies
 from snapshots.dataflow_documents import refusal
 from snapshots.domain.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.recording import LoggedEvent
 from snapshots.simulated_runs import SimulatedRun
 from snapshots.simulation_parameters import one_of
 
-PROTOCOLS = {"flink": flink_runs}
+PROTOCOLS = {"flink": flink_runs, "seatunnel": seatunnel_runs, "spark": spark_runs}
 MOST_EVENTS = 2_000_000
 
 

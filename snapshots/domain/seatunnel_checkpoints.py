@@ -290,7 +290,7 @@ class PipelineCheckpoints:
     def _copied(self, task: SeaTunnelTask, cid: int, unblock: list[Unblock]) -> None:
         for effect in unblock:
             self._effect(task, effect)
-        self.run.log.add(task.id, CP_ACK, {"index": task.index}, snapshot=str(cid))
+        self.run.log.add(task.id, CP_ACK, {"state_index": task.index}, snapshot=str(cid))
         self.run.later(task, self.run.plan.control_delay, self._acknowledged, cid, task.id)
 
     def _notified(self, task: SeaTunnelTask, cid: int) -> None:

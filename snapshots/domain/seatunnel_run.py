@@ -117,7 +117,12 @@ class SeaTunnelRun(Machine):
     def is_suspended(self) -> bool:
         """Whether every pipeline has ended, one at least with a savepoint."""
         states = {item.state.status for item in self.pipelines}
-        return SUSPENDED in states and states <= {FINISHED, SUSPENDED}
+        return SUSPENDED in states and self.has_ended
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether every pipeline has, with a savepoint or because all had been read."""
+        return all(item.state.status in (FINISHED, SUSPENDED) for item in self.pipelines)
 
     def pipeline_of(self, task: SeaTunnelTask) -> PipelineCheckpoints:
         return self.pipelines[task.pipeline]

@@ -25,8 +25,9 @@ from snapshots.domain.topology import Topology
 
 @dataclass(frozen=True, slots=True)
 class StartFrom:
-    """The savepoint of a run of the same job before, asked for at ``at`` (us) of that run.
-    parallelism: what it was then, of the vertices of which it is another now."""
+    """The savepoint of a run of the same job before, asked for at ``at`` (us) of that run; what had
+    ended by then goes on from its end. parallelism: what it was then, of the vertices of which it
+    is another now."""
 
     at: int
     parallelism: Mapping[str, int] = field(default_factory=dict)
@@ -73,7 +74,7 @@ class SeaTunnelSimulation:
         check_failures(self.failures, processes, "process")
         check_slow(self.slow, self.dataflow)
         if self.start_from is not None:
-            self._dataflow_before()
+            self.dataflow_before()
 
     def topology(self) -> Topology:
         return seatunnel_topology.expand(self.dataflow)
@@ -93,7 +94,7 @@ class SeaTunnelSimulation:
         """The run whose savepoint this one starts from, run to its end."""
         if self.start_from is None:
             return None
-        dataflow = self._dataflow_before()
+        dataflow = self.dataflow_before()
         known = dataflow.subtask_by_id
         slow = {task: factor for task, factor in self.slow.items() if task in known}
         simulation = replace(
@@ -107,11 +108,11 @@ class SeaTunnelSimulation:
         run = SeaTunnelRun(simulation)
         for _ in run.events():
             pass
-        if not run.is_suspended:
+        if not run.has_ended:
             raise DataflowRefused("start_from.at", "The run before came to no savepoint then.")
         return run
 
-    def _dataflow_before(self) -> Dataflow:
+    def dataflow_before(self) -> Dataflow:
         parallelism, known = self.start_from.parallelism, self.dataflow.vertex_by_id
         check_whole_numbers(self.start_from, {"at": 0}, "start_from")
         for name, number in parallelism.items():

@@ -386,8 +386,15 @@ def test_what_cannot_be_is_refused_at_its_field(field, options):
 
 def test_a_run_that_comes_to_no_savepoint_is_nothing_to_start_from():
     with pytest.raises(DataflowRefused) as refused:
-        run_seatunnel(a_job(start_from=StartFrom(10_000_000)))
+        run_seatunnel(a_job(timeout=1, start_from=StartFrom(10_000)))
     assert refused.value.field == "start_from.at"
+
+
+def test_a_job_that_had_ended_before_its_savepoint_has_nothing_left_to_read():
+    run = run_seatunnel(a_job(start_from=StartFrom(10_000_000, {"source": 3})))
+    assert not of_kind(run, "read")
+    assert run.counted.finished
+    assert run.counted.lost == run.counted.duplicates == {"sink": 0}
 
 
 @pytest.mark.parametrize("sample", SEATUNNEL_SAMPLES, ids=lambda sample: sample.slug)

@@ -180,6 +180,37 @@ FIELDS = [
     ({"tx_timeout": 0}, "tx_timeout"),
     ({"weather": 1}, "weather"),
 ]
+FIELDS += [
+    ({"protocol": "spark", **parameters}, field)
+    for parameters, field in [
+        ({"checkpoints": {}}, "checkpoints"),
+        ({"batches": 5}, "batches"),
+        ({"batches": {"cores": 0}}, "batches.cores"),
+        ({"batches": {"interval": 0, "most": 1}}, "batches.most"),
+        ({"batches": {"most_per_split": 0}}, "batches.most_per_split"),
+        ({"commit_time": -1}, "commit_time"),
+        ({"failover": "region"}, "failover"),
+        ({"failures": [{"at": 5, "process": "nobody"}]}, "failures[0].process"),
+        ({"slow": {"coordinator": 2}}, "slow.coordinator"),
+    ]
+]
+FIELDS += [
+    ({"protocol": "seatunnel", **parameters}, field)
+    for parameters, field in [
+        ({"failover": "full"}, "failover"),
+        ({"checkpoints": {"mode": "aligned"}}, "checkpoints.mode"),
+        ({"checkpoints": {"interval": 1}}, "checkpoints.interval"),
+        ({"checkpoints": {"retries": -1}}, "checkpoints.retries"),
+        ({"savepoint": "soon"}, "savepoint"),
+        ({"assign_every": 10**12}, "assign_every"),
+        ({"failures": [{"at": 5, "process": "coordinator"}]}, "failures[0].process"),
+        ({"start_from": 5}, "start_from"),
+        ({"start_from": {"parallelism": {"lines": 2}}}, "start_from.at"),
+        ({"start_from": {"at": 5, "parallelism": {"lines": 0}}}, "start_from.parallelism.lines"),
+        ({"start_from": {"at": 5, "parallelism": {"words": 2}}}, "start_from.parallelism.words"),
+        ({"start_from": {"at": 5, "parallelism": {"lines": 10**4}}}, "start_from.parallelism"),
+    ]
+]
 
 
 @pytest.mark.parametrize(("parameters", "field"), FIELDS, ids=lambda item: str(item)[:50])
@@ -258,6 +289,38 @@ def test_a_run_reads_back_without_defects_and_its_checkpoints_are_consistent(tmp
     verdicts = [report.verdict for report in judge(assembly.recording)]
     assert verdicts.count("consistent") > 1
     assert set(verdicts) <= {"consistent", "incomplete"}
+
+
+OTHER_PROTOCOLS = [
+    {"protocol": "spark", "batches": {"interval": 5_000}, "failover": "task"},
+    {"protocol": "spark", "failures": [{"at": 31_000, "process": "coordinator"}]},
+    {"protocol": "seatunnel", "failures": [{"at": 15_000, "process": "out.committer"}]},
+    {"protocol": "seatunnel", "start_from": {"at": 9_000, "parallelism": {"lines": 4}}},
+    {"protocol": "seatunnel", "savepoint": 12_000, "checkpoints": {"interval": None}},
+]
+
+
+@pytest.mark.parametrize("parameters", OTHER_PROTOCOLS, ids=str)
+def test_runs_of_other_protocols_read_back_without_defects_and_consistent(tmp_path, parameters):
+    lines = simulated(**{"failures": [{"at": 15_000, "process": "count[1]"}], **parameters})
+    header, events, defects = read(source(tmp_path, lines))
+    assert defects == ()
+    assert header.extra["engine"] == parameters["protocol"]
+    assembly = assemble(header, events)
+    assert assembly.defects == ()
+    verdicts = {report.verdict for report in judge(assembly.recording)}
+    assert "consistent" in verdicts
+    assert verdicts <= {"consistent", "incomplete"}
+
+
+def test_a_run_of_another_protocol_is_a_recording_with_all_its_parameters(api, words):
+    asked = {"protocol": "seatunnel", "start_from": {"at": 9_000, "parallelism": {"lines": 4}}}
+    answer = post_json(api, f"/api/topologies/{words}/simulate", asked)
+    assert answer.status_code == 202, answer.content
+    recording = Recording.objects.get(pk=answer.json()["id"])
+    assert recording.name == "words, seatunnel, from a savepoint"
+    assert recording.parameters["checkpoints"]["retries"] == 3
+    assert recording.parameters["start_from"] == asked["start_from"]
 
 
 def test_the_same_seed_gives_the_same_run():
