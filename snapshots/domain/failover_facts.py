@@ -107,7 +107,7 @@ def questions_of(run: RunEvents) -> tuple[Question, ...]:
             vertex=vertex,
             processes=tuple(processes),
             restarts={name: tuple(restarts.get(name, ())) for name in processes},
-            positions=tuple(item for name in processes for item in positions.get(name, ())),
+            positions=tuple(positions.get(vertex, ())),
             kind=_sink_kind(plan, vertex, any(name in transactions for name in processes)),
             transactions={name: transactions.get(name, {}) for name in processes},
             has_ended=all(_has_ended(run, name) for name in processes),
@@ -117,9 +117,10 @@ def questions_of(run: RunEvents) -> tuple[Question, ...]:
 
 
 def _restarts(run: RunEvents) -> tuple[dict, dict]:
-    """Of each process its restarts, and the positions that they name."""
+    """Of each process its restarts; of each source the positions that they name, where an
+    enumerator names them, too: a split is called after the reader that it was made for."""
     restarts: dict[ProcessId, list[tuple[int, int]]] = {}
-    positions: dict[ProcessId, list[Position]] = {}
+    positions: dict[str, list[Position]] = {}
     for number, failed in enumerate(run.failures):
         for process, event in failed.back.items():
             restarts.setdefault(process, []).append((event.step, number))
@@ -127,7 +128,7 @@ def _restarts(run: RunEvents) -> tuple[dict, dict]:
             for split, offset in (named if isinstance(named, dict) else {}).items():
                 if whole(offset) is not None:
                     position = Position(number, split, offset, event.step)
-                    positions.setdefault(process, []).append(position)
+                    positions.setdefault(run.plan.vertex_of(split), []).append(position)
     return restarts, positions
 
 

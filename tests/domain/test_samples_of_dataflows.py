@@ -1,0 +1,29 @@
+"""What the tours say of the samples is what their logs tell."""
+
+from snapshots.domain.assembly import assemble
+from snapshots.domain.dataflow_samples import SAMPLES_OF_DATAFLOWS
+from snapshots.domain.failovers import all_failovers
+
+BY_SLUG = {sample.slug: sample for sample in SAMPLES_OF_DATAFLOWS}
+
+
+def failures_of(slug: str):
+    log = BY_SLUG[slug].log()
+    return all_failovers(assemble(log.header, log.events).recording)
+
+
+def test_splits_that_changed_hands_are_read_again_from_where_the_enumerator_says():
+    (failure,) = failures_of("splits-change-hands").reports
+    assert [(again.split, again.from_, again.to) for again in failure.re_read] == [
+        ("orders[0]", 21, 24),
+        ("orders[1]", 22, 24),
+        ("orders[2]", 21, 24),
+    ]
+
+
+def test_a_batch_delivered_twice_is_visible_twice_where_lines_are_appended():
+    found = failures_of("uncommitted-batch")
+    assert {total.effect.sink: total.effect.duplicates for total in found.sinks} == {
+        "lines": 40,
+        "table": 0,
+    }
