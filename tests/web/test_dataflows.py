@@ -99,7 +99,10 @@ def changed(path: str, value: object) -> dict:
 
 
 WIDE = [vertex | {"parallelism": 200, "max_parallelism": 256} for vertex in WORDS["vertices"]]
+VERY_WIDE = {"id": "a", "kind": "source", "parallelism": 2_000, "max_parallelism": 4_096}
 REFUSED = [
+    ({"vertices": [VERY_WIDE]}, "vertices[0].parallelism"),
+    ({"vertices": [{"id": str(n), "kind": "source"} for n in range(501)]}, "vertices"),
     (changed("vertices.1.parallelism", 0), "vertices[1].parallelism"),
     (changed("vertices.1.parallelism", 10**5), "vertices[1].parallelism"),
     (changed("vertices.1.parallelism", 10**30), "vertices[1].parallelism"),
@@ -289,6 +292,14 @@ def test_a_run_reads_back_without_defects_and_its_checkpoints_are_consistent(tmp
     verdicts = [report.verdict for report in judge(assembly.recording)]
     assert verdicts.count("consistent") > 1
     assert set(verdicts) <= {"consistent", "incomplete"}
+    crashed = [
+        name for name, events in assembly.recording.events.items() if "crash" in kinds(events)
+    ]
+    assert crashed == ["count[1]"]
+
+
+def kinds(events) -> set[str]:
+    return {event.kind for event in events}
 
 
 OTHER_PROTOCOLS = [
