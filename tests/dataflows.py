@@ -5,6 +5,7 @@ from random import Random
 
 from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
 from snapshots.domain.algorithms.flink_task import ALIGNED, AT_LEAST_ONCE
+from snapshots.domain.assembly import assemble
 from snapshots.domain.dataflow import (
     BROADCAST,
     FORWARD,
@@ -15,6 +16,7 @@ from snapshots.domain.dataflow import (
     Vertex,
 )
 from snapshots.domain.dataflow_simulation import DataflowSimulation, FailAt
+from snapshots.domain.failovers import all_failovers
 
 SINKS = ("plain", "idempotent", "two-phase")
 
@@ -161,3 +163,20 @@ def with_failures(rng: Random, simulation: DataflowSimulation, duration: int) ->
         failover=rng.choice(("full", "region", "pipeline")),
         restart_delay=rng.choice((0, 4_000)),
     )
+
+
+def differences(run) -> list[object]:
+    """Where the analysis of a run's log comes to something else than the simulator has counted."""
+    found = all_failovers(assemble(*run.log).recording)
+    told = [
+        (total.effect.sink, total.effect.duplicates, total.effect.rewritten, total.effect.lost)
+        for total in found.sinks
+    ]
+    counted = run.counted
+    true = [
+        (sink, counted.duplicates[sink], counted.rewritten[sink], counted.lost[sink])
+        for sink, *_ in told
+    ]
+    told += [{item.split: item.records for item in report.re_read} for report in found.reports]
+    true += [failure.re_read for failure in counted.failures]
+    return [pair for pair in zip(told, true, strict=True) if pair[0] != pair[1]]

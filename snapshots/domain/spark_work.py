@@ -99,8 +99,8 @@ class SparkWork:
             shuffle.sent.append(record)
             self.send(task, shuffle, record)
         if task.tx is not None:
-            extra = {"tx": task.tx.precommit(batch.id)}
-            self.run.log.add(task.id, TX_PRECOMMIT, extra, snapshot=str(batch.id))
+            extra = {"tx": task.tx.precommit(batch.id), "batch": batch.id}
+            self.run.log.add(task.id, TX_PRECOMMIT, extra)
         task.versions[batch.id + 1] = task.state
         task.running = False
         extra = {

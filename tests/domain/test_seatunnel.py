@@ -43,7 +43,7 @@ from snapshots.domain.seatunnel_tasks import COMMITTER, ENUMERATOR
 from snapshots.domain.seatunnel_topology import log_of_pipeline
 from snapshots.domain.values import parsed
 from snapshots.domain.verdicts import judge
-from tests.dataflows import a_sink, a_source, an_operator, any_dataflow, word_count
+from tests.dataflows import a_sink, a_source, an_operator, any_dataflow, differences, word_count
 
 SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or 20))
 PLAN = Plan(("source.enumerator",), ("source.enumerator", "task"))
@@ -473,6 +473,7 @@ def test_a_failure_changes_neither_states_nor_committed_output():
         assert failed.counted.finished, seed
         assert is_as_without_failure(expected, failed), seed
         assert not any(failed.counted.lost.values()), seed
+        assert differences(failed) == [], seed
         found = reports(failed)
         for cid in failed.counted.completed:
             assert found[cid].counts == {"consistent": 1}, (seed, cid)

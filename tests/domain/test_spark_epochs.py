@@ -19,9 +19,9 @@ from snapshots.domain.spark_samples import SPARK_SAMPLES, delivered_twice
 from snapshots.domain.spark_simulation import SparkSimulation, run_spark
 from snapshots.domain.values import parsed
 from snapshots.domain.verdicts import judge
-from tests.dataflows import any_dataflow, word_count
+from tests.dataflows import any_dataflow, differences, word_count
 
-SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or 40))
+SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or 25))
 NONE = frozenset()
 CHAIN = {"source": NONE, "task": frozenset({"source"})}
 
@@ -295,6 +295,7 @@ def test_a_failure_changes_neither_states_nor_what_exact_sinks_show(failover):
         assert failed.counted.finished
         assert is_as_without_failure(expected, failed), seed
         assert not any(failed.counted.lost.values()), seed
+        assert differences(failed) == [], seed
         found = reports(failed)
         assert list(found) == list(map(str, failed.counted.completed)), seed
         assert {report.verdict for report in found.values()} <= {"consistent"}, seed

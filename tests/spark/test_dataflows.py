@@ -4,6 +4,8 @@ import pytest
 
 from snapshots.domain.algorithms.flink_task import MODES
 from snapshots.domain.dataflow_simulation import run_dataflow
+from snapshots.domain.seatunnel_samples import SEATUNNEL_SAMPLES
+from snapshots.domain.spark_samples import SPARK_SAMPLES
 from tests.dataflows import a_run_of, failing
 from tests.spark.agreement import agree, written
 
@@ -15,3 +17,10 @@ def test_a_dataflow_with_a_failure_and_a_restore(mode, tmp_path, spark):
     simulation = failing(a_run_of(mode=mode, retained=2, seed=4, buffer=2), 24_000, "count[1]")
     log = run_dataflow(simulation).log
     agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
+
+
+@pytest.mark.parametrize(
+    "sample", [*SEATUNNEL_SAMPLES, *SPARK_SAMPLES], ids=lambda sample: sample.slug
+)
+def test_a_dataflow_of_another_engine(sample, tmp_path, spark):
+    agree(written(sample.log(), tmp_path / "log.jsonl"), tmp_path, spark)
