@@ -7,10 +7,10 @@ the reports of the answers.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from snapshots.domain.checkpoint_sentences import spelled
 from snapshots.domain.checkpoint_tasks import CheckpointEvents, Count, Early, RunEvents
 from snapshots.domain.dataflow import IDEMPOTENT, SINK, TWO_PHASE
 from snapshots.domain.dataflow_kinds import (
+    BATCH_PLAN,
     END,
     RESTART,
     TX_ABORT,
@@ -32,8 +32,9 @@ from snapshots.domain.failover_report import (
     SinkEffect,
     SinkTotal,
 )
+from snapshots.domain.failover_sentences import sentence
 from snapshots.domain.failure_events import Failed
-from snapshots.domain.protocol_events import Plan, whole
+from snapshots.domain.protocol_events import Plan, ProtocolEvent, whole
 from snapshots.domain.recording import RESTORE
 from snapshots.domain.topology import ProcessId
 
@@ -200,7 +201,8 @@ def _report(
     re_read = tuple(item for answer in answers for item in answer.re_read.get(number, ()))
     sinks = tuple(answer.effects[number] for answer in answers if number in answer.effects)
     caught_up = [item.caught_up_at for item in re_read] + [restarted and restarted.at]
-    trigger = None if checkpoint is None else checkpoint.trigger
+    batch = _batch(run, failed)
+    trigger = batch if checkpoint is None else checkpoint.trigger
     lost = event.at if failed.snapshot is None else trigger and event.at - trigger.at
     report = FailoverReport(
         process=failed.process,
@@ -211,7 +213,7 @@ def _report(
         scope=failed.scope,
         tasks_restarted=len(failed.back),
         restored=failed.snapshot,
-        guarantee=_guarantee(checkpoint),
+        guarantee=_guarantee(trigger),
         restarted_at=restarted and restarted.at,
         lost_progress=lost if failed.back else None,
         discarded=sum(answer.discarded.get(number, 0) for answer in answers),
@@ -221,7 +223,14 @@ def _report(
         sinks=sinks,
         sentence="",
     )
-    return _told(report, run.plan.time_unit)
+    what = "checkpoint" if batch is None else "batch"
+    return replace(report, sentence=sentence(report, what, run.plan.time_unit))
+
+
+def _batch(run: RunEvents, failed: Failed) -> ProtocolEvent | None:
+    """Of micro-batches: the plan of the batch that it went back to."""
+    plans = (event for event in run.events if event.kind == BATCH_PLAN)
+    return next((event for event in plans if event.snapshot == failed.snapshot), None)
 
 
 def _strategy(plan: Plan, scope: tuple[ProcessId, ...]) -> str:
@@ -240,8 +249,11 @@ def _strategy(plan: Plan, scope: tuple[ProcessId, ...]) -> str:
     return REGION if any(tasks == set(region) for region in plan.dataflow.regions) else SOME
 
 
-def _guarantee(checkpoint: CheckpointEvents | None) -> str | None:
-    mode = checkpoint and checkpoint.trigger and checkpoint.trigger.text("mode")
+def _guarantee(trigger: ProtocolEvent | None) -> str | None:
+    """Of the state; micro-batches have no barriers, and nothing comes twice into their states."""
+    if trigger is not None and trigger.kind == BATCH_PLAN:
+        return EXACTLY_ONCE
+    mode = trigger and trigger.text("mode")
     if mode is None:
         return None
     return AT_LEAST_ONCE if mode == AT_LEAST_ONCE else EXACTLY_ONCE
@@ -259,38 +271,3 @@ def _counted_twice(failed: Failed, checkpoint: CheckpointEvents | None, count: C
         if inside and sent is not None and record is not None:
             asked.append(Early(channel.id, sent.index, record.index))
     return sum(count(asked))
-
-
-def _told(report: FailoverReport, unit: str) -> FailoverReport:
-    return replace(report, sentence=f"{_sentence(report, unit)}.")
-
-
-def _sentence(report: FailoverReport, unit: str) -> str:
-    who = report.process or "The job"
-    told = f"{who} failed at {spelled(report.at, unit)}"
-    if report.restarted_at is None:
-        return f"{told}, and the log ends before anything came back"
-    number = report.tasks_restarted
-    tasks = {FULL: f"all {number} tasks", PIPELINE: f"the {number} tasks of its pipeline"}.get(
-        report.strategy, f"{number} task{'s' if number > 1 else ''}"
-    )
-    told = f"{told}; {tasks} went back to " + (
-        f"checkpoint {report.restored}" if report.restored else "the beginning"
-    )
-    if report.lost_progress is not None:
-        told += f", {spelled(report.lost_progress, unit)} before"
-    told += f". {_records(report.records_re_read)} read again"
-    duplicates = sum(sink.duplicates for sink in report.sinks)
-    if duplicates:
-        told += f", {duplicates:,} of what the sinks show is there twice"
-    lost = sum(sink.lost for sink in report.sinks)
-    if lost:
-        told += f", {lost:,} {'is' if lost == 1 else 'are'} lost"
-    took = report.time_to_catch_up
-    if took is None:
-        return f"{told}, and the sources had not caught up when the log ends"
-    return f"{told}, and after {spelled(took, unit)} the sources were where they had been"
-
-
-def _records(number: int) -> str:
-    return "1 record was" if number == 1 else f"{number:,} records were"

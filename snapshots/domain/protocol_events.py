@@ -12,6 +12,7 @@ from snapshots.domain.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.dataflow_kinds import (
     ALIGN_END,
     ANNOUNCE,
+    BATCH_PLAN,
     BLOCK,
     CP_ABORT,
     CP_ACK,
@@ -82,6 +83,7 @@ RUN_KINDS = (
     TX_RECOVER_COMMIT,
     TX_ABORT,
     TX_TIMEOUT,
+    BATCH_PLAN,
 )
 """These belong to the run: what every checkpoint's report may need."""
 NAMING_KINDS = frozenset(CHECKPOINT_KINDS) & frozenset(DATAFLOW_KINDS)

@@ -21,6 +21,7 @@ from snapshots.domain.dataflow_simulation import DataflowRun, DataflowSimulation
 from snapshots.domain.failover_report import MOST_EXAMPLES, Failovers, compare
 from snapshots.domain.failovers import all_failovers, failovers
 from snapshots.domain.samples import two_banks
+from snapshots.domain.spark_samples import delivered_twice_log
 from snapshots.domain.topology import Process
 from tests.dataflow_damage import garbled
 from tests.dataflows import (
@@ -260,3 +261,15 @@ def test_a_log_that_leaves_things_out_is_told_as_far_as_it_goes():
     for seed in range(8):
         run = any_run(seed, MODES[seed % 4])
         json.dumps(told(run._replace(log=garbled(run.log, rng))).to_json())
+
+
+def test_micro_batches_go_back_to_a_batch():
+    """The first batch that was planned and not committed runs again, whole."""
+    (report,) = all_failovers(assemble(*delivered_twice_log()).recording).reports
+    assert report.restored == "1"
+    assert report.guarantee == "exactly-once"
+    assert report.lost_progress > 0
+    assert {item.records for item in report.re_read} == {20}
+    assert "all 8 tasks went back to batch 1, " in report.sentence
+    plain, keyed = report.sinks
+    assert (plain.duplicates, keyed.duplicates, keyed.rewritten) == (40, 0, 40)
