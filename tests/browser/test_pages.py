@@ -64,6 +64,7 @@ def furnished(stack, browser, signed_in_state):
         "proof": f"/recordings/{banks}/proof?snapshot=s1",
         "properties": f"/recordings/{banks}/properties?property=conservation",
         "properties-refused": f"/recordings/{banks}/properties?expression=A+%2B",
+        "predicates": f"/recordings/{banks}/predicates",
         "checkpoints": f"/recordings/{twice}/checkpoints",
         "checkpoint": f"/recordings/{pressed}/checkpoints?checkpoint=1",
         "compare": f"/compare?recordings={twice},{pressed}",

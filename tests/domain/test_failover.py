@@ -37,6 +37,8 @@ from snapshots.domain.recording import SEND, LoggedEvent
 from snapshots.domain.verdicts import judge
 from tests.dataflows import any_simulation, with_failures
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or 16))
 EXACTLY_ONCE = (ALIGNED, UNALIGNED, TIMEOUT)
 

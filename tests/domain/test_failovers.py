@@ -35,6 +35,8 @@ from tests.dataflows import (
 )
 from tests.effort import examples
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or examples(12)))
 
 

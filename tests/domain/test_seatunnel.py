@@ -45,6 +45,8 @@ from snapshots.domain.values import parsed
 from snapshots.domain.verdicts import judge
 from tests.dataflows import a_sink, a_source, an_operator, any_dataflow, differences, word_count
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or 20))
 PLAN = Plan(("source.enumerator",), ("source.enumerator", "task"))
 

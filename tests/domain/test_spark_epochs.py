@@ -21,6 +21,8 @@ from snapshots.domain.values import parsed
 from snapshots.domain.verdicts import judge
 from tests.dataflows import any_dataflow, differences, word_count
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or 25))
 NONE = frozenset()
 CHAIN = {"source": NONE, "task": frozenset({"source"})}

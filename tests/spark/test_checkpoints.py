@@ -36,6 +36,8 @@ from tests.effort import examples
 from tests.spark.agreement import silent
 from tests.store.folders import scatter
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or examples(4)))
 
 

@@ -39,6 +39,8 @@ from tests.spark import disorder
 from tests.spark.agreement import assembled, silent
 from tests.spark.test_cos418 import CASES, RANDOM, log_of
 
+pytestmark = pytest.mark.slow
+
 ABOVE = "p1 > 1000 && p2 > 1000"  # at times, in a simulated run, but not in every order of it
 FEW = {
     "max_examples": int(os.environ.get("AGREEMENT_EXAMPLES") or examples(15)),

@@ -38,6 +38,8 @@ from tests.spark import disorder
 from tests.spark.agreement import assembled, silent
 from tests.spark.test_cos418 import CASES, RANDOM, log_of
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("AGREEMENT_EXAMPLES") or examples(15))
 
 

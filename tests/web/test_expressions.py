@@ -13,6 +13,8 @@ from snapshots.domain.properties.global_state import GlobalState
 from snapshots.sandbox import TooMuch, evaluate, strip
 from tests.effort import examples
 
+pytestmark = pytest.mark.slow
+
 BANKS = {"A": {"balance": 9000}, "B": {"balance": 3000}, "c 3": 7}
 CHANNELS = {"A->B": (), "B->A": (1000, 2000)}
 
