@@ -33,6 +33,8 @@ from tests.dataflows import (
 )
 from tests.effort import examples
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or examples(12)))
 RAIL = ("source[0]->map[0]", "map[0]->sink[0]")
 

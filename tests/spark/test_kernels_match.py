@@ -10,6 +10,8 @@ from snapshots.domain.matching import overtaken as overtaken_on_one_channel
 from tasks.spark.kernels_match import NEVER, among, meet, overtaken, runs
 from tests.effort import examples
 
+pytestmark = pytest.mark.slow
+
 
 def met(sends: dict[int, list[int]], receives: dict[int, list[int]]) -> list[int]:
     """``meet`` for ids by channel, as columns sorted by channel."""

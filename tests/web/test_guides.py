@@ -10,6 +10,8 @@ from tests.web.given import a_person, a_ready_recording
 from tests.web.test_pages import signed_in, text_of
 from tests.web.test_pages_snapshot import words
 
+pytestmark = pytest.mark.slow
+
 BY_SLUG = {sample.slug: sample for sample in SAMPLES}
 STEPS = [(slug, n) for slug, guide in GUIDES.items() for n in range(len(guide.steps))]
 PARAMETERS = {"t", "from", "to", "axis", "snapshot", "event", "message", "process", "channel"}

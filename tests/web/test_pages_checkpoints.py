@@ -15,7 +15,7 @@ from tests.web.given import a_person, a_ready_recording
 from tests.web.test_pages import signed_in, text_of
 from tests.web.test_pages_snapshot import words
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir"), pytest.mark.slow]
 BY_SLUG = {sample.slug: sample for sample in SAMPLES_OF_DATAFLOWS}
 
 

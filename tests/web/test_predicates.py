@@ -20,7 +20,11 @@ from tests.web.given import a_client, a_person, a_ready_recording, post_json
 from tests.web.test_pages import signed_in, text_of
 from tests.web.test_pages_snapshot import words
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("data_dir"),
+    pytest.mark.slow,
+]
 RICH = "A == 9000 && B <= 3000"
 
 
