@@ -16,12 +16,16 @@ from snapshots import access, live, predicates, stores, topologies, uploads
 from snapshots.domain.dataflow_failover import FAILOVERS
 from snapshots.domain.defects import InputRefused
 from snapshots.domain.reordering_report import NotReorderable, require_complete
+from snapshots.domain.spark_failover import SPARK_FAILOVERS
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot, Topology
 from snapshots.problems import Conflict, Invalid, Refused, cancelled
 from snapshots.readers import registry
 from snapshots.simulations import checked_for
 from tasks import recordings as tasks
+
+STRATEGIES = {"flink": FAILOVERS, "spark": SPARK_FAILOVERS}
+"""The failover strategies of the engines that have several."""
 
 
 def accept_uploads(
@@ -236,13 +240,13 @@ def request_failover_comparison(user, recording: Recording) -> list[Job]:
     Raises: Conflict where it is no such run, or nothing fails in it.
     """
     asked = recording.parameters or {}
-    if "failover" not in asked or not asked.get("failures"):
+    if asked.get("protocol") not in STRATEGIES or not asked.get("failures"):
         raise Conflict(
-            "Only a simulated run of a dataflow in which a task fails can be run again with each "
-            "failover strategy."
+            "Only a simulated run of Flink or Spark in which a task fails can be run again with "
+            "each failover strategy."
         )
     jobs = []
-    for failover in FAILOVERS:
+    for failover in STRATEGIES[asked["protocol"]]:
         again = Recording.objects.create(
             owner=user,
             name=f"{recording.name}, {failover} failover"[:200],

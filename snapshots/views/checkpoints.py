@@ -47,7 +47,7 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
         "failovers": failovers["items"],
         "sinks": failovers["sinks"],
         "dropped": failovers["dropped"],
-        "can_compare": bool((recording.parameters or {}).get("failures")),
+        "can_compare": (recording.parameters or {}).get("protocol") in services.STRATEGIES,
         "longest": max((item["duration"] or 0 for item in checkpoints), default=0) or 1,
     }
     return render(request, "snapshots/checkpoints.html", context)

@@ -15,7 +15,28 @@ PROTOCOLS = [
         "Flink",
         "A coordinator triggers the sources; barriers run through the channels with the records.",
     ),
+    Choice(
+        "seatunnel",
+        "SeaTunnel",
+        "Barriers go from an enumerator to readers, writers and a committer; a failure restarts "
+        "its pipeline. Mode and restart on this page are Flink’s.",
+    ),
+    Choice(
+        "spark",
+        "Spark micro-batches",
+        "No barriers: a batch every so often, noted before and after. Mode, buffer and restart on "
+        "this page are Flink’s.",
+    ),
 ]
+OWN_FIELDS = {
+    "seatunnel": (
+        ("seed", "buffer", "mean_delay", "control_delay", "sync_time", "restart_delay"),
+        "checkpoints",
+    ),
+    "spark": (("seed", "control_delay", "restart_delay"), "batches"),
+}
+"""Of the protocols beside Flink: which numbers of the form they take, and where the interval goes.
+The API takes the others."""
 MODES = [
     Choice(
         "aligned",
@@ -146,9 +167,12 @@ ADVANCED = [
     ),
 ]
 _CHOSEN = {"protocol": "flink", "mode": "aligned", "failover": "full"}
-_PATHS = {"protocol": "protocol", "checkpoints.mode": "mode", "failover": "failover"} | {
-    item.path: item.name for item in (*MAIN, *ADVANCED)
-}
+_PATHS = {
+    "protocol": "protocol",
+    "checkpoints.mode": "mode",
+    "failover": "failover",
+    "batches.interval": "interval",
+} | {item.path: item.name for item in (*MAIN, *ADVANCED)}
 
 
 @dataclass(frozen=True)
@@ -205,6 +229,30 @@ def fields(posted: QueryDict, document: Mapping[str, Any], refusal: Mapping | No
 
 def parameters(posted: QueryDict) -> dict[str, Any]:
     """As the API takes them. What is no number stays a text, for the check that refuses it."""
+    typed = {item.name: posted.get(item.name, item.default).strip() for item in (*MAIN, *ADVANCED)}
+    protocol = posted.get("protocol", _CHOSEN["protocol"])
+    if protocol in OWN_FIELDS:
+        return {"protocol": protocol, **_own(typed, *OWN_FIELDS[protocol]), **_troubles(typed)}
+    return {**_of_flink(posted, typed), **_troubles(typed)}
+
+
+def _own(typed: Mapping[str, str], numbers: tuple[str, ...], settings: str) -> dict[str, Any]:
+    found: dict[str, Any] = {name: as_number(typed[name]) for name in numbers if typed[name]}
+    found[settings] = {"interval": as_number(typed["interval"]) if typed["interval"] else None}
+    return found
+
+
+def _troubles(typed: Mapping[str, str]) -> dict[str, Any]:
+    """Who is slow, and who fails when: the same under every protocol."""
+    found: dict[str, Any] = {}
+    if task := typed["slow_task"]:
+        found["slow"] = {task: _factor(typed["slow_factor"])}
+    if task := typed["failure_process"]:
+        found["failures"] = [{"at": as_number(typed["failure_at"]), "process": task}]
+    return found
+
+
+def _of_flink(posted: QueryDict, typed: Mapping[str, str]) -> dict[str, Any]:
     checkpoints: dict[str, Any] = {"interval": None}
     found: dict[str, Any] = {
         "protocol": posted.get("protocol", _CHOSEN["protocol"]),
@@ -212,7 +260,6 @@ def parameters(posted: QueryDict) -> dict[str, Any]:
         "incremental": "incremental" in posted,
         "checkpoints": checkpoints | {"mode": posted.get("mode", _CHOSEN["mode"])},
     }
-    typed = {item.name: posted.get(item.name, item.default).strip() for item in (*MAIN, *ADVANCED)}
     for item in (*MAIN, *ADVANCED):
         outer, dot, inner = item.path.partition(".")
         if not typed[item.name] or item.mode != "numeric" or "[" in item.path:
@@ -221,10 +268,6 @@ def parameters(posted: QueryDict) -> dict[str, Any]:
         part[inner or outer] = as_number(typed[item.name])
     found["lost_notices"] = _numbers(typed["lost_notices"])
     found["checkpoints"]["savepoints"] = _numbers(typed["savepoints"])
-    if task := typed["slow_task"]:
-        found["slow"] = {task: _factor(typed["slow_factor"])}
-    if task := typed["failure_process"]:
-        found["failures"] = [{"at": as_number(typed["failure_at"]), "process": task}]
     if typed["decline_checkpoint"] or typed["decline_process"]:
         number = as_number(typed["decline_checkpoint"])
         found["declines"] = [{"checkpoint": number, "process": typed["decline_process"]}]

@@ -120,7 +120,8 @@ def test_other_peoples_checkpoints_do_not_exist(ada):
 
 
 def test_the_same_run_is_asked_for_with_each_strategy(client, ada):
-    asked = {"failover": "full", "failures": [{"at": 70_000, "process": "count[0]"}], "seed": 5}
+    failures = [{"at": 70_000, "process": "count[0]"}]
+    asked = {"protocol": "flink", "failover": "full", "failures": failures, "seed": 5}
     row = explained(ada, "counted-twice", parameters=asked)
     answer = client.post(f"/recordings/{row.pk}/compare-failovers")
     begun = Recording.objects.filter(parameters__failures__isnull=False).exclude(pk=row.pk)

@@ -144,6 +144,27 @@ def test_simulating_keeps_the_dataflow_and_opens_the_recording(client, ada):
     assert (kept["failover"], kept["incremental"]) == ("region", False)
 
 
+def test_the_other_protocols_take_of_the_form_what_they_know(client, ada):
+    client.post(NEW, a_form("simulate", **{**FORM, "protocol": "seatunnel"}))
+    client.post(NEW, a_form("simulate", **{**FORM, "protocol": "spark"}))
+    seatunnel, spark = (
+        row.parameters for row in Recording.objects.filter(owner=ada).order_by("pk")
+    )
+    assert (seatunnel["protocol"], seatunnel["checkpoints"]["interval"]) == ("seatunnel", 20_000)
+    assert (seatunnel["seed"], seatunnel["buffer"]) == (7, 3)
+    assert (spark["protocol"], spark["batches"]["interval"]) == ("spark", 20_000)
+    for kept in (seatunnel, spark):
+        assert kept["slow"] == {"count[1]": 2.5}
+        assert kept["failures"] == [{"at": 30_000, "process": "count[0]"}]
+
+
+@pytest.mark.parametrize("protocol", ["seatunnel", "spark"])
+def test_what_another_protocol_refuses_is_told_at_its_field(client, protocol):
+    form = a_form("simulate", **{**FORM, "protocol": protocol, "interval": "-5"})
+    page = text_of(client.post(NEW, form), 422)
+    assert 'id="interval-error"' in page
+
+
 def test_without_an_interval_there_are_no_periodic_checkpoints(client):
     client.post(NEW, a_form("simulate", interval=" "))
     assert Recording.objects.get().parameters["checkpoints"]["interval"] is None
