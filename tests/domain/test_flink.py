@@ -32,6 +32,8 @@ from snapshots.domain.values import parsed
 from snapshots.domain.verdicts import judge
 from tests.dataflows import a_run_of, a_sink, a_source, failing, word_count
 
+pytestmark = pytest.mark.slow
+
 PLAN = Plan(("source",), ("source", "task"))
 
 

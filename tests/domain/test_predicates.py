@@ -19,6 +19,8 @@ from snapshots.domain.workloads import Bank
 from tests.builders import a_run, recorded, simulated
 from tests.effort import examples
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("A", "B", "C", "D")
 
 

@@ -10,7 +10,7 @@ from snapshots.api import api as the_api
 from tests.effort import examples
 from tests.web.given import a_client, a_person, a_ready_recording
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir"), pytest.mark.slow]
 
 NUMBERS = st.one_of(
     st.integers(-(2**70), 2**70), st.floats(), st.sampled_from([0, -1, 2**31, 2**63 - 1, 2**63])

@@ -12,7 +12,7 @@ from tests.web.given import a_person
 from tests.web.test_dataflows import DOCUMENT, WORDS, changed
 from tests.web.test_pages import HOSTILE, signed_in, text_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir"), pytest.mark.slow]
 
 NEW = "/topologies/new?kind=dataflow"
 
