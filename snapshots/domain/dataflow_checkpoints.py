@@ -4,15 +4,12 @@ The decisions are the step functions in `algorithms/flink_coordinator.py`, `flin
 `flink_tracker.py`.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snapshots.domain.algorithms import flink_coordinator as coordinating
 from snapshots.domain.algorithms import flink_task as aligning
 from snapshots.domain.algorithms.flink_coordinator import PERIODIC, SAVEPOINT, Coordinator, Plan
-from snapshots.domain.algorithms.flink_files import uploaded
 from snapshots.domain.algorithms.flink_task import TIMEOUT, Barrier
-from snapshots.domain.dataflow_functions import Record
 from snapshots.domain.dataflow_kinds import (
     ALIGN_ABORT,
     ALIGN_END,
@@ -21,7 +18,6 @@ from snapshots.domain.dataflow_kinds import (
     CANCEL_IN,
     CANCEL_OUT,
     CP_ABORT,
-    CP_ACK,
     CP_COMPLETE,
     CP_DECISION,
     CP_DECLINE,
@@ -31,22 +27,18 @@ from snapshots.domain.dataflow_kinds import (
     CP_TRIGGER,
     FINISH,
     JOB_FAIL,
-    OVERTAKEN_OUT,
-    SNAP_ASYNC,
     SWITCH_UNALIGNED,
     TX_COMMIT,
-    TX_PRECOMMIT,
     TX_TIMEOUT,
     UNBLOCK,
 )
-from snapshots.domain.dataflow_lanes import BARRIER, CANCEL, Item, Lane
+from snapshots.domain.dataflow_lanes import CANCEL, Item, Lane
+from snapshots.domain.dataflow_snapshots import CHANNELS, Snapshots
 from snapshots.domain.dataflow_tasks import SimTask
 from snapshots.domain.dataflow_transactions import LOST
 from snapshots.domain.recording import (
     INTERNAL,
     MARKER_RECEIVE,
-    MARKER_SEND,
-    RECORD_CHANNEL,
     RECORD_STATE,
 )
 from snapshots.domain.topology import ChannelId, ProcessId
@@ -55,27 +47,16 @@ from snapshots.domain.values import canonical
 if TYPE_CHECKING:
     from snapshots.domain.dataflow_simulation import Run
 
-UPLOAD, CHANNELS = "upload", "channels"
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """What a checkpoint holds of a task. pending: its pre-committed transactions."""
-
-    state: dict
-    pending: tuple[tuple[str, int], ...] = ()
-
 
 class Checkpoints:
-    """saved: checkpoint -> task -> what it holds; channel_states: checkpoint -> channel -> records.
-    ending: tasks that have read all their input and have not finished."""
+    """snapshots: what the tasks recorded. ending: tasks that have read all their input and have not
+    finished."""
 
     def __init__(self, run: "Run") -> None:
         self.run = run
         self.settings = run.plan.checkpoints
         self.state = Coordinator(self.settings)
-        self.saved: dict[int, dict[ProcessId, Saved]] = {}
-        self.channel_states: dict[int, dict[ChannelId, list[Record]]] = {}
+        self.snapshots = Snapshots(self)
         self.ending: list[SimTask] = []
         self.timer = 0
 
@@ -171,23 +152,10 @@ class Checkpoints:
         self._note(CP_TRIGGER, extra, snapshot=str(cid))
         self._note(RECORD_STATE, snapshot=str(cid), state=self._own_state(self.state.completed))
         for task in finished:
-            self._record_finished(task, barrier)
+            self.snapshots.record_finished(task, barrier)
         for name in pending.plan.to_trigger:
             run.tell(run.tasks[name], self._triggered, run.tasks[name], barrier)
         run.queue.after(self.settings.timeout, self._expire, cid)
-
-    def _record_finished(self, task: SimTask, barrier: Barrier) -> None:
-        """On behalf of a task that is no more: the end of its channels stands for its barriers."""
-        log, cid, snapshot = self.run.log, barrier.cid, str(barrier.cid)
-        for lane in task.inputs:
-            self._log_channel(task, lane, cid, [], [])
-        for lane in task.outputs.values():
-            log.add(task.id, MARKER_SEND, {"end": True}, channel=lane.id, snapshot=snapshot)
-        extra = {"finished": True}
-        log.add(task.id, RECORD_STATE, extra, snapshot=snapshot, state=task.state_text)
-        for lane in task.outputs.values():
-            lane.put_behind_end(Item(BARRIER, barrier=barrier, stands_for_end=True))
-        self.saved.setdefault(cid, {})[task.id] = Saved(task.state)
 
     def _complete(self, cid: int, retained: tuple[int, ...]) -> None:
         self.run.counted.completed.append(cid)
@@ -205,7 +173,7 @@ class Checkpoints:
     def _expire(self, cid: int) -> None:
         self._act(coordinating.on_expiry(self.state, cid, self.run.queue.now))
 
-    def _acknowledged(self, cid: int, task: ProcessId) -> None:
+    def on_ack(self, cid: int, task: ProcessId) -> None:
         self._act(coordinating.on_ack(self.state, cid, task, self.run.queue.now))
 
     def _declined(self, cid: int, reason: str) -> None:
@@ -276,7 +244,7 @@ class Checkpoints:
         unblock = []
         for effect in effects:
             if isinstance(effect, aligning.Snapshot):
-                copied = self._snapshot(task, effect)
+                copied = self.snapshots.take(task, effect)
             elif isinstance(effect, aligning.Unblock) and copied:
                 unblock.append(effect)
             else:
@@ -301,13 +269,13 @@ class Checkpoints:
                 self.count_blocked(task, channel)
                 log.add(task.id, UNBLOCK, channel=channel, snapshot=str(cid))
             case aligning.RecordChannel(channel):
-                self._record_channel(task, task.lane(channel), cid)
+                self.snapshots.record_channel(task, task.lane(channel), cid)
             case aligning.AlignEnd():
                 log.add(task.id, ALIGN_END, snapshot=str(cid))
                 self._aligned(task, cid)
             case aligning.AlignAbort(reason=reason):
                 log.add(task.id, ALIGN_ABORT, {"reason": reason}, snapshot=str(cid))
-                self._forget(task, cid)
+                self.snapshots.forget(task, cid)
             case aligning.SwitchUnaligned():
                 log.add(task.id, SWITCH_UNALIGNED, snapshot=str(cid))
                 self._hurry_inputs(task, cid)
@@ -315,21 +283,14 @@ class Checkpoints:
                 wait = max(0, at - self.run.queue.now)
                 self.run.later(task, wait, self.run.post, task, self._timed_out, task, cid)
             case aligning.SendCancel():
-                self._send_cancel(task, cid)
+                self.send_cancel(task, cid)
             case aligning.Decline(reason=reason):
-                self._decline(task, cid, reason)
+                self.decline(task, cid, reason)
 
     def _aligned(self, task: SimTask, cid: int) -> None:
         first = task.first_barrier.get(cid, self.run.queue.now)
         self.run.counted.alignment[task.id, cid] = self.run.queue.now - first
-        if cid in task.missing:
-            task.missing[cid].discard(CHANNELS)
-            self._acknowledge_if_whole(task, cid)
-
-    def _forget(self, task: SimTask, cid: int) -> None:
-        task.missing.pop(cid, None)
-        for lane in task.inputs:
-            lane.collected.pop(cid, None)
+        self.snapshots.arrived(task, cid, CHANNELS)
 
     def _hurry_inputs(self, task: SimTask, cid: int) -> None:
         for lane in task.inputs:
@@ -337,12 +298,12 @@ class Checkpoints:
             if item is not None:
                 task.mail.append((self._take_jumped, (task, lane, item)))
 
-    def _send_cancel(self, task: SimTask, cid: int) -> None:
+    def send_cancel(self, task: SimTask, cid: int) -> None:
         for lane in task.outputs.values():
             self.run.log.add(task.id, CANCEL_OUT, channel=lane.id, snapshot=str(cid))
             lane.put(Item(CANCEL, cid=cid))
 
-    def _decline(self, task: SimTask, cid: int, reason: str) -> None:
+    def decline(self, task: SimTask, cid: int, reason: str) -> None:
         self.run.log.add(task.id, CP_DECLINE, {"reason": reason}, snapshot=str(cid))
         self.run.queue.after(self.run.plan.control_delay, self._declined, cid, reason)
 
@@ -350,130 +311,6 @@ class Checkpoints:
         cid, since = task.blocked_since.pop(channel)
         spans = self.run.counted.blocked.setdefault(channel, [])
         spans.append((cid, since, self.run.queue.now))
-
-    # --- the snapshot of a task ------------------------------------------------------------------
-
-    def _snapshot(self, task: SimTask, effect: aligning.Snapshot) -> bool:
-        """Whether there is one."""
-        run, cid = self.run, effect.barrier.cid
-        if (cid, task.id) in run.plan.declines:
-            self._decline(task, cid, "declined")
-            self._send_cancel(task, cid)
-            return False
-        self._precommit(task, cid)
-        self._send_barriers(task, effect)
-        mode = aligning.UNALIGNED if effect.unaligned else effect.barrier.mode
-        if mode == TIMEOUT:
-            mode = aligning.ALIGNED
-        pending = None if task.tx is None else [tx for tx, _ in task.tx.pending]
-        extra = {"sync": run.plan.sync_time, "mode": mode, "pending": pending}
-        run.log.add(task.id, RECORD_STATE, extra, snapshot=str(cid), state=task.state_text)
-        if not task.ended:
-            run.begin_transaction(task)
-        self._save(task, cid)
-        for channel in effect.collecting:
-            task.lane(channel).collect(cid)
-        task.missing[cid] = {UPLOAD, CHANNELS} if effect.collecting else {UPLOAD}
-        files = uploaded(
-            task.id,
-            cid,
-            task.current_versions(),
-            task.sizes(),
-            task.base if run.plan.incremental else {},
-        )
-        task.files[cid] = files
-        start = run.queue.now + run.plan.sync_time
-        upload = run.plan.sync_time + run.plan.async_time
-        run.later(task, upload, self._uploaded, task, cid, start)
-        return True
-
-    def _precommit(self, task: SimTask, cid: int) -> None:
-        tx = None if task.tx is None else task.tx.precommit(cid)
-        if tx is not None:
-            self.run.log.add(task.id, TX_PRECOMMIT, {"tx": tx}, snapshot=str(cid))
-
-    def _send_barriers(self, task: SimTask, effect: aligning.Snapshot) -> None:
-        barrier = effect.barrier
-        for lane in task.outputs.values():
-            jumps = effect.unaligned and lane.channel.overtaking
-            item = Item(BARRIER, barrier=barrier)
-            extra = {"priority": jumps or None}
-            snapshot = str(barrier.cid)
-            self.run.log.add(task.id, MARKER_SEND, extra, channel=lane.id, snapshot=snapshot)
-            if jumps:
-                lane.put_first(item)
-                self._log_overtaken(task, lane, item)
-            else:
-                lane.put(item)
-                if barrier.switch_at is not None and lane.channel.overtaking:
-                    wait = max(0, barrier.switch_at - self.run.queue.now)
-                    self.run.later(task, wait, self._hurry_output, task, lane, barrier.cid)
-
-    def _hurry_output(self, task: SimTask, lane: Lane, cid: int) -> None:
-        """The time for aligning is over, and the barrier still waits in the sender's buffer."""
-        item = lane.hurry(cid)
-        if item is not None:
-            self._log_overtaken(task, lane, item)
-
-    def _log_overtaken(self, task: SimTask, lane: Lane, item: Item) -> None:
-        extra = {"count": len(item.overtaken)}
-        snapshot = str(item.barrier.cid)
-        self.run.log.add(task.id, OVERTAKEN_OUT, extra, channel=lane.id, snapshot=snapshot)
-
-    def _save(self, task: SimTask, cid: int) -> None:
-        pending = () if task.tx is None else tuple(task.tx.pending)
-        self.saved.setdefault(cid, {})[task.id] = Saved(task.state, pending)
-        task.recorded.add(cid)
-        if task.ended and task.final_cid is None:
-            task.final_cid = cid
-
-    def _record_channel(self, task: SimTask, lane: Lane, cid: int) -> None:
-        """What was kept up to the barrier, then what the barrier jumped over at the sender."""
-        kept = lane.collected.pop(cid, None)
-        barrier = task.barriers.get((lane.id, cid))
-        if kept is None or barrier is None:
-            overtaken = []
-            kept = kept or []
-        else:
-            overtaken = barrier.overtaken
-            jumped = {item.order for item in overtaken}
-            kept = [
-                item for item in kept if item.order < barrier.order and item.order not in jumped
-            ]
-        self._log_channel(task, lane, cid, kept, overtaken)
-
-    def _log_channel(
-        self, task: SimTask, lane: Lane, cid: int, kept: list[Item], overtaken: list[Item]
-    ) -> None:
-        items = (*kept, *overtaken)
-        self.channel_states.setdefault(cid, {})[lane.id] = [item.record for item in items]
-        if items:
-            self.run.counted.channel_state[lane.id, cid] = (len(kept), len(overtaken))
-        self.run.log.add(
-            task.id,
-            RECORD_CHANNEL,
-            {"in": len(kept), "out": len(overtaken)},
-            channel=lane.id,
-            snapshot=str(cid),
-            messages=tuple(item.message for item in items),
-        )
-
-    def _uploaded(self, task: SimTask, cid: int, start: int) -> None:
-        handles = [held.handle for held in task.files.get(cid, {}).values()]
-        new = sum(handle.bytes for handle in handles if not handle.shared)
-        extra = {"start": start, "bytes": new, "total": sum(handle.bytes for handle in handles)}
-        self.run.log.add(task.id, SNAP_ASYNC, extra, snapshot=str(cid))
-        if cid in task.missing:
-            task.missing[cid].discard(UPLOAD)
-            self._acknowledge_if_whole(task, cid)
-
-    def _acknowledge_if_whole(self, task: SimTask, cid: int) -> None:
-        if task.missing[cid]:
-            return
-        del task.missing[cid]
-        handles = [held.handle.to_json() for held in task.files[cid].values()]
-        self.run.log.add(task.id, CP_ACK, {"handles": handles}, snapshot=str(cid))
-        self.run.queue.after(self.run.plan.control_delay, self._acknowledged, cid, task.id)
 
     # --- the coordinator's word ------------------------------------------------------------------
 

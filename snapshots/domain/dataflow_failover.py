@@ -95,7 +95,7 @@ class Failover:
 
     def _restore(self, task: SimTask, cid: int | None) -> None:
         run = self.run
-        saved = None if cid is None else run.checkpoints.saved[cid][task.id]
+        saved = None if cid is None else run.checkpoints.snapshots.saved[cid][task.id]
         state = start_state(task.vertex) if saved is None else saved.state
         positions = {task.id: state["offset"]} if task.vertex.kind == SOURCE else None
         extra = {"attempt": task.attempt, "positions": positions}
@@ -126,7 +126,7 @@ class Failover:
         """The channel state of the checkpoint, before anything new."""
         if cid is None:
             return
-        states = self.run.checkpoints.channel_states.get(cid, {})
+        states = self.run.checkpoints.snapshots.channel_states.get(cid, {})
         for lane in task.outputs.values():
             for record in states.get(lane.id, ()):
                 self.run.send(task, lane, record, restored=True)

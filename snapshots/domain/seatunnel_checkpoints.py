@@ -11,7 +11,6 @@ from snapshots.domain.algorithms import seatunnel_task as passing
 from snapshots.domain.algorithms.flink_task import AlignEnd, Block, RecordChannel, Unblock
 from snapshots.domain.algorithms.seatunnel import FINAL, RUNNING, SAVEPOINT, Plan
 from snapshots.domain.algorithms.seatunnel_task import Barrier, Take
-from snapshots.domain.dataflow_checkpoints import Saved
 from snapshots.domain.dataflow_kinds import (
     ALIGN_END,
     BLOCK,
@@ -32,6 +31,7 @@ from snapshots.domain.dataflow_kinds import (
     UNBLOCK,
 )
 from snapshots.domain.dataflow_lanes import BARRIER, Item, Lane
+from snapshots.domain.dataflow_snapshots import Saved
 from snapshots.domain.dataflow_tasks import text_of
 from snapshots.domain.dataflow_transactions import LOST
 from snapshots.domain.recording import (

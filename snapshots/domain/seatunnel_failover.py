@@ -7,7 +7,6 @@ anew, to as many readers as there are now.
 from typing import TYPE_CHECKING
 
 from snapshots.domain.algorithms.seatunnel import Drop, GiveUp, Restore, on_failure
-from snapshots.domain.dataflow_checkpoints import Saved
 from snapshots.domain.dataflow_counting import Failure
 from snapshots.domain.dataflow_kinds import (
     RESTART,
@@ -16,6 +15,7 @@ from snapshots.domain.dataflow_kinds import (
     TX_RECOVER_COMMIT,
 )
 from snapshots.domain.dataflow_rereading import Rereading
+from snapshots.domain.dataflow_snapshots import Saved
 from snapshots.domain.recording import CRASH, INTERNAL, RESTORE
 from snapshots.domain.seatunnel_checkpoints import PipelineCheckpoints
 from snapshots.domain.seatunnel_rescaling import rescaled

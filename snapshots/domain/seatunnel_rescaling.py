@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from snapshots.domain.dataflow import Dataflow
-from snapshots.domain.dataflow_checkpoints import Saved
 from snapshots.domain.dataflow_functions import is_keyed, start_state
+from snapshots.domain.dataflow_snapshots import Saved
 from snapshots.domain.key_groups import key_group, owning_subtask
 from snapshots.domain.seatunnel_tasks import OPERATOR, WRITER, SeaTunnelTask
 from snapshots.domain.topology import ProcessId
