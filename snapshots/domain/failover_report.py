@@ -4,8 +4,9 @@ A rid is a list ``[split, offset, derived]``. Counts are true, examples are the 
 Source of the table of effects: protocols.md, section 5.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from snapshots.domain.topology import ProcessId
 
@@ -158,22 +159,25 @@ class Failovers:
         }
 
 
-def compare(reports: Iterable[FailoverReport]) -> list[dict[str, object]]:
-    """The same failure under different strategies, a row for each."""
+def compare(reports: Iterable[Mapping[str, Any]]) -> list[dict[str, object]]:
+    """The same failure under different strategies, a row for each. reports: FailoverReport as JSON,
+    which is how they are stored."""
     return [
-        {
-            "strategy": report.strategy,
-            "process": report.process,
-            "at": report.at,
-            "restored": report.restored,
-            "tasks_restarted": report.tasks_restarted,
-            "records_re_read": report.records_re_read,
-            "counted_twice": report.counted_twice,
-            "repeated": sum(sink.repeated for sink in report.sinks),
-            "duplicates": sum(sink.duplicates for sink in report.sinks),
-            "rewritten": sum(sink.rewritten for sink in report.sinks),
-            "lost": sum(sink.lost for sink in report.sinks),
-            "time_to_catch_up": report.time_to_catch_up,
-        }
+        {name: report[name] for name in _COMPARED}
+        | {name: sum(sink[name] for sink in report["sinks"]) for name in _SUMMED}
         for report in reports
     ]
+
+
+_COMPARED = (
+    "sentence",
+    "strategy",
+    "process",
+    "at",
+    "restored",
+    "tasks_restarted",
+    "records_re_read",
+    "counted_twice",
+    "time_to_catch_up",
+)
+_SUMMED = ("repeated", "duplicates", "rewritten", "lost")

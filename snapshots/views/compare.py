@@ -9,6 +9,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from snapshots import access, services
+from snapshots.domain.failover_report import compare as compare_failures
 from snapshots.models import Recording
 from snapshots.problems import Conflict, Invalid
 from snapshots.stores import open_recording
@@ -16,14 +17,6 @@ from snapshots.views.pages import back, page
 
 UNDER_WAY = (Recording.Status.QUEUED, Recording.Status.RUNNING)
 MOST_COMPARED = 10
-SHOWN = (
-    "sentence",
-    "strategy",
-    "tasks_restarted",
-    "records_re_read",
-    "counted_twice",
-    "time_to_catch_up",
-)
 
 
 @page
@@ -62,11 +55,5 @@ def _row(recording: Recording) -> dict[str, Any]:
     if not recording.is_ready:
         return found
     failures = open_recording(recording).failovers()["items"]
-    if failures:
-        first = failures[0]
-        sums = {
-            name: sum(sink[name] for sink in first["sinks"])
-            for name in ("repeated", "duplicates", "lost")
-        }
-        found["failure"] = {name: first[name] for name in SHOWN} | sums
+    found["failure"] = next(iter(compare_failures(failures[:1])), None)
     return found

@@ -203,7 +203,7 @@ def three_pairs() -> Dataflow:
 def strategies(simulation: DataflowSimulation) -> list[dict]:
     runs = (replace(simulation, failover=name) for name in ("full", "pipeline", "region"))
     reports = [failovers(assemble(*run_dataflow(run).log).recording)[0] for run in runs]
-    return compare(reports)
+    return compare(report.to_json() for report in reports)
 
 
 def test_the_same_failure_under_three_strategies():

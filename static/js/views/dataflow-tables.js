@@ -1,6 +1,7 @@
 /** The editor of a dataflow: a table of vertices and one of edges. */
 
 import { h } from "../lib/dom.js";
+import { editorRows } from "../lib/editor-rows.js";
 import { EXCHANGES, FUNCTIONS, KINDS, problems, SINKS } from "./dataflow-model.js";
 
 const NUMBERS = [
@@ -14,6 +15,7 @@ const NUMBERS = [
 
 /** editor: see dataflow.js. Returns {show(), focus(key, field)}. */
 export function mountTables(root, editor) {
+  const rows = editorRows(root);
   let drawn = "";
 
   /** Rows are built anew when rows come or go, or a kind changes; else only what they hold. */
@@ -27,13 +29,13 @@ export function mountTables(root, editor) {
   }
 
   function build(vertices, edges) {
-    const focus = focusedField();
+    const focus = rows.focused();
     const head = ["id", "kind", "does", ...NUMBERS.map(([, label]) => label)];
     root.replaceChildren(
       section("Vertices", head, vertices, vertexRow, "Add vertex", () => editor.addVertex(), "No vertex yet."),
       section("Edges", ["from", "to", "exchange"], edges, edgeRow, "Add edge", () => editor.addEdge(), "No edge yet: records flow along edges."),
     );
-    if (focus) field(focus.key, focus.name)?.focus();
+    if (focus) rows.field(focus.key, focus.name)?.focus();
   }
 
   function section(name, head, items, row, label, add, empty) {
@@ -91,12 +93,12 @@ export function mountTables(root, editor) {
 
   function fill(vertices, edges) {
     for (const vertex of vertices) {
-      for (const name of ["id", "kind", "function", "sink", ...NUMBERS.map(([field]) => field)]) set(field(vertex.key, name), vertex[name]);
+      for (const name of ["id", "kind", "function", "sink", ...NUMBERS.map(([field]) => field)]) set(rows.field(vertex.key, name), vertex[name]);
     }
     const names = JSON.stringify(vertices.map(({ key, id }) => [key, id]));
     for (const edge of edges) {
-      for (const end of ["source", "target"]) choose(field(edge.key, end), names, vertices, edge[end]);
-      set(field(edge.key, "exchange"), edge.exchange);
+      for (const end of ["source", "target"]) choose(rows.field(edge.key, end), names, vertices, edge[end]);
+      set(rows.field(edge.key, "exchange"), edge.exchange);
     }
   }
 
@@ -120,31 +122,14 @@ export function mountTables(root, editor) {
   }
 
   function mark() {
-    for (const row of root.querySelectorAll("tr[data-key]")) row.setAttribute("aria-selected", String(row.dataset.key === editor.selected()));
-    for (const old of root.querySelectorAll("[aria-invalid]")) old.removeAttribute("aria-invalid");
-    for (const old of root.querySelectorAll(".field-error")) old.remove();
-    for (const { key, field: name, sentence } of [...problems(editor.now()), ...editor.refusals()]) {
-      const element = field(key, name) ?? field(key, "id") ?? field(key, "exchange");
-      if (!element || element.hasAttribute("aria-invalid")) continue;
-      element.setAttribute("aria-invalid", "true");
-      element.after(h("p.field-error.small", { role: "alert" }, sentence));
-    }
-  }
-
-  function focusedField() {
-    const element = document.activeElement;
-    const row = element?.closest?.("tr[data-key]");
-    return row && root.contains(row) ? { key: row.dataset.key, name: element.dataset.field } : null;
-  }
-
-  function field(key, name) {
-    return root.querySelector(`tr[data-key="${key}"] [data-field="${name}"]`);
+    const found = [...problems(editor.now()), ...editor.refusals()];
+    rows.mark(editor.selected(), found, (key, name) => rows.field(key, name) ?? rows.field(key, "id") ?? rows.field(key, "exchange"));
   }
 
   return {
     show,
     focus(key, name) {
-      const element = name ? field(key, name) : root.querySelector(`tr[data-key="${key}"] [data-field]`);
+      const element = name ? rows.field(key, name) : root.querySelector(`tr[data-key="${key}"] [data-field]`);
       element?.focus();
       if (element?.matches("input")) element.select();
     },

@@ -1,6 +1,7 @@
 /** The tables of the topology editor: the same topology to type, without drawing. */
 
 import { h } from "../lib/dom.js";
+import { editorRows } from "../lib/editor-rows.js";
 import { channelId, isBidirectional, problems, processIds } from "./topology-model.js";
 
 const ROWS = 200;
@@ -9,6 +10,7 @@ const MOST_CHOICES = 100; // in the lists of a channel's ends, before somebody o
 /** editor: see topology.js. Returns {show(), focus(key, field)}. */
 export function mountTables(root, editor) {
   let shown = { processes: ROWS, channels: ROWS };
+  const rows = editorRows(root);
   let drawn = "";
 
   /** Rows are built anew when rows come or go; while somebody types, only the marks change. */
@@ -26,7 +28,7 @@ export function mountTables(root, editor) {
   }
 
   function build(topology) {
-    const focus = focusedField();
+    const focus = rows.focused();
     root.replaceChildren(
       section("Processes", "processes", ["id", "state at the start"], topology.processes, processRow, [
         button("Add process", () => editor.addAt(null, null)),
@@ -36,12 +38,12 @@ export function mountTables(root, editor) {
         button("Add channel", () => editor.addChannelRow(), topology.processes.length < 2),
       ]),
     );
-    if (focus) field(focus.key, focus.name)?.focus();
+    if (focus) rows.field(focus.key, focus.name)?.focus();
   }
 
   function section(name, of, head, items, row, buttons) {
-    const rows = items.slice(0, shown[of]).map(row);
-    const hidden = items.length - rows.length;
+    const drawnRows = items.slice(0, shown[of]).map(row);
+    const hidden = items.length - drawnRows.length;
     const cells = [...head.map((word) => h("th", { scope: "col" }, word)), h("th", {}, h("span.visually-hidden", {}, "remove"))];
     return h(
       "section.panel",
@@ -50,7 +52,7 @@ export function mountTables(root, editor) {
         h("div.row", {}, buttons)),
       items.length === 0
         ? h("p.panel-body.soft", {}, of === "channels" ? "No channel yet: messages need at least one." : "No process yet.")
-        : h("div.table-wrap.editor-rows", {}, h("table.table.editor-table", {}, h("thead", {}, h("tr", {}, cells)), h("tbody", {}, rows))),
+        : h("div.table-wrap.editor-rows", {}, h("table.table.editor-table", {}, h("thead", {}, h("tr", {}, cells)), h("tbody", {}, drawnRows))),
       hidden > 0
         ? h("p.panel-body", {}, h("button.btn", { type: "button", onclick: () => more(of) }, `Show ${Math.min(hidden, ROWS)} more of ${hidden} hidden`))
         : null,
@@ -124,13 +126,13 @@ export function mountTables(root, editor) {
     const names = JSON.stringify(choices);
     const idOf = processIds(topology);
     for (const process of topology.processes) {
-      set(field(process.key, "id"), process.id);
-      set(field(process.key, "state"), process.state);
+      set(rows.field(process.key, "id"), process.id);
+      set(rows.field(process.key, "state"), process.state);
     }
     for (const channel of topology.channels) {
-      for (const end of ["source", "target"]) choose(field(channel.key, end), names, choices, channel[end]);
-      set(field(channel.key, "id"), channelId(topology, channel, idOf));
-      const fifo = field(channel.key, "fifo");
+      for (const end of ["source", "target"]) choose(rows.field(channel.key, end), names, choices, channel[end]);
+      set(rows.field(channel.key, "id"), channelId(topology, channel, idOf));
+      const fifo = rows.field(channel.key, "fifo");
       if (fifo) fifo.checked = channel.fifo;
     }
   }
@@ -162,33 +164,13 @@ export function mountTables(root, editor) {
   }
 
   function mark(topology) {
-    for (const row of root.querySelectorAll("tr[data-key]")) {
-      row.setAttribute("aria-selected", String(row.dataset.key === editor.selected()));
-    }
-    for (const old of root.querySelectorAll("[aria-invalid]")) old.removeAttribute("aria-invalid");
-    for (const old of root.querySelectorAll(".field-error")) old.remove();
-    for (const { key, field: name, sentence } of [...problems(topology), ...editor.refusals()]) {
-      const element = field(key, name);
-      if (!element || element.hasAttribute("aria-invalid")) continue;
-      element.setAttribute("aria-invalid", "true");
-      element.after(h("p.field-error.small", { role: "alert" }, sentence));
-    }
-  }
-
-  function focusedField() {
-    const element = document.activeElement;
-    const row = element?.closest?.("tr[data-key]");
-    return row && root.contains(row) ? { key: row.dataset.key, name: element.dataset.field } : null;
-  }
-
-  function field(key, name) {
-    return root.querySelector(`tr[data-key="${key}"] [data-field="${name}"]`);
+    rows.mark(editor.selected(), [...problems(topology), ...editor.refusals()]);
   }
 
   return {
     show,
     focus(key, name) {
-      const element = field(key, name);
+      const element = rows.field(key, name);
       element?.focus();
       element?.select?.();
     },
