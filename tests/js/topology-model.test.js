@@ -102,3 +102,17 @@ test("a whole drag is one step", () => {
   steps.undo();
   assert.equal(steps.now, "start");
 });
+
+test("what is typed into one field is one step, and every other change begins a new one", () => {
+  const steps = history("");
+  for (const text of ["a", "ab", "abc"]) steps.type("id", text);
+  steps.undo();
+  assert.equal(steps.now, "");
+  steps.redo();
+  steps.type("id", "abcd");
+  steps.type("state", "abcd 1");
+  steps.undo();
+  assert.equal(steps.now, "abcd");
+  steps.undo();
+  assert.equal(steps.now, "abc");
+});

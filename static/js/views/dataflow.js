@@ -19,7 +19,6 @@ function mountEditor(form, start) {
   const steps = history(model.fromDocument(start.document));
   const saved = steps.now;
   let selected = null;
-  let typing = null;
   let unfolded = false;
   let refusals = model.refusalsOf(start.refusal, steps.now);
   let leaving = false;
@@ -60,18 +59,12 @@ function mountEditor(form, start) {
 
   function change(next) {
     refusals = [];
-    typing = null;
     steps.change(next);
     show();
   }
 
-  /** What is typed into one field is one step, however many keys it takes. */
   function type(key, to, change) {
-    const field = `${key} ${Object.keys(to)}`;
-    const next = change(steps.now, key, to);
-    if (typing === field) steps.amend(next);
-    else steps.change(next);
-    typing = field;
+    steps.type(`${key} ${Object.keys(to)}`, change(steps.now, key, to));
     refusals = [];
     show();
   }
@@ -100,7 +93,6 @@ function mountEditor(form, start) {
 
   const step = (way) => {
     steps[way]();
-    typing = null;
     selected = null;
     refusals = [];
     show();

@@ -276,6 +276,16 @@ export function history(first, limit = 200) {
   let past = [];
   let now = first;
   let future = [];
+  let typing = null;
+
+  function change(next) {
+    typing = null;
+    if (next === now) return;
+    past = [...past, now].slice(-limit);
+    future = [];
+    now = next;
+  }
+
   return {
     get now() {
       return now;
@@ -286,23 +296,27 @@ export function history(first, limit = 200) {
     get canRedo() {
       return future.length > 0;
     },
-    change(next) {
-      if (next === now) return;
-      past = [...past, now].slice(-limit);
-      future = [];
-      now = next;
+    change,
+    /** What is typed into one field is one step, however many keys it takes. */
+    type(field, next) {
+      if (typing === field) now = next;
+      else change(next);
+      typing = field;
     },
     /** Replaces the present without a step of its own: the middle of a drag. */
     amend(next) {
+      typing = null;
       now = next;
     },
     undo() {
+      typing = null;
       if (past.length === 0) return;
       future = [now, ...future];
       now = past.at(-1);
       past = past.slice(0, -1);
     },
     redo() {
+      typing = null;
       if (future.length === 0) return;
       past = [...past, now];
       [now, ...future] = future;

@@ -18,7 +18,6 @@ function mountEditor(form, start) {
   let tool = "move";
   let selected = null;
   let channelFrom = null;
-  let typing = null;
   let refusals = refusalsOf(start.refusal, steps.now);
   let leaving = false;
 
@@ -70,7 +69,6 @@ function mountEditor(form, start) {
       const moved = model.moveProcess(steps.now, key, x, y);
       if (going) steps.amend(moved);
       else steps.change(moved);
-      typing = null;
       selected = key;
       show();
     },
@@ -103,18 +101,12 @@ function mountEditor(form, start) {
 
   function change(next) {
     refusals = [];
-    typing = null;
     steps.change(next);
     show();
   }
 
-  /** What is typed into one field is one step, however many keys it takes. */
   function type(key, to, change) {
-    const field = `${key} ${Object.keys(to)}`;
-    const next = change(steps.now, key, to);
-    if (typing === field) steps.amend(next);
-    else steps.change(next);
-    typing = field;
+    steps.type(`${key} ${Object.keys(to)}`, change(steps.now, key, to));
     refusals = [];
     show();
   }
@@ -156,7 +148,6 @@ function mountEditor(form, start) {
 
   const step = (way) => {
     steps[way]();
-    typing = null;
     selected = null;
     channelFrom = null;
     show();
