@@ -104,7 +104,7 @@ test("a whole drag is one step", () => {
 });
 
 test("what is typed into one field is one step, and every other change begins a new one", () => {
-  const steps = history("");
+  const steps = model.history("");
   for (const text of ["a", "ab", "abc"]) steps.type("id", text);
   steps.undo();
   assert.equal(steps.now, "");
