@@ -74,6 +74,9 @@ def furnished(stack, browser, signed_in_state):
         "topology-new": "/topologies/new",
         "jobs": "/jobs",
         "job": f"/jobs/{job}",
+        "account": "/account",
+        "rename": f"/recordings/{late}/rename",
+        "delete": f"/recordings/{late}/delete",
         "not-found": "/recordings/999999",
     }
 
