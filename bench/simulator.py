@@ -16,8 +16,16 @@ from typing import TypeVar
 from bench.jobs import LIMITS
 from bench.recordings import simulation
 from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflow import HASH, SINK, SOURCE, TWO_PHASE, Dataflow, Edge, Vertex
-from snapshots.domain.dataflow_simulation import DataflowSimulation, simulate_dataflow
+from snapshots.domain.dataflows.dataflow import (
+    HASH,
+    SINK,
+    SOURCE,
+    TWO_PHASE,
+    Dataflow,
+    Edge,
+    Vertex,
+)
+from snapshots.domain.dataflows.simulation import DataflowSimulation, simulate_dataflow
 from snapshots.domain.simulation import simulate
 from snapshots.domain.verdicts import judge
 from snapshots.readers.native import write_lines

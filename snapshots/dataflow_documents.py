@@ -7,7 +7,7 @@ come first: it takes long to find out what is wrong with something very large.
 from collections.abc import Mapping
 from typing import Any
 
-from snapshots.domain.dataflow import FORWARD, SOURCE, Dataflow, DataflowRefused
+from snapshots.domain.dataflows.dataflow import FORWARD, SOURCE, Dataflow, DataflowRefused
 from snapshots.domain.topology import Topology
 from snapshots.problems import Refused
 

@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from snapshots.dataflow_loads import Load
-from snapshots.domain.dataflow_simulation import FailAt
+from snapshots.domain.dataflows.simulation import FailAt
 from snapshots.domain.topology import ProcessId
 from snapshots.simulation_parameters import LARGEST_TIME, check_names, items, mapping, refused, time
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from snapshots import flink_runs, seatunnel_runs, spark_runs, topologies
 from snapshots.dataflow_documents import refusal
-from snapshots.domain.dataflow import Dataflow, DataflowRefused
+from snapshots.domain.dataflows.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.recording import LoggedEvent
 from snapshots.simulated_runs import SimulatedRun
 from snapshots.simulation_parameters import one_of

@@ -16,9 +16,9 @@ from snapshots.dataflow_run_parameters import (
 )
 from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
 from snapshots.domain.algorithms.flink_task import MODES
-from snapshots.domain.dataflow import Dataflow
-from snapshots.domain.dataflow_failover import FAILOVERS, FULL
-from snapshots.domain.dataflow_simulation import DataflowSimulation, simulate_dataflow
+from snapshots.domain.dataflows.dataflow import Dataflow
+from snapshots.domain.dataflows.failover import FAILOVERS, FULL
+from snapshots.domain.dataflows.simulation import DataflowSimulation, simulate_dataflow
 from snapshots.simulated_runs import SimulatedRun
 from snapshots.simulation_parameters import (
     LARGEST_DELAY,
@@ -67,7 +67,7 @@ _SETTINGS = defaults(CheckpointSettings)
 
 
 def checked(dataflow: Dataflow, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """All as in domain.dataflow_simulation.DataflowSimulation, and ``checkpoints`` as in
+    """All as in domain.dataflows.simulation.DataflowSimulation, and ``checkpoints`` as in
     CheckpointSettings; ``failures``: [{"at", "process"}], ``declines``: [{"checkpoint",
     "process"}], ``slow``: {process: factor}. Raises: Refused, DataflowRefused."""
     check_names(parameters, _MEMBERS)

@@ -8,8 +8,8 @@ from django.db import transaction
 
 from snapshots import services, topologies, uploads
 from snapshots.domain import topologies as shapes
-from snapshots.domain.dataflow import FORWARD, HASH, Dataflow, Edge, Vertex
-from snapshots.domain.dataflow_samples import SAMPLES_OF_DATAFLOWS, smallest
+from snapshots.domain.dataflows.dataflow import FORWARD, HASH, Dataflow, Edge, Vertex
+from snapshots.domain.dataflows.samples import SAMPLES_OF_DATAFLOWS, smallest
 from snapshots.domain.samples import SAMPLES as SAMPLES_OF_PROCESSES
 from snapshots.domain.samples import Sample
 from snapshots.domain.topology import Topology as Shape

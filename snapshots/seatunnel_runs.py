@@ -13,9 +13,9 @@ from snapshots.dataflow_run_parameters import (
 )
 from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
 from snapshots.domain.algorithms.seatunnel import PipelineSettings
-from snapshots.domain.dataflow import MOST_SUBTASKS, Dataflow
-from snapshots.domain.dataflow_simulation import DataflowSimulation
-from snapshots.domain.seatunnel_simulation import (
+from snapshots.domain.dataflows.dataflow import MOST_SUBTASKS, Dataflow
+from snapshots.domain.dataflows.simulation import DataflowSimulation
+from snapshots.domain.seatunnel.simulation import (
     SeaTunnelSimulation,
     StartFrom,
     simulate_seatunnel,
@@ -64,7 +64,7 @@ _SETTINGS = defaults(PipelineSettings)
 
 
 def checked(dataflow: Dataflow, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """All as in domain.seatunnel_simulation.SeaTunnelSimulation, and ``checkpoints`` as in
+    """All as in domain.seatunnel.simulation.SeaTunnelSimulation, and ``checkpoints`` as in
     PipelineSettings; ``failures``: [{"at", "process"}], ``slow``: {process: factor},
     ``start_from``: {"at", "parallelism": {vertex: number}} or null. Raises: Refused,
     DataflowRefused."""

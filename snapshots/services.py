@@ -13,10 +13,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from snapshots import access, live, predicates, stores, topologies, uploads
-from snapshots.domain.dataflow_failover import FAILOVERS
+from snapshots.domain.dataflows.failover import FAILOVERS
 from snapshots.domain.defects import InputRefused
 from snapshots.domain.reordering_report import NotReorderable, require_complete
-from snapshots.domain.spark_failover import SPARK_FAILOVERS
+from snapshots.domain.spark_streaming.failover import SPARK_FAILOVERS
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot, Topology
 from snapshots.problems import Conflict, Invalid, Refused, cancelled

@@ -13,10 +13,10 @@ from snapshots.dataflow_run_parameters import (
 )
 from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
 from snapshots.domain.algorithms.spark_epochs import BatchSettings
-from snapshots.domain.dataflow import Dataflow
-from snapshots.domain.dataflow_simulation import DataflowSimulation
-from snapshots.domain.spark_failover import QUERY, SPARK_FAILOVERS
-from snapshots.domain.spark_simulation import SparkSimulation, simulate_spark
+from snapshots.domain.dataflows.dataflow import Dataflow
+from snapshots.domain.dataflows.simulation import DataflowSimulation
+from snapshots.domain.spark_streaming.failover import QUERY, SPARK_FAILOVERS
+from snapshots.domain.spark_streaming.simulation import SparkSimulation, simulate_spark
 from snapshots.simulated_runs import SimulatedRun
 from snapshots.simulation_parameters import (
     LARGEST_DELAY,
@@ -43,8 +43,8 @@ _SETTINGS = defaults(BatchSettings)
 
 
 def checked(dataflow: Dataflow, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """All as in domain.spark_simulation.SparkSimulation, and ``batches`` as in BatchSettings;
-    ``failures``: [{"at", "process"}], ``slow``: {process: factor}. Raises: Refused,
+    """All as in domain.spark_streaming.simulation.SparkSimulation, and ``batches`` as in
+    BatchSettings; ``failures``: [{"at", "process"}], ``slow``: {process: factor}. Raises: Refused,
     DataflowRefused."""
     check_names(parameters, _MEMBERS)
     found = {

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from snapshots.dataflow_documents import checked_dataflow, expanded
-from snapshots.domain.dataflow import Dataflow
+from snapshots.domain.dataflows.dataflow import Dataflow
 from snapshots.domain.topology import Channel, Process, Topology
 from snapshots.domain.values import canonical
 from snapshots.problems import Refused

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from random import Random
 
-from snapshots.domain.dataflow_kinds import READ, RESTART, WRITE
+from snapshots.domain.dataflows.kinds import READ, RESTART, WRITE
 from snapshots.domain.protocol_events import CHECKPOINT_KINDS, RUN_KINDS
 from snapshots.domain.recording import RECEIVE, RESTORE, LoggedEvent
 from snapshots.domain.script import Log

@@ -6,7 +6,7 @@ from random import Random
 from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
 from snapshots.domain.algorithms.flink_task import ALIGNED, AT_LEAST_ONCE
 from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflow import (
+from snapshots.domain.dataflows.dataflow import (
     BROADCAST,
     FORWARD,
     HASH,
@@ -15,8 +15,8 @@ from snapshots.domain.dataflow import (
     Edge,
     Vertex,
 )
-from snapshots.domain.dataflow_simulation import DataflowSimulation, FailAt
-from snapshots.domain.failovers import all_failovers
+from snapshots.domain.dataflows.simulation import DataflowSimulation, FailAt
+from snapshots.domain.failovers.reference import all_failovers
 
 SINKS = ("plain", "idempotent", "two-phase")
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from snapshots.domain.dataflow import Dataflow, DataflowRefused
-from snapshots.domain.dataflow_kinds import (
+from snapshots.domain.dataflows.dataflow import Dataflow, DataflowRefused
+from snapshots.domain.dataflows.kinds import (
     ALIGN_END,
     ANNOUNCE,
     BATCH_PLAN,

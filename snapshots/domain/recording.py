@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NewType
 
-from snapshots.domain.dataflow_kinds import DATAFLOW_KINDS, READ, WRITE
+from snapshots.domain.dataflows.kinds import DATAFLOW_KINDS, READ, WRITE
 from snapshots.domain.topology import ChannelId, JsonText, ProcessId, Topology
 
 Instant = NewType("Instant", int)  # in the recording's time unit, since it began

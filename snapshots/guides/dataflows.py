@@ -1,4 +1,4 @@
-"""Tours of dataflows under checkpoints. Times as in domain/dataflow_samples.py."""
+"""Tours of dataflows under checkpoints. Times as in domain/dataflows/samples.py."""
 
 from snapshots.guides.step import Guide, Step
 

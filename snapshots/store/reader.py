@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from snapshots.domain.failover_report import Failovers
+from snapshots.domain.failovers.report import Failovers
 from snapshots.domain.recording import Message, MessageId, SnapshotId
 from snapshots.domain.topology import ChannelId, ProcessId, Topology
 from snapshots.store import levels, search, windows

@@ -12,10 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from snapshots.domain.checkpoint_files import Decision, FileReport
-from snapshots.domain.checkpoint_report import CheckpointReport
+from snapshots.domain.checkpoints.files import Decision, FileReport
+from snapshots.domain.checkpoints.report import CheckpointReport
 from snapshots.domain.defects import Defect
-from snapshots.domain.failover_report import Failovers
+from snapshots.domain.failovers.report import Failovers
 from snapshots.domain.recording import (
     KINDS,
     RECORD_CHANNEL,

@@ -9,7 +9,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from snapshots import access, services
-from snapshots.domain.failover_report import compare as compare_failures
+from snapshots.domain.failovers.report import compare as compare_failures
 from snapshots.models import Recording
 from snapshots.problems import Conflict, Invalid
 from snapshots.stores import open_recording

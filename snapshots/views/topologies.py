@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from snapshots import access, payloads, services, topologies
-from snapshots.domain.dataflow import FORWARD, HASH, TWO_PHASE, Dataflow, Edge, Vertex
+from snapshots.domain.dataflows.dataflow import FORWARD, HASH, TWO_PHASE, Dataflow, Edge, Vertex
 from snapshots.models import Recording, Topology
 from snapshots.problems import Problem, Refused
 from snapshots.views import dataflow_form, simulation_form

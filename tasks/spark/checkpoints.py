@@ -1,7 +1,7 @@
 """The checkpoints job: what the log of a dataflow tells of its checkpoints and failures.
 
 One Spark action: ranges of checkpoints (kernels_checkpoints) and of vertices (kernels_failovers).
-What comes back is joined here into the reports of ``snapshots.domain.checkpoints`` and
+What comes back is joined here into the reports of ``snapshots.domain.checkpoints.reference`` and
 ``failovers``, which are the reference, and written beside the recording.
 """
 
@@ -11,11 +11,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from snapshots.domain.checkpoint_files import Decision, FileReport, decisions_of, files_of
-from snapshots.domain.checkpoint_report import CheckpointReport
-from snapshots.domain.checkpoint_tasks import CheckpointEvents
-from snapshots.domain.failover_facts import Answer, failovers_of
-from snapshots.domain.failover_report import Failovers
+from snapshots.domain.checkpoints.files import Decision, FileReport, decisions_of, files_of
+from snapshots.domain.checkpoints.report import CheckpointReport
+from snapshots.domain.checkpoints.tasks import CheckpointEvents
+from snapshots.domain.failovers.facts import Answer, failovers_of
+from snapshots.domain.failovers.report import Failovers
 from snapshots.domain.protocol_events import by_checkpoint
 from snapshots.store.writer import write_checkpoints
 from tasks.spark import session

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from snapshots.domain.failovers.sink_effects import rid_of
 from snapshots.domain.protocol_events import fields_of, whole
-from snapshots.domain.sink_effects import rid_of
 from snapshots.domain.values import canonical
 
 _STRING = r'"(?:[^"\\]|\\.)*"'

@@ -1,6 +1,7 @@
 """The protocol's events of a stored recording, and counts of its records by search.
 
-The reference is ``snapshots.domain.checkpoints``, which looks at every event and every message.
+The reference is ``snapshots.domain.checkpoints.reference``, which looks at every event and every
+message.
 """
 
 from collections.abc import Iterable
@@ -11,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.checkpoint_files import Acknowledged, acknowledged
-from snapshots.domain.checkpoint_report import CheckpointReport
-from snapshots.domain.checkpoint_tasks import Ahead, CheckpointEvents, Early, RunEvents, Span
-from snapshots.domain.checkpoints import report
+from snapshots.domain.checkpoints.files import Acknowledged, acknowledged
+from snapshots.domain.checkpoints.reference import report
+from snapshots.domain.checkpoints.report import CheckpointReport
+from snapshots.domain.checkpoints.tasks import Ahead, CheckpointEvents, Early, RunEvents, Span
 from snapshots.domain.protocol_events import (
     CHECKPOINT_KINDS,
     RUN_KINDS,

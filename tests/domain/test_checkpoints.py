@@ -15,11 +15,11 @@ import pytest
 from snapshots.domain.algorithms.flink_files import needed_files
 from snapshots.domain.algorithms.flink_task import ALIGNED, MODES, TIMEOUT, UNALIGNED
 from snapshots.domain.assembly import assemble
-from snapshots.domain.checkpoint_report import COMMIT, STATUSES, CheckpointReport
-from snapshots.domain.checkpoints import checkpoints, decisions, files
-from snapshots.domain.dataflow import Dataflow, Edge
-from snapshots.domain.dataflow_kinds import CP_ABORT, CP_ACK, CP_COMPLETE, CP_REQUEST
-from snapshots.domain.dataflow_simulation import DataflowRun, FailAt, run_dataflow
+from snapshots.domain.checkpoints.reference import checkpoints, decisions, files
+from snapshots.domain.checkpoints.report import COMMIT, STATUSES, CheckpointReport
+from snapshots.domain.dataflows.dataflow import Dataflow, Edge
+from snapshots.domain.dataflows.kinds import CP_ABORT, CP_ACK, CP_COMPLETE, CP_REQUEST
+from snapshots.domain.dataflows.simulation import DataflowRun, FailAt, run_dataflow
 from snapshots.domain.recording import Recording
 from snapshots.domain.samples import two_banks
 from tests.dataflow_damage import garbled

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
-from snapshots.domain.dataflow import Dataflow, DataflowRefused, Edge, Vertex
-from snapshots.domain.dataflow_functions import Record, Rid, Split, derive, emitted, expected_rids
-from snapshots.domain.dataflow_simulation import DataflowSimulation, FailAt
+from snapshots.domain.dataflows.dataflow import Dataflow, DataflowRefused, Edge, Vertex
+from snapshots.domain.dataflows.functions import Record, Rid, Split, derive, emitted, expected_rids
+from snapshots.domain.dataflows.simulation import DataflowSimulation, FailAt
 from snapshots.domain.key_groups import key_group, key_group_range, owning_subtask, stable_hash
 from tests.dataflows import a_sink, a_source, an_operator, word_count
 

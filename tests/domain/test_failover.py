@@ -21,7 +21,7 @@ from snapshots.domain.algorithms.flink_task import (
     Unblock,
 )
 from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflow import (
+from snapshots.domain.dataflows.dataflow import (
     FORWARD,
     HASH,
     IDEMPOTENT,
@@ -30,9 +30,9 @@ from snapshots.domain.dataflow import (
     Dataflow,
     Vertex,
 )
-from snapshots.domain.dataflow_functions import is_keyed
-from snapshots.domain.dataflow_lanes import Lane
-from snapshots.domain.dataflow_simulation import DataflowRun, run_dataflow
+from snapshots.domain.dataflows.functions import is_keyed
+from snapshots.domain.dataflows.lanes import Lane
+from snapshots.domain.dataflows.simulation import DataflowRun, run_dataflow
 from snapshots.domain.recording import SEND, LoggedEvent
 from snapshots.domain.verdicts import judge
 from tests.dataflows import any_simulation, with_failures

@@ -14,14 +14,14 @@ import pytest
 
 from snapshots.domain.algorithms.flink_task import ALIGNED, AT_LEAST_ONCE, MODES
 from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflow import FORWARD, Dataflow, Edge
-from snapshots.domain.dataflow_lanes import Lane
-from snapshots.domain.dataflow_samples import smallest
-from snapshots.domain.dataflow_simulation import DataflowRun, DataflowSimulation, run_dataflow
-from snapshots.domain.failover_report import MOST_EXAMPLES, Failovers, compare
-from snapshots.domain.failovers import all_failovers, failovers
+from snapshots.domain.dataflows.dataflow import FORWARD, Dataflow, Edge
+from snapshots.domain.dataflows.lanes import Lane
+from snapshots.domain.dataflows.samples import smallest
+from snapshots.domain.dataflows.simulation import DataflowRun, DataflowSimulation, run_dataflow
+from snapshots.domain.failovers.reference import all_failovers, failovers
+from snapshots.domain.failovers.report import MOST_EXAMPLES, Failovers, compare
 from snapshots.domain.samples import two_banks
-from snapshots.domain.spark_samples import delivered_twice_log
+from snapshots.domain.spark_streaming.samples import delivered_twice_log
 from snapshots.domain.topology import Process
 from tests.dataflow_damage import garbled
 from tests.dataflows import (

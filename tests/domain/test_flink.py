@@ -23,10 +23,10 @@ from snapshots.domain.algorithms.flink_task import (
     Snapshot,
 )
 from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflow import Dataflow, Edge
-from snapshots.domain.dataflow_failover import crossing, scope_of
-from snapshots.domain.dataflow_samples import SAMPLES_OF_DATAFLOWS, pressed, smallest
-from snapshots.domain.dataflow_simulation import run_dataflow
+from snapshots.domain.dataflows.dataflow import Dataflow, Edge
+from snapshots.domain.dataflows.failover import crossing, scope_of
+from snapshots.domain.dataflows.samples import SAMPLES_OF_DATAFLOWS, pressed, smallest
+from snapshots.domain.dataflows.simulation import run_dataflow
 from snapshots.domain.recording import KINDS, MARKER_RECEIVE, RECORD_CHANNEL, RECORD_STATE
 from snapshots.domain.values import parsed
 from snapshots.domain.verdicts import judge

@@ -1,8 +1,8 @@
 """What the tours say of the samples is what their logs tell."""
 
 from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflow_samples import SAMPLES_OF_DATAFLOWS
-from snapshots.domain.failovers import all_failovers
+from snapshots.domain.dataflows.samples import SAMPLES_OF_DATAFLOWS
+from snapshots.domain.failovers.reference import all_failovers
 
 BY_SLUG = {sample.slug: sample for sample in SAMPLES_OF_DATAFLOWS}
 

@@ -20,7 +20,7 @@ from snapshots.domain.algorithms.seatunnel import (
 )
 from snapshots.domain.algorithms.seatunnel_task import Barrier
 from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflow import (
+from snapshots.domain.dataflows.dataflow import (
     FORWARD,
     HASH,
     PLAIN,
@@ -29,18 +29,18 @@ from snapshots.domain.dataflow import (
     DataflowRefused,
     Edge,
 )
-from snapshots.domain.dataflow_lanes import BARRIER, Item
-from snapshots.domain.dataflow_simulation import FailAt
+from snapshots.domain.dataflows.lanes import BARRIER, Item
+from snapshots.domain.dataflows.simulation import FailAt
 from snapshots.domain.recording import KINDS, RECORD_STATE
-from snapshots.domain.seatunnel_checkpoints import PipelineCheckpoints
-from snapshots.domain.seatunnel_samples import SEATUNNEL_SAMPLES
-from snapshots.domain.seatunnel_simulation import (
+from snapshots.domain.seatunnel.checkpoints import PipelineCheckpoints
+from snapshots.domain.seatunnel.samples import SEATUNNEL_SAMPLES
+from snapshots.domain.seatunnel.simulation import (
     SeaTunnelSimulation,
     StartFrom,
     run_seatunnel,
 )
-from snapshots.domain.seatunnel_tasks import COMMITTER, ENUMERATOR
-from snapshots.domain.seatunnel_topology import log_of_pipeline
+from snapshots.domain.seatunnel.tasks import COMMITTER, ENUMERATOR
+from snapshots.domain.seatunnel.topology import log_of_pipeline
 from snapshots.domain.values import parsed
 from snapshots.domain.verdicts import judge
 from tests.dataflows import a_sink, a_source, an_operator, any_dataflow, differences, word_count

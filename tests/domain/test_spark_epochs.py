@@ -12,11 +12,11 @@ import pytest
 from snapshots.domain.algorithms import spark_epochs
 from snapshots.domain.algorithms.spark_epochs import BatchSettings, RunTask
 from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflow import IDEMPOTENT, PLAIN, TWO_PHASE, DataflowRefused
-from snapshots.domain.dataflow_simulation import FailAt
+from snapshots.domain.dataflows.dataflow import IDEMPOTENT, PLAIN, TWO_PHASE, DataflowRefused
+from snapshots.domain.dataflows.simulation import FailAt
 from snapshots.domain.recording import KINDS, RECORD_STATE
-from snapshots.domain.spark_samples import SPARK_SAMPLES, delivered_twice
-from snapshots.domain.spark_simulation import SparkSimulation, run_spark
+from snapshots.domain.spark_streaming.samples import SPARK_SAMPLES, delivered_twice
+from snapshots.domain.spark_streaming.simulation import SparkSimulation, run_spark
 from snapshots.domain.values import parsed
 from snapshots.domain.verdicts import judge
 from tests.dataflows import any_dataflow, differences, word_count

@@ -15,15 +15,15 @@ import pytest
 
 from snapshots.domain.algorithms.flink_task import MODES, UNALIGNED
 from snapshots.domain.assembly import assemble
-from snapshots.domain.checkpoints import checkpoints, decisions, files
-from snapshots.domain.dataflow_lanes import Lane
-from snapshots.domain.dataflow_samples import SAMPLES_OF_DATAFLOWS
-from snapshots.domain.dataflow_simulation import run_dataflow
-from snapshots.domain.failovers import all_failovers
+from snapshots.domain.checkpoints.reference import checkpoints, decisions, files
+from snapshots.domain.dataflows.lanes import Lane
+from snapshots.domain.dataflows.samples import SAMPLES_OF_DATAFLOWS
+from snapshots.domain.dataflows.simulation import run_dataflow
+from snapshots.domain.failovers.reference import all_failovers
+from snapshots.domain.failovers.sink_effects import rid_of
 from snapshots.domain.recording import Recording
 from snapshots.domain.samples import two_banks
 from snapshots.domain.script import Log
-from snapshots.domain.sink_effects import rid_of
 from snapshots.domain.values import canonical, parsed
 from snapshots.store.reader import StoredRecording
 from snapshots.store.writer import write_recording

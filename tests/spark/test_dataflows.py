@@ -3,9 +3,9 @@
 import pytest
 
 from snapshots.domain.algorithms.flink_task import MODES
-from snapshots.domain.dataflow_simulation import run_dataflow
-from snapshots.domain.seatunnel_samples import SEATUNNEL_SAMPLES
-from snapshots.domain.spark_samples import SPARK_SAMPLES
+from snapshots.domain.dataflows.simulation import run_dataflow
+from snapshots.domain.seatunnel.samples import SEATUNNEL_SAMPLES
+from snapshots.domain.spark_streaming.samples import SPARK_SAMPLES
 from tests.dataflows import a_run_of, failing
 from tests.spark.agreement import agree, written
 

@@ -20,8 +20,8 @@ from django.test import Client
 
 from snapshots import stores
 from snapshots.domain.assembly import assemble
-from snapshots.domain.checkpoints import checkpoints, decisions, files
-from snapshots.domain.failovers import all_failovers
+from snapshots.domain.checkpoints.reference import checkpoints, decisions, files
+from snapshots.domain.failovers.reference import all_failovers
 from snapshots.domain.samples import two_banks
 from snapshots.domain.script import Log
 from snapshots.domain.verdicts import SnapshotReport, judge

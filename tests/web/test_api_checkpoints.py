@@ -3,7 +3,7 @@
 import pytest
 
 from snapshots import checkpoint_payloads, runs
-from snapshots.domain.dataflow_samples import counted_twice
+from snapshots.domain.dataflows.samples import counted_twice
 from tests.web.given import a_client, a_file, a_person, a_ready_recording, native
 from tests.web.test_api import fits, problem_of
 

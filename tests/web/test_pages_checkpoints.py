@@ -5,9 +5,9 @@ import re
 import pytest
 
 from snapshots.domain.assembly import assemble
-from snapshots.domain.checkpoints import checkpoints, decisions, files
-from snapshots.domain.dataflow_samples import SAMPLES_OF_DATAFLOWS
-from snapshots.domain.failovers import all_failovers
+from snapshots.domain.checkpoints.reference import checkpoints, decisions, files
+from snapshots.domain.dataflows.samples import SAMPLES_OF_DATAFLOWS
+from snapshots.domain.failovers.reference import all_failovers
 from snapshots.models import Job, Recording
 from snapshots.store.writer import write_checkpoints
 from snapshots.stores import open_recording

@@ -16,7 +16,7 @@ from snapshots.domain.algorithms.flink_task import (
     TIMEOUT,
     UNALIGNED,
 )
-from snapshots.domain.dataflow import DataflowRefused
+from snapshots.domain.dataflows.dataflow import DataflowRefused
 from snapshots.domain.topology import ProcessId
 
 PERIODIC = "periodic"

@@ -8,7 +8,7 @@ file; only what is known to be complete may be built on.
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from snapshots.domain.dataflow_kinds import CP_ACK, CP_COMPLETE
+from snapshots.domain.dataflows.kinds import CP_ACK, CP_COMPLETE
 from snapshots.domain.recording import Event, LoggedEvent
 from snapshots.domain.values import parsed
 

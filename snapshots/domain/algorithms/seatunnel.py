@@ -12,7 +12,7 @@ pipeline ends. The completed point bears a number that no other has, and is not 
 
 from dataclasses import dataclass, replace
 
-from snapshots.domain.dataflow import DataflowRefused
+from snapshots.domain.dataflows.dataflow import DataflowRefused
 from snapshots.domain.topology import ProcessId
 
 CHECKPOINT, SAVEPOINT, COMPLETED_POINT = TYPES = ("checkpoint", "savepoint", "completed point")

@@ -12,7 +12,7 @@ what a task has sent can be read when it has ended, and as often as needed until
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from snapshots.domain.dataflow import DataflowRefused
+from snapshots.domain.dataflows.dataflow import DataflowRefused
 from snapshots.domain.topology import ProcessId
 
 

@@ -1,0 +1,1 @@
+"""What a log tells of the checkpoints of a dataflow."""

@@ -1,0 +1,243 @@
+"""What set the duration of a checkpoint: of each step the latest that had to come before it.
+
+From the last acknowledgement backwards: the task's upload and copy, then the barrier that came last
+(or, unaligned, the one with which it recorded), the task that sent it, and so on to the trigger.
+The segments join without gaps. Of a checkpoint that did not complete it is the way to whatever was
+still missing at its end.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from snapshots.domain.checkpoints.report import (
+    ACK,
+    ALIGNMENT,
+    ASYNC,
+    COMMIT,
+    SYNC,
+    TRAVEL,
+    TRIGGER,
+    Segment,
+    TaskReport,
+)
+from snapshots.domain.checkpoints.tasks import Ahead, CheckpointEvents, Count
+from snapshots.domain.dataflows.kinds import ALIGN_END, ANNOUNCE, CP_ACK, END, SNAP_ASYNC
+from snapshots.domain.protocol_events import ProtocolEvent
+from snapshots.domain.topology import Channel, ChannelId, ProcessId
+
+
+def critical_path(
+    checkpoint: CheckpointEvents, tasks: Iterable[TaskReport], count: Count
+) -> tuple[Segment, ...]:
+    """In the order of time, of no more than what the log says. tasks: their reports."""
+    walk = _Walk(checkpoint, {task.process: task for task in tasks})
+    if checkpoint.complete is not None:
+        walk.completed()
+    elif checkpoint.decline is not None:
+        walk.declined(checkpoint.decline)
+    else:
+        walk.unfinished()
+    return walk.path(count)
+
+
+class _Walk:
+    """Goes backwards. found: segments, the last first; asked: the places in it at which a barrier
+    waits behind records."""
+
+    def __init__(self, checkpoint: CheckpointEvents, tasks: dict[ProcessId, TaskReport]) -> None:
+        self.checkpoint = checkpoint
+        self.tasks = tasks
+        self.found: list[Segment] = []
+        self.asked: dict[ChannelId, Ahead] = {}
+        self.seen: set[ProcessId] = set()
+
+    def path(self, count: Count) -> tuple[Segment, ...]:
+        behind = dict(zip(self.asked, count(list(self.asked.values())), strict=True))
+        return tuple(replace(s, behind=behind.get(s.channel)) for s in reversed(self.found))
+
+    # --- where it starts -------------------------------------------------------------------------
+
+    def completed(self) -> None:
+        complete = self.checkpoint.complete
+        own = self.tasks.values()
+        last = max(
+            (task for task in own if task.committed_at is not None),
+            key=lambda task: task.committed_at,
+            default=None,
+        )
+        if last is not None:
+            self._add(last.process, COMMIT, complete.at, last.committed_at)
+        acks = (self.checkpoint.first(process, CP_ACK) for process in self.tasks)
+        before = (ack for ack in acks if ack is not None and ack.step < complete.step)
+        ack = max(before, key=lambda ack: ack.step, default=None)
+        if ack is not None:
+            self._add(ack.process, ACK, ack.at, complete.at)
+            self._to_ack(ack.process, ack)
+
+    def declined(self, decline: ProtocolEvent) -> None:
+        self._add(decline.process, ACK, decline.at, self._end_at())
+        self._to_barriers(decline.process, decline)
+
+    def unfinished(self) -> None:
+        """To a task that has not acknowledged: one that has not even recorded if there is one."""
+        checkpoint = self.checkpoint
+        late = [name for name in self.tasks if self._is_late(checkpoint.first(name, CP_ACK))]
+        unrecorded = [name for name in late if self._is_late(checkpoint.record(name))]
+        if unrecorded:
+            self._to_missing_barrier(unrecorded[0])
+        elif late:
+            self._to_missing_ack(late[0])
+
+    def _is_late(self, event: ProtocolEvent | None) -> bool:
+        """Whether it came after the end of the checkpoint, or not at all."""
+        end = self.checkpoint.end
+        return event is None or (end is not None and event.step > end.step)
+
+    def _missing(self, process: ProcessId) -> list[Channel]:
+        """The inputs whose barriers had not come when the checkpoint ended."""
+        arrivals = self.checkpoint.arrivals(process)
+        here = {event.channel for event in arrivals if not self._is_late(event)}
+        incoming = self.checkpoint.plan.topology.incoming[process]
+        return [channel for channel in incoming if channel.id not in here]
+
+    def _is_sent(self, channel: Channel) -> bool:
+        return not self._is_late(self.checkpoint.sent.get(channel.id))
+
+    def _end_at(self) -> int | None:
+        end = self.checkpoint.end
+        return end and end.at
+
+    # --- a step back at a time -------------------------------------------------------------------
+
+    def _to_ack(self, process: ProcessId, ack: ProtocolEvent) -> None:
+        """It waited for its upload, or, unaligned, for the last barrier."""
+        upload = self.checkpoint.first(process, SNAP_ASYNC)
+        aligned = self.checkpoint.first(process, ALIGN_END)
+        record = self.checkpoint.record(process)
+        waited = [e for e in (upload, aligned) if e is not None and e.index < ack.index]
+        last = max(waited, key=lambda event: event.index, default=None)
+        if last is None or record is None:
+            return
+        if last is aligned and aligned.index > record.index:
+            self._to_barriers(process, aligned)
+            return
+        sync_to = self.tasks[process].sync_to
+        if sync_to is None:
+            self._add(process, ASYNC, record.at, ack.at)
+        else:
+            self._add(process, ASYNC, sync_to, ack.at)
+            self._add(process, SYNC, record.at, sync_to)
+        self._to_barriers(process, record)
+
+    def _to_barriers(self, process: ProcessId, event: ProtocolEvent) -> None:
+        """Back from ``event``, at which the process had all barriers that it needed for it."""
+        cause = self._cause(process, event)
+        if process in self.seen:
+            return
+        self.seen.add(process)
+        if cause is None:
+            self._to_trigger(process, event.at)
+            return
+        self._add(process, ALIGNMENT, cause.at, event.at)
+        if cause.kind == END:
+            self._through_end(process, cause)
+        else:
+            self._through_channel(process, cause.channel, cause.at, cause.is_so("priority"))
+
+    def _cause(self, process: ProcessId, event: ProtocolEvent) -> ProtocolEvent | None:
+        """The last barrier, announced or handled, or end of a channel; None: the trigger."""
+        checkpoint = self.checkpoint
+        if process in checkpoint.triggered:
+            return None
+        trigger = checkpoint.trigger
+        came = [
+            *checkpoint.arrivals(process),
+            *checkpoint.at.get((process, ANNOUNCE), ()),
+            *(
+                end
+                for end in checkpoint.run.ends_at(process, event.index)
+                if trigger is None or end.step > trigger.step
+            ),
+        ]
+        before = (item for item in came if item.index < event.index)
+        return max(before, key=lambda item: item.index, default=None)
+
+    def _through_channel(
+        self, process: ProcessId, channel: ChannelId, until: int | None, overtakes: bool
+    ) -> None:
+        """The way of a barrier; what the receiver spends on it after its first one is alignment."""
+        sent = self.checkpoint.sent.get(channel)
+        if sent is None:
+            return
+        if not overtakes:
+            self.asked[channel] = Ahead(channel, sent.index, sent.step)
+        first = self.tasks[process].first_barrier_at if process in self.tasks else None
+        turn = until if first is None else max(first, sent.at)
+        if until is not None:
+            turn = min(turn, until)
+        if turn is not None and turn != until:
+            self._add(process, ALIGNMENT, turn, until, channel)
+        self._add(process, TRAVEL, sent.at, turn, channel)
+        self._to_barriers(sent.process, sent)
+
+    def _through_end(self, process: ProcessId, taken: ProtocolEvent) -> None:
+        """The way of an end that stood for the barrier; its sender had its own reasons for it."""
+        source = self.checkpoint.plan.topology.channel_by_id[taken.channel].source
+        ended = self.checkpoint.run.end_of(source, taken.step)
+        trigger = self.checkpoint.trigger
+        if ended is None or trigger is None:
+            return
+        later = max(ended, trigger, key=lambda event: event.step)
+        self.asked[taken.channel] = Ahead(taken.channel, ended.index, later.step)
+        self._add(process, TRAVEL, later.at, taken.at, taken.channel, end=True)
+        self._to_trigger(source, later.at)
+
+    def _to_trigger(self, process: ProcessId, until: int) -> None:
+        if self.checkpoint.trigger is not None:
+            self._add(process, TRIGGER, self.checkpoint.trigger.at, until)
+
+    # --- what never came -------------------------------------------------------------------------
+
+    def _to_missing_barrier(self, process: ProcessId) -> None:
+        """Upstream, as far as no barrier was sent either."""
+        checkpoint, end = self.checkpoint, self._end_at()
+        missing = self._missing(process)
+        sent = next((channel for channel in missing if self._is_sent(channel)), None)
+        if process in checkpoint.triggered or not missing:
+            if checkpoint.trigger is not None:
+                self._add(process, TRIGGER, checkpoint.trigger.at, end)
+        elif sent is not None:
+            self.seen.add(process)
+            self._through_channel(process, sent.id, end, False)
+        elif missing[0].source not in self.seen:
+            self.seen.add(process)
+            self._to_missing_barrier(missing[0].source)
+
+    def _to_missing_ack(self, process: ProcessId) -> None:
+        checkpoint, end = self.checkpoint, self._end_at()
+        open_ = [channel.id for channel in self._missing(process) if self._is_sent(channel)]
+        record, sync_to = checkpoint.record(process), self.tasks[process].sync_to
+        uploaded = not self._is_late(checkpoint.first(process, SNAP_ASYNC))
+        if open_ and uploaded:
+            self._through_channel(process, open_[0], end, False)
+            return
+        if sync_to is None or (end is not None and end <= sync_to):
+            self._add(process, SYNC, record.at, end)
+        else:
+            self._add(process, ASYNC, sync_to, end)
+            self._add(process, SYNC, record.at, sync_to)
+        self._to_barriers(process, record)
+
+    def _add(
+        self,
+        process: ProcessId,
+        phase: str,
+        from_: int | None,
+        to: int | None,
+        channel: ChannelId | None = None,
+        *,
+        end: bool = False,
+    ) -> None:
+        """What takes no time is left out."""
+        if from_ is not None and (to is None or to > from_):
+            self.found.append(Segment(process, channel, phase, from_, to, end=end))

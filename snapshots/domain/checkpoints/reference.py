@@ -1,0 +1,194 @@
+"""What a log tells of the checkpoints of a dataflow: the reference, record by record.
+
+`report` makes a report of a checkpoint's events and of counts of records; here they are counted one
+by one, the Spark job finds them by search. Source: protocols.md, sections 2 and 6; Flink's
+checkpoint statistics have the same names where they say the same.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from snapshots.domain.algorithms.flink_task import TIMEOUT
+from snapshots.domain.checkpoints.files import (
+    Decision,
+    FileReport,
+    acknowledged,
+    decisions_of,
+    files_of,
+)
+from snapshots.domain.checkpoints.paths import critical_path
+from snapshots.domain.checkpoints.report import (
+    ABORTED,
+    COMMIT,
+    COMPLETED,
+    DECLINED,
+    EXPIRED,
+    PENDING,
+    SUBSUMED,
+    CheckpointReport,
+    Segment,
+    TaskReport,
+)
+from snapshots.domain.checkpoints.sentences import sentence
+from snapshots.domain.checkpoints.tasks import (
+    Ahead,
+    CheckpointEvents,
+    Count,
+    Early,
+    RunEvents,
+    Span,
+    task_reports,
+)
+from snapshots.domain.protocol_events import (
+    CHECKPOINT_KINDS,
+    RUN_KINDS,
+    Plan,
+    ProtocolEvent,
+    by_checkpoint,
+    dataflow_of,
+)
+from snapshots.domain.recording import Message, Recording
+
+_MODES = {TIMEOUT: "timeout"}
+_STATUSES_BY_REASON = (EXPIRED, DECLINED, SUBSUMED)
+
+
+def checkpoints(recording: Recording) -> tuple[CheckpointReport, ...]:
+    """Of every checkpoint that the log names, in the order of their first events."""
+    run = run_of(recording)
+    counted = Records(recording)
+    found = by_checkpoint(protocol_events(recording, CHECKPOINT_KINDS)).items()
+    return tuple(
+        report(CheckpointEvents(name, events, run), counted.count) for name, events in found
+    )
+
+
+def files(recording: Recording) -> tuple[FileReport, ...]:
+    """Of every file that an acknowledgement names, which checkpoint needs it."""
+    found = by_checkpoint(protocol_events(recording, CHECKPOINT_KINDS)).items()
+    return files_of(item for name, events in found for item in acknowledged(name, events))
+
+
+def decisions(recording: Recording) -> tuple[Decision, ...]:
+    """What became of every request for a checkpoint."""
+    return decisions_of(protocol_events(recording, RUN_KINDS))
+
+
+def plan_of(recording: Recording) -> Plan:
+    return Plan(recording.topology, dataflow_of(recording.header_extra), recording.time_unit)
+
+
+def run_of(recording: Recording) -> RunEvents:
+    return RunEvents(protocol_events(recording, RUN_KINDS), plan_of(recording))
+
+
+def protocol_events(recording: Recording, kinds: Iterable[str]) -> list[ProtocolEvent]:
+    """Those of the recording that are of these kinds, in order."""
+    wanted = frozenset(kinds)
+    found = [
+        ProtocolEvent.of(event)
+        for events in recording.events.values()
+        for event in events
+        if event.kind in wanted
+    ]
+    return sorted(found, key=lambda event: event.step)
+
+
+class Records:
+    """Counts the messages of a recording one by one."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+
+    def count(self, asked: list[Span | Ahead | Early]) -> list[int]:
+        return [self._one(item) for item in asked]
+
+    def _one(self, asked: Span | Ahead | Early) -> int:
+        channel = self.recording.topology.channel_by_id[asked.channel]
+        sender, receiver = (self.recording.events[end] for end in (channel.source, channel.target))
+        messages = self.recording.messages.get(channel.id, ())
+        if isinstance(asked, Span):
+            return sum(
+                message.sent_index > asked.sent_index
+                and (asked.until is None or sender[message.sent_index].step < asked.until)
+                for message in messages
+            )
+        if isinstance(asked, Early):
+            return sum(
+                message.sent_index > asked.sent_index
+                and message.received_index is not None
+                and message.received_index < asked.received_index
+                for message in messages
+            )
+        return sum(
+            message.sent_index < asked.sent_index
+            and not _received_before(message, receiver, asked.step)
+            for message in messages
+        )
+
+
+def _received_before(message: Message, receiver: tuple, step: int) -> bool:
+    index = message.received_index
+    return index is not None and receiver[index].step < step
+
+
+def report(checkpoint: CheckpointEvents, count: Count) -> CheckpointReport:
+    """What the events of one checkpoint tell, with the records counted by ``count``."""
+    tasks = task_reports(checkpoint, count)
+    path = critical_path(checkpoint, tasks, count)
+    status, reason = _fate(checkpoint)
+    trigger, complete, end = checkpoint.trigger, checkpoint.complete, checkpoint.end
+    duration = None if trigger is None or end is None else end.at - trigger.at
+    return CheckpointReport(
+        checkpoint=checkpoint.name,
+        pipeline=_pipeline(trigger or end),
+        kind=trigger and trigger.text("type"),
+        mode=trigger and _MODES.get(trigger.text("mode"), trigger.text("mode")),
+        status=status,
+        reason=reason,
+        triggered_at=trigger and trigger.at,
+        completed_at=complete and complete.at,
+        ended_at=end and end.at,
+        duration=duration,
+        bytes_new=_sum_known(task.bytes_new for task in tasks),
+        bytes_total=_sum_known(task.bytes_total for task in tasks),
+        tasks=_worst_first(tasks, path),
+        critical_path=path,
+        sentence=sentence(checkpoint, status, duration, path),
+    )
+
+
+def _fate(checkpoint: CheckpointEvents) -> tuple[str, str | None]:
+    """Status and reason."""
+    if checkpoint.complete is not None:
+        return COMPLETED, None
+    if checkpoint.abort is None:
+        return PENDING, None
+    reason = checkpoint.abort.text("reason")
+    return reason if reason in _STATUSES_BY_REASON else ABORTED, reason
+
+
+def _pipeline(event: ProtocolEvent | None) -> str | None:
+    """``2``, where ``coordinator 2`` speaks, unless the event says it by itself."""
+    if event is None:
+        return None
+    _, _, number = event.process.partition("coordinator ")
+    logged = event.whole("pipeline")
+    return event.text("pipeline") or (number if logged is None else str(logged)) or None
+
+
+def _worst_first(tasks: list[TaskReport], path: tuple[Segment, ...]) -> tuple[TaskReport, ...]:
+    """By their shares of the critical path, then by how late they acknowledged."""
+    share: dict[str, int] = {}
+    for segment in path:
+        if segment.phase != COMMIT:
+            share[segment.process] = share.get(segment.process, 0) + segment.length
+    held = (replace(task, held_up=share.get(task.process, 0)) for task in tasks)
+    return tuple(
+        sorted(held, key=lambda t: (-t.held_up, t.acked_at is not None, -(t.acked_at or 0)))
+    )
+
+
+def _sum_known(numbers: Iterable[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None

@@ -1,0 +1,176 @@
+"""What flows through a dataflow, and what its subtasks do with it.
+
+Nothing here depends on time: a record's key and value follow from its split and offset, its way
+from its rid and key, and all states are counts and sums, so their end does not depend on order.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import NamedTuple
+
+from snapshots.domain.dataflows.dataflow import (
+    BROADCAST,
+    FORWARD,
+    HASH,
+    KEYED,
+    OPERATOR,
+    SINK,
+    SOURCE,
+    Dataflow,
+    Edge,
+    Vertex,
+)
+from snapshots.domain.key_groups import key_group, owning_subtask, stable_hash
+
+LARGEST_VALUE = 1000
+FLATMAP_COPIES = 2
+FILTER_DROPS = 3  # every third record, by offset
+
+
+class Rid(NamedTuple):
+    """The identity of a record, the same in every attempt. derived: see ``derive``."""
+
+    split: str
+    offset: int
+    derived: str = ""
+
+
+class Record(NamedTuple):
+    rid: Rid
+    key: str
+    value: int
+
+
+def derive(rid: Rid, copies: int, copy: int) -> Rid:
+    """The rid of one of ``copies`` records made of one: where there are several, the parent's
+    ``derived`` and the number of the copy, ``0.1`` for the second copy of the first copy."""
+    if copies == 1:
+        return rid
+    return rid._replace(derived=f"{rid.derived}.{copy}" if rid.derived else str(copy))
+
+
+class Split:
+    """The records of one source subtask, by offset (1 .. records)."""
+
+    def __init__(self, vertex: Vertex, name: str) -> None:
+        self.vertex = vertex
+        self.name = name
+        weights = (1 / (rank + 1) ** vertex.skew for rank in range(vertex.keys))
+        self._reach = list(accumulate(weights))
+
+    def record(self, offset: int) -> Record:
+        chance = stable_hash(f"{self.name} {offset}") / 2**32 * self._reach[-1]
+        rank = min(bisect_left(self._reach, chance), self.vertex.keys - 1)
+        value = self.vertex.value
+        if value is None:
+            value = 1 + stable_hash(f"{offset} {self.name}") % LARGEST_VALUE
+        return Record(Rid(self.name, offset), f"k{rank + 1}", value)
+
+    def available_at(self, offset: int) -> int:
+        """The us at which the record comes into being."""
+        return round(offset * 1_000_000 / self.vertex.rate) if self.vertex.rate else 0
+
+
+def start_state(vertex: Vertex) -> dict:
+    if vertex.kind == SOURCE:
+        return {"offset": 1}
+    if vertex.kind == SINK:
+        return {"written": 0}
+    if vertex.function == "total":
+        return {"users": 0, "times": 0}
+    return {}
+
+
+def start_states(dataflow: Dataflow) -> dict[str, dict]:
+    """Of every subtask."""
+    return {
+        subtask.id: start_state(dataflow.vertex_by_id[subtask.vertex])
+        for subtask in dataflow.subtasks
+    }
+
+
+def apply(vertex: Vertex, state: dict, record: Record, port: int) -> tuple[dict, list[Record]]:
+    """The operator's state after the record, and what it makes of it. port: which input edge."""
+    rid, key, value = record
+    match vertex.function:
+        case "map":
+            return state, [record]
+        case "filter":
+            return state, [record] if rid.offset % FILTER_DROPS else []
+        case "flatmap":
+            copies = (derive(rid, FLATMAP_COPIES, copy) for copy in range(FLATMAP_COPIES))
+            return state, [Record(copy, key, value) for copy in copies]
+        case "count":
+            state = state | {key: state.get(key, 0) + 1}
+            return state, [Record(rid, key, state[key])]
+        case "sum":
+            state = state | {key: state.get(key, 0) + value}
+            return state, [Record(rid, key, state[key])]
+        case "total":
+            state = {"users": state["users"] + 1, "times": state["times"] + value}
+            return state, [Record(rid, key, state["times"])]
+    sums = list(state.get(key, (0, 0)))
+    sums[port] += value
+    return state | {key: sums}, [Record(rid, key, sums[0] * sums[1])]
+
+
+def is_keyed(vertex: Vertex) -> bool:
+    return vertex.kind == OPERATOR and vertex.function in KEYED
+
+
+def routed(
+    dataflow: Dataflow, edge: Edge, source: int, record: Record
+) -> Iterable[tuple[int, Record]]:
+    """(subtask of the edge's target, the record as it gets it)."""
+    target = dataflow.vertex_by_id[edge.target]
+    count = target.parallelism
+    if edge.exchange == FORWARD:
+        yield source, record
+    elif edge.exchange == HASH:
+        group = key_group(record.key, target.max_parallelism)
+        yield owning_subtask(group, count, target.max_parallelism), record
+    elif edge.exchange == BROADCAST:
+        for subtask in range(count):
+            yield subtask, record._replace(rid=derive(record.rid, count, subtask))
+    else:
+        # Dealt out by offset, not by a counter of the sender, which a restore would not bring back.
+        yield stable_hash(f"{record.rid.offset} {record.rid.derived}") % count, record
+
+
+def emitted(
+    dataflow: Dataflow, edges: tuple[Edge, ...], source: int, records: Iterable[Record]
+) -> list[tuple[Edge, int, Record]]:
+    """Where the records go that a subtask makes: (edge, subtask of its target, record)."""
+    sent = []
+    for record in records:
+        for place, edge in enumerate(edges):
+            copy = record._replace(rid=derive(record.rid, len(edges), place))
+            sent += [(edge, to, item) for to, item in routed(dataflow, edge, source, copy)]
+    return sent
+
+
+def expected_rids(dataflow: Dataflow) -> dict[str, set[Rid]]:
+    """Of each sink vertex, the records that reach it when each is processed once."""
+    reached: dict[tuple[str, int], list[tuple[Record, int]]] = {}
+    sinks: dict[str, set[Rid]] = {
+        vertex.id: set() for vertex in dataflow.vertices if vertex.kind == SINK
+    }
+    for name in dataflow.in_order:
+        vertex, edges = dataflow.vertex_by_id[name], dataflow.edges_from(name)
+        for index in range(vertex.parallelism):
+            if vertex.kind == SOURCE:
+                split = Split(vertex, f"{name}[{index}]")
+                made = [split.record(offset) for offset in range(1, vertex.records + 1)]
+            elif vertex.kind == SINK:
+                sinks[name] |= {record.rid for record, _ in reached.get((name, index), ())}
+                continue
+            else:
+                state, made = start_state(vertex), []
+                for record, port in reached.get((name, index), ()):
+                    state, some = apply(vertex, state, record, port)
+                    made += some
+            for edge, subtask, record in emitted(dataflow, edges, index, made):
+                port = dataflow.edges_to(edge.target).index(edge)
+                reached.setdefault((edge.target, subtask), []).append((record, port))
+    return sinks

@@ -1,0 +1,189 @@
+"""A channel of a simulated dataflow: the sender's buffer, the wire, and the receiver's buffer.
+
+Each buffer holds a limited number of records. The receiver's is given out as credit: a record goes
+onto the wire only when there is room for it, so a slow receiver fills first its own buffer, then
+the sender's, and then the sender stands still. Barriers, ends and cancellations need no credit.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from snapshots.domain.algorithms.flink_task import Barrier
+from snapshots.domain.dataflows.functions import Record
+from snapshots.domain.event_queue import EventQueue
+from snapshots.domain.topology import Channel
+
+RECORD, BARRIER, END, CANCEL = "record", "barrier", "end", "cancel"
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One element of a channel. kind: RECORD (with its message id), BARRIER, END, or CANCEL (of the
+    checkpoint cid). order: 0, 1, 2 … as put on the channel. overtaken: the records that a barrier
+    has jumped over in the sender's buffer. stands_for_end: a barrier that none has sent, put behind
+    the end of the channel when the coordinator notes the sender as finished.
+    """
+
+    kind: str
+    record: Record | None = None
+    message: str | None = None
+    barrier: Barrier | None = None
+    cid: int | None = None
+    order: int = -1
+    priority: bool = False
+    stands_for_end: bool = False
+    overtaken: list["Item"] = field(default_factory=list)
+
+    @property
+    def is_record(self) -> bool:
+        return self.record is not None
+
+
+class Lane:
+    """input: what the receiver may take, in order. jumped: barriers that have overtaken it.
+
+    collected: of each unaligned checkpoint whose barrier has not come, the records that were in
+    ``input`` when the receiver recorded, and all that arrived since.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        capacity: int,
+        queue: EventQueue,
+        delay: Callable[[], int],
+        on_arrival: Callable[["Lane", Item], None],
+        on_room: Callable[["Lane"], None],
+    ) -> None:
+        self.channel = channel
+        self.id = channel.id
+        self.capacity = capacity
+        self.queue = queue
+        self.delay = delay
+        self.on_arrival = on_arrival
+        self.on_room = on_room
+        self.output: deque[Item] = deque()
+        self.wire: deque[Item] = deque()
+        self.input: deque[Item] = deque()
+        self.jumped: list[Item] = []
+        self.records_out = 0
+        self.in_use = 0
+        self.count = 0
+        self.epoch = 0
+        self.last_arrival = 0
+        self.blocked = False
+        self.collected: dict[int, list[Item]] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.output or self.wire or self.input or self.jumped)
+
+    @property
+    def has_room(self) -> bool:
+        return self.records_out < self.capacity
+
+    def put(self, item: Item) -> None:
+        """At the end of the sender's buffer, also where that is full."""
+        self._number(item)
+        self.output.append(item)
+        self.records_out += item.is_record
+        self._pump()
+
+    def put_first(self, item: Item) -> None:
+        """A barrier that overtakes all that lies in the sender's buffer."""
+        self._number(item)
+        self._jump(item, list(self.output))
+
+    def put_behind_end(self, item: Item) -> None:
+        """On a channel whose end has been taken: to the receiver, in no time."""
+        self._number(item)
+        self.input.append(item)
+        self.on_arrival(self, item)
+
+    def hurry(self, cid: int) -> Item | None:
+        """Makes the barrier overtake if it still lies in the sender's buffer; None if not."""
+        for place, item in enumerate(self.output):
+            if item.kind == BARRIER and item.barrier.cid == cid:
+                ahead = [self.output[n] for n in range(place)]
+                del self.output[place]
+                self._jump(item, ahead)
+                return item
+        return None
+
+    def take(self) -> Item:
+        """The head of the receiver's buffer, processed."""
+        item = self.input.popleft()
+        if item.is_record:
+            self.in_use -= 1
+            self._pump()
+        return item
+
+    def pull(self, cid: int) -> Item | None:
+        """The checkpoint's barrier, if it lies among the records of the receiver's buffer."""
+        for item in self.input:
+            if item.kind == BARRIER and item.barrier.cid == cid:
+                self.input.remove(item)
+                item.priority = True
+                self.jumped.append(item)
+                return item
+        return None
+
+    def collect(self, cid: int) -> None:
+        """Keeps what has arrived and is not processed, and what will arrive."""
+        self.collected[cid] = [item for item in self.input if item.is_record]
+
+    def clear(self) -> list[Item]:
+        """Empties the channel; gives all that was on it, in order."""
+        items = sorted(
+            (*self.jumped, *self.input, *self.wire, *self.output), key=lambda item: item.order
+        )
+        for part in (self.jumped, self.input, self.wire, self.output):
+            part.clear()
+        self.records_out = self.in_use = 0
+        self.collected = {}
+        self.blocked = False
+        self.epoch += 1
+        return items
+
+    def _number(self, item: Item) -> None:
+        item.order = self.count
+        self.count += 1
+
+    def _jump(self, item: Item, ahead: list[Item]) -> None:
+        item.priority = True
+        item.overtaken = [other for other in ahead if other.is_record]
+        self._travel(item)
+
+    def _pump(self) -> None:
+        moved = False
+        while self.output:
+            item = self.output[0]
+            if item.is_record:
+                if self.in_use >= self.capacity:
+                    break
+                self.in_use += 1
+                self.records_out -= 1
+                moved = True
+            self.output.popleft()
+            self._travel(item)
+        if moved:
+            self.on_room(self)
+
+    def _travel(self, item: Item) -> None:
+        self.wire.append(item)
+        self.last_arrival = max(self.last_arrival, self.queue.now + self.delay())
+        self.queue.at(self.last_arrival, self._arrive, item, self.epoch)
+
+    def _arrive(self, item: Item, epoch: int) -> None:
+        if epoch != self.epoch:
+            return
+        self.wire.popleft()
+        if item.priority:
+            self.jumped.append(item)
+        else:
+            self.input.append(item)
+            if item.is_record:
+                for kept in self.collected.values():
+                    kept.append(item)
+        self.on_arrival(self, item)

@@ -1,0 +1,111 @@
+"""Small dataflows for the gallery: what a checkpoint is, what back pressure does to it, and what a
+failure repeats."""
+
+from dataclasses import replace
+
+from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
+from snapshots.domain.algorithms.flink_task import ALIGNED, AT_LEAST_ONCE, UNALIGNED
+from snapshots.domain.dataflows.dataflow import FORWARD, HASH, REBALANCE, Dataflow, Edge, Vertex
+from snapshots.domain.dataflows.simulation import DataflowSimulation, FailAt, run_dataflow
+from snapshots.domain.samples import Sample
+from snapshots.domain.script import Log
+from snapshots.domain.seatunnel.samples import SEATUNNEL_SAMPLES
+from snapshots.domain.spark_streaming.samples import SPARK_SAMPLES
+
+RATE = 1_000  # records a second of the smallest dataflow: record n comes into being at n ms
+
+
+def smallest() -> DataflowSimulation:
+    """Source and task. Checkpoint 1 begins between records 100 and 101; the task dies while it
+    processes record 120."""
+    flow = Dataflow(
+        (
+            Vertex("source", "source", rate=RATE, records=200, cost=100, value=1_000),
+            Vertex("task", "operator", function="total", cost=400),
+        ),
+        (Edge("source", "task", FORWARD),),
+    )
+    return DataflowSimulation(
+        flow,
+        CheckpointSettings(interval=100_500, min_pause=40_000),
+        mean_delay=20,
+        control_delay=100,
+        failures=(FailAt(120_350, "task[0]"),),
+        restart_delay=10_000,
+    )
+
+
+def smallest_dataflow() -> Log:
+    return run_dataflow(smallest(), "the smallest dataflow").log
+
+
+def pressed(mode: str) -> DataflowSimulation:
+    """Two sources, two counters of which one is slow, two sinks: the slow one's inputs fill up."""
+    flow = Dataflow(
+        (
+            Vertex("source", "source", 2, rate=1_500, records=90, cost=100, keys=6),
+            Vertex("count", "operator", 2, function="count", cost=300),
+            Vertex("sink", "sink", 2, sink="two-phase", cost=150),
+        ),
+        (Edge("source", "count", HASH), Edge("count", "sink", REBALANCE)),
+    )
+    return DataflowSimulation(
+        flow,
+        CheckpointSettings(mode=mode, interval=25_000, min_pause=10_000),
+        seed=5,
+        buffer=6,
+        slow={"count[1]": 4.0},
+    )
+
+
+def back_pressure() -> Log:
+    return run_dataflow(pressed(ALIGNED), "barriers under back pressure").log
+
+
+def overtaking_barriers() -> Log:
+    return run_dataflow(pressed(UNALIGNED), "barriers that overtake").log
+
+
+def counted_twice() -> Log:
+    simulation = replace(pressed(AT_LEAST_ONCE), failures=(FailAt(70_000, "count[0]"),))
+    return run_dataflow(simulation, "counted twice").log
+
+
+SAMPLES_OF_DATAFLOWS = (
+    Sample(
+        "smallest-dataflow",
+        "The smallest dataflow",
+        "A source of visits and a task that keeps the number of users and their total time. The "
+        "checkpoint after record 100 holds two things that belong together: the source goes on at "
+        "101, the task has seen 100 users. The task dies with record 120 in its hands; both go "
+        "back to the checkpoint, read from 101 again, and end as if nothing had happened.",
+        smallest_dataflow,
+    ),
+    Sample(
+        "back-pressure",
+        "Barriers under back pressure",
+        "One of two counters is slow, so its channels are full. A barrier has to wait its turn "
+        "behind the records in them; where one input's barrier has come and the other's has not, "
+        "the first is blocked. The checkpoint takes as long as the fullest channel.",
+        back_pressure,
+    ),
+    Sample(
+        "overtaking-barriers",
+        "Barriers that overtake",
+        "The same dataflow, unaligned: barriers jump over the records that wait, nothing is "
+        "blocked, and the checkpoint takes a few milliseconds. What they jumped over is part of "
+        "the checkpoint now, as the state of the channels.",
+        overtaking_barriers,
+    ),
+    Sample(
+        "counted-twice",
+        "Counted twice",
+        "At least once: no channel waits for a barrier. Records behind an early barrier are "
+        "counted before the snapshot, and when a counter dies, read and counted again: the check "
+        "names each as an orphan.",
+        counted_twice,
+    ),
+    *SEATUNNEL_SAMPLES,
+    *SPARK_SAMPLES,
+)
+"""In the order of the gallery."""

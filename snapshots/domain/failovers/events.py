@@ -1,0 +1,62 @@
+"""The failures of a run, found in its log: what failed, who went down, and who came back."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from snapshots.domain.dataflows.kinds import JOB_FAIL, RESTART
+from snapshots.domain.protocol_events import Plan, ProtocolEvent
+from snapshots.domain.recording import CRASH, RESTORE
+from snapshots.domain.topology import ProcessId
+
+
+@dataclass
+class Failed:
+    """event: ``crash`` or ``job_fail``. scope: who went down. back: of each of these that came back
+    its ``restore`` or ``restart``."""
+
+    event: ProtocolEvent
+    scope: tuple[ProcessId, ...]
+    back: dict[ProcessId, ProtocolEvent] = field(default_factory=dict)
+
+    @property
+    def process(self) -> ProcessId | None:
+        """None where the job failed as a whole."""
+        return self.event.process if self.event.kind == CRASH else None
+
+    @property
+    def snapshot(self) -> str | None:
+        """The checkpoint that it went back to; None where there was none."""
+        named = (event.snapshot for event in self.back.values() if event.kind == RESTORE)
+        return next(named, None)
+
+    @property
+    def restarted(self) -> ProtocolEvent | None:
+        """The first that came back."""
+        return min(self.back.values(), key=lambda event: event.step, default=None)
+
+
+def failures_of(events: Iterable[ProtocolEvent], plan: Plan) -> tuple[Failed, ...]:
+    """events: of the run, in order. A job that fails while its tasks are down fails no more."""
+    found: list[Failed] = []
+    down: dict[ProcessId, Failed] = {}
+    for event in events:
+        if event.kind == CRASH:
+            scope = event.names("scope") or (event.process,)
+        elif event.kind == JOB_FAIL and not _any_down(scope_of(event, plan), down):
+            scope = scope_of(event, plan)
+        else:
+            if event.kind in (RESTORE, RESTART) and event.process in down:
+                down.pop(event.process).back[event.process] = event
+            continue
+        found.append(Failed(event, scope))
+        down.update(dict.fromkeys(scope, found[-1]))
+    return tuple(found)
+
+
+def scope_of(event: ProtocolEvent, plan: Plan) -> tuple[ProcessId, ...]:
+    """Whom a ``job_fail`` takes down: all, unless it says whom."""
+    return event.names("scope") or plan.tasks
+
+
+def _any_down(scope: tuple[ProcessId, ...], down: dict[ProcessId, Failed]) -> bool:
+    return any(process in down for process in scope)

@@ -1,0 +1,273 @@
+"""What must be known of the records of a run to tell of its failures: asked, and answered.
+
+Reference and Spark job answer a `Question` for each vertex in their own way; `failovers_of` makes
+the reports of the answers.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from snapshots.domain.checkpoints.tasks import CheckpointEvents, Count, Early, RunEvents
+from snapshots.domain.dataflows.dataflow import IDEMPOTENT, SINK, TWO_PHASE
+from snapshots.domain.dataflows.kinds import (
+    BATCH_PLAN,
+    END,
+    RESTART,
+    TX_ABORT,
+    TX_COMMIT,
+    TX_RECOVER_COMMIT,
+    TX_TIMEOUT,
+)
+from snapshots.domain.failovers.events import Failed
+from snapshots.domain.failovers.report import (
+    AT_LEAST_ONCE,
+    EXACTLY_ONCE,
+    FULL,
+    PIPELINE,
+    REGION,
+    SOME,
+    Dropped,
+    FailoverReport,
+    Failovers,
+    ReRead,
+    SinkEffect,
+    SinkTotal,
+)
+from snapshots.domain.failovers.sentences import sentence
+from snapshots.domain.protocol_events import Plan, ProtocolEvent, whole
+from snapshots.domain.recording import RESTORE
+from snapshots.domain.topology import ProcessId
+
+COMMITTED, GIVEN_UP, TIMED_OUT = "committed", "given up", "timed out"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a split goes on after the restart that is event ``step`` of the recording."""
+
+    failure: int
+    split: str
+    offset: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """What became of a transaction, and at which event; repeats: the events that committed it
+    again."""
+
+    fate: str
+    step: int
+    repeats: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Of the records at one vertex. restarts: of each of its processes the restarts that took it
+    along, as (event, number of the failure), in order. kind: of a sink, None where not known.
+    transactions: by process and name. has_ended: no more will come."""
+
+    vertex: str
+    processes: tuple[ProcessId, ...]
+    restarts: Mapping[ProcessId, tuple[tuple[int, int], ...]]
+    positions: tuple[Position, ...] = ()
+    kind: str | None = None
+    transactions: Mapping[ProcessId, Mapping[str, Transaction]] = field(default_factory=dict)
+    has_ended: bool = False
+
+    @property
+    def is_two_phase(self) -> bool:
+        return self.kind == TWO_PHASE
+
+    @property
+    def is_idempotent(self) -> bool:
+        return self.kind == IDEMPOTENT
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """re_read, discarded, effects: by the number of the failure. total: None at what is no sink."""
+
+    re_read: Mapping[int, tuple[ReRead, ...]] = field(default_factory=dict)
+    discarded: Mapping[int, int] = field(default_factory=dict)
+    effects: Mapping[int, SinkEffect] = field(default_factory=dict)
+    total: SinkTotal | None = None
+    dropped: Dropped | None = None
+
+
+def questions_of(run: RunEvents) -> tuple[Question, ...]:
+    """One for each vertex, in the order of their first tasks."""
+    plan = run.plan
+    groups: dict[str, list[ProcessId]] = {}
+    for process in plan.tasks:
+        groups.setdefault(plan.vertex_of(process), []).append(process)
+    restarts, positions = _restarts(run)
+    transactions = _transactions(run)
+    return tuple(
+        Question(
+            vertex=vertex,
+            processes=tuple(processes),
+            restarts={name: tuple(restarts.get(name, ())) for name in processes},
+            positions=tuple(positions.get(vertex, ())),
+            kind=_sink_kind(plan, vertex, any(name in transactions for name in processes)),
+            transactions={name: transactions.get(name, {}) for name in processes},
+            has_ended=all(_has_ended(run, name) for name in processes),
+        )
+        for vertex, processes in groups.items()
+    )
+
+
+def _restarts(run: RunEvents) -> tuple[dict, dict]:
+    """Of each process its restarts; of each source the positions that they name, where an
+    enumerator names them, too: a split is called after the reader that it was made for."""
+    restarts: dict[ProcessId, list[tuple[int, int]]] = {}
+    positions: dict[str, list[Position]] = {}
+    for number, failed in enumerate(run.failures):
+        for process, event in failed.back.items():
+            restarts.setdefault(process, []).append((event.step, number))
+            named = event.fields.get("positions")
+            for split, offset in (named if isinstance(named, dict) else {}).items():
+                if whole(offset) is not None:
+                    position = Position(number, split, offset, event.step)
+                    positions.setdefault(run.plan.vertex_of(split), []).append(position)
+    return restarts, positions
+
+
+def _transactions(run: RunEvents) -> dict[ProcessId, dict[str, Transaction]]:
+    """Only those that something became of. What was committed stays so."""
+    found: dict[ProcessId, dict[str, Transaction]] = {}
+    for event in run.events:
+        name = event.text("tx")
+        if name is None:
+            continue
+        own = found.setdefault(run.writer(event), {})
+        known = own.get(name)
+        if event.kind in (TX_COMMIT, TX_RECOVER_COMMIT):
+            if known is None or known.fate != COMMITTED:
+                own[name] = Transaction(COMMITTED, event.step)
+            else:
+                own[name] = Transaction(COMMITTED, known.step, (*known.repeats, event.step))
+        elif event.kind in (TX_ABORT, TX_TIMEOUT) and (known is None or known.fate != COMMITTED):
+            fate = GIVEN_UP if event.kind == TX_ABORT else TIMED_OUT
+            own[name] = Transaction(fate, event.step)
+    return found
+
+
+def _sink_kind(plan: Plan, vertex: str, has_transactions: bool) -> str | None:
+    known = None if plan.dataflow is None else plan.dataflow.vertex_by_id.get(vertex)
+    if known is not None:
+        return known.sink if known.kind == SINK else None
+    return TWO_PHASE if has_transactions else None
+
+
+def _has_ended(run: RunEvents, process: ProcessId) -> bool:
+    """Whether it has taken all its input, in its last attempt."""
+    ended = False
+    for event in run.ends.get(process, ()):
+        if event.kind in (RESTORE, RESTART):
+            ended = False
+        elif event.kind == END and event.channel is None:
+            ended = True
+    return ended
+
+
+def failovers_of(
+    run: RunEvents,
+    checkpoints: Mapping[str, CheckpointEvents],
+    answers: Iterable[Answer],
+    count: Count,
+) -> Failovers:
+    """checkpoints: at least those that were restored."""
+    found = list(answers)
+    return Failovers(
+        reports=tuple(
+            _report(run, number, failed, checkpoints.get(failed.snapshot), found, count)
+            for number, failed in enumerate(run.failures)
+        ),
+        sinks=tuple(item.total for item in found if item.total is not None),
+        dropped=tuple(item.dropped for item in found if item.dropped is not None),
+    )
+
+
+def _report(
+    run: RunEvents,
+    number: int,
+    failed: Failed,
+    checkpoint: CheckpointEvents | None,
+    answers: list[Answer],
+    count: Count,
+) -> FailoverReport:
+    event, restarted = failed.event, failed.restarted
+    re_read = tuple(item for answer in answers for item in answer.re_read.get(number, ()))
+    sinks = tuple(answer.effects[number] for answer in answers if number in answer.effects)
+    caught_up = [item.caught_up_at for item in re_read] + [restarted and restarted.at]
+    batch = _batch(run, failed)
+    trigger = batch if checkpoint is None else checkpoint.trigger
+    lost = event.at if failed.snapshot is None else trigger and event.at - trigger.at
+    report = FailoverReport(
+        process=failed.process,
+        at=event.at,
+        cause=event.text("cause"),
+        attempt=event.whole("attempt"),
+        strategy=_strategy(run.plan, failed.scope),
+        scope=failed.scope,
+        tasks_restarted=len(failed.back),
+        restored=failed.snapshot,
+        guarantee=_guarantee(trigger),
+        restarted_at=restarted and restarted.at,
+        lost_progress=lost if failed.back else None,
+        discarded=sum(answer.discarded.get(number, 0) for answer in answers),
+        counted_twice=_counted_twice(failed, checkpoint, count),
+        re_read=re_read,
+        caught_up_at=None if None in caught_up else max(caught_up),
+        sinks=sinks,
+        sentence="",
+    )
+    what = "checkpoint" if batch is None else "batch"
+    return replace(report, sentence=sentence(report, what, run.plan.time_unit))
+
+
+def _batch(run: RunEvents, failed: Failed) -> ProtocolEvent | None:
+    """Of micro-batches: the plan of the batch that it went back to."""
+    plans = (event for event in run.events if event.kind == BATCH_PLAN)
+    return next((event for event in plans if event.snapshot == failed.snapshot), None)
+
+
+def _strategy(plan: Plan, scope: tuple[ProcessId, ...]) -> str:
+    """The widest that the scope amounts to; ``some`` where it is none of them."""
+    tasks = set(scope)
+    if tasks >= set(plan.tasks):
+        return FULL
+    if plan.dataflow is None:
+        return SOME
+    pipelines = (
+        {name for name in plan.tasks if plan.vertex_of(name) in vertices}
+        for vertices in plan.dataflow.pipelines
+    )
+    if any(tasks == pipeline for pipeline in pipelines):
+        return PIPELINE
+    return REGION if any(tasks == set(region) for region in plan.dataflow.regions) else SOME
+
+
+def _guarantee(trigger: ProtocolEvent | None) -> str | None:
+    """Of the state; micro-batches have no barriers, and nothing comes twice into their states."""
+    if trigger is not None and trigger.kind == BATCH_PLAN:
+        return EXACTLY_ONCE
+    mode = trigger and trigger.text("mode")
+    if mode is None:
+        return None
+    return AT_LEAST_ONCE if mode == AT_LEAST_ONCE else EXACTLY_ONCE
+
+
+def _counted_twice(failed: Failed, checkpoint: CheckpointEvents | None, count: Count) -> int:
+    """Records that came behind a barrier and were processed before the snapshot: their effect is in
+    the state that was restored, and they come again."""
+    if checkpoint is None:
+        return 0
+    asked = []
+    for channel in checkpoint.plan.topology.channels:
+        sent, record = checkpoint.sent.get(channel.id), checkpoint.record(channel.target)
+        inside = channel.source in failed.back and channel.target in failed.back
+        if inside and sent is not None and record is not None:
+            asked.append(Early(channel.id, sent.index, record.index))
+    return sum(count(asked))

@@ -1,0 +1,144 @@
+"""What failures repeated and lost: the reference, record by record.
+
+Source: protocols.md, section 5. The Spark job answers the same questions from columns.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from snapshots.domain.checkpoints.reference import Records, protocol_events, run_of
+from snapshots.domain.checkpoints.tasks import CheckpointEvents
+from snapshots.domain.dataflows.kinds import READ
+from snapshots.domain.failovers.facts import (
+    Answer,
+    Question,
+    failovers_of,
+    questions_of,
+)
+from snapshots.domain.failovers.report import (
+    MOST_EXAMPLES,
+    Dropped,
+    FailoverReport,
+    Failovers,
+    ReRead,
+    Rid,
+)
+from snapshots.domain.failovers.sink_effects import Effects, failure_at, rid_of, text_of, writes_of
+from snapshots.domain.protocol_events import (
+    CHECKPOINT_KINDS,
+    DISCARDED,
+    by_checkpoint,
+    fields_of,
+    whole,
+)
+from snapshots.domain.recording import RECEIVE, Event, Recording
+from snapshots.domain.values import parsed
+
+
+def failovers(recording: Recording) -> tuple[FailoverReport, ...]:
+    """Of every failure in the log, in order."""
+    return all_failovers(recording).reports
+
+
+def all_failovers(recording: Recording) -> Failovers:
+    """With what they did in all."""
+    run = run_of(recording)
+    found = by_checkpoint(protocol_events(recording, CHECKPOINT_KINDS))
+    checkpoints = {name: CheckpointEvents(name, events, run) for name, events in found.items()}
+    answers = [answer(question, recording) for question in questions_of(run)]
+    return failovers_of(run, checkpoints, answers, Records(recording).count)
+
+
+def answer(question: Question, recording: Recording) -> Answer:
+    """What the log holds of the records at one vertex."""
+    events = sorted(
+        (e for name in question.processes for e in recording.events[name]), key=lambda e: e.step
+    )
+    reads = [Read.of(event) for event in events if event.kind == READ]
+    thrown_out = [e for e in events if e.kind == RECEIVE and e.label == DISCARDED]
+    writes = writes_of(question, events)
+    effects = Effects(question, writes, thrown_out)
+    is_sink = bool(writes) or question.kind is not None
+    return Answer(
+        re_read=_re_read(question, [read for read in reads if read is not None]),
+        discarded=_by_failure(question, thrown_out),
+        effects=effects.by_failure() if is_sink else {},
+        total=effects.total() if is_sink else None,
+        dropped=None if is_sink else _dropped(question, events, thrown_out),
+    )
+
+
+# --- what was read again -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    split: str
+    offset: int
+    rid: Rid | None
+    at: int
+    step: int
+
+    @classmethod
+    def of(cls, event: Event) -> "Read | None":
+        """None where the log does not say what was read."""
+        fields = fields_of(event.extra)
+        split, offset = fields.get("split"), whole(fields.get("offset"))
+        if not isinstance(split, str) or offset is None:
+            return None
+        return cls(split, offset, rid_of(fields), event.at, event.step)
+
+
+def _re_read(question: Question, reads: list[Read]) -> dict[int, tuple[ReRead, ...]]:
+    found: dict[int, list[ReRead]] = {}
+    for position in question.positions:
+        own = [read for read in reads if read.split == position.split]
+        again: dict[int, Rid | None] = {}
+        for read in own:
+            if read.step < position.step and read.offset >= position.offset:
+                again.setdefault(read.offset, read.rid)
+        if not again:
+            continue
+        goal = max(again)
+        later = (r.at for r in own if r.step > position.step and r.offset == goal)
+        examples = [rid for _, rid in sorted(again.items()) if rid is not None]
+        found.setdefault(position.failure, []).append(
+            ReRead(
+                split=position.split,
+                from_=position.offset,
+                to=goal,
+                records=len(again),
+                caught_up_at=next(later, None),
+                examples=tuple(examples[:MOST_EXAMPLES]),
+            )
+        )
+    return {number: tuple(own) for number, own in found.items()}
+
+
+def _by_failure(question: Question, thrown_out: list[Event]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for event in thrown_out:
+        number = failure_at(question, event.process, event.step)
+        if number is not None:
+            found[number] = found.get(number, 0) + 1
+    return found
+
+
+def _dropped(question: Question, events: list[Event], thrown_out: list[Event]) -> Dropped | None:
+    """What a restart threw out of the channels to an operator, and that never came after that."""
+    if not thrown_out or not question.has_ended:
+        return None
+    came = _last(e for e in events if e.kind == RECEIVE and e.label != DISCARDED)
+    gone = [rid for rid, step in _last(thrown_out).items() if came.get(rid, -1) < step]
+    examples = tuple(parsed(rid) for rid in gone[:MOST_EXAMPLES])
+    return Dropped(question.vertex, len(gone), examples) if gone else None
+
+
+def _last(events: Iterable[Event]) -> dict[str, int]:
+    """The last event of each rid, rids in the order of their first ones."""
+    found: dict[str, int] = {}
+    for event in events:
+        rid = text_of(rid_of(fields_of(event.extra)))
+        if rid is not None:
+            found[rid] = event.step
+    return found

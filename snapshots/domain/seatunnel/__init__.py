@@ -1,0 +1,1 @@
+"""A simulated SeaTunnel job: pipelines, enumerators, readers, writers and committers."""

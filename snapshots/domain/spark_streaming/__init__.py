@@ -1,0 +1,1 @@
+"""A simulated query in micro-batches, as Spark Structured Streaming runs it."""
