@@ -1,0 +1,1 @@
+"""Checkpoints and savepoints that Apache Flink wrote. Format: docs/formats.md."""

@@ -1,0 +1,260 @@
+"""The file `_metadata` of a Flink checkpoint or savepoint, versions 2 to 7.
+
+Source: Flink, Checkpoints.loadCheckpointMetadata and MetadataV2Serializer ... MetadataV6Serializer;
+version 7 from the development tree.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from snapshots.readers.cursor import Cursor, Malformed
+from snapshots.readers.flink import handle_reading as read
+from snapshots.readers.flink.handle_reading import MetadataCursor
+from snapshots.readers.flink.handles import (
+    INPUT,
+    OUTPUT,
+    Channels,
+    Handle,
+    Keyed,
+    OperatorState,
+    Stream,
+    streams,
+)
+from snapshots.readers.flink.properties import Properties, read_properties
+from snapshots.readers.opaque import Opaque
+
+MAGIC = 0x4960672D
+VERSIONS = range(2, 8)
+_MASTER_MAGIC = 0xC96B1696
+
+
+@dataclass(frozen=True, slots=True)
+class MasterState:
+    """State of a hook of the job manager; its content is private to the hook."""
+
+    name: str
+    version: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Subtask:
+    """What one subtask recorded; nothing if it had finished.
+
+    reference: the checkpoint this state was taken over from (version 7), None if its own.
+    """
+
+    index: int
+    finished: bool = False
+    managed_operator: OperatorState | None = None
+    raw_operator: OperatorState | None = None
+    managed_keyed: Keyed | None = None
+    raw_keyed: Keyed | None = None
+    inputs: tuple[Channels, ...] = ()
+    outputs: tuple[Channels, ...] = ()
+    reference: int | None = None
+
+    def handles(self) -> Iterator[Handle]:
+        fixed = (self.managed_operator, self.raw_operator, self.managed_keyed, self.raw_keyed)
+        yield from (handle for handle in fixed if handle is not None)
+        yield from self.inputs
+        yield from self.outputs
+
+    @property
+    def size(self) -> int:
+        return sum(handle.size for handle in self.handles())
+
+    @property
+    def uploaded_size(self) -> int:
+        return sum(handle.uploaded_size for handle in self.handles())
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """id: 32 hex digits. name, uid: None where the version has none or the program gave none.
+
+    finished: all its subtasks had finished; there are none then. coordinator: its state, which
+    ``subtasks`` do not include.
+    """
+
+    id: str
+    name: str | None
+    uid: str | None
+    parallelism: int
+    max_parallelism: int
+    coordinator: Stream | None
+    finished: bool
+    subtasks: tuple[Subtask, ...]
+
+    @property
+    def coordinator_size(self) -> int:
+        return 0 if self.coordinator is None else self.coordinator.size
+
+    @property
+    def size(self) -> int:
+        return self.coordinator_size + sum(subtask.size for subtask in self.subtasks)
+
+    @property
+    def uploaded_size(self) -> int:
+        return self.coordinator_size + sum(subtask.uploaded_size for subtask in self.subtasks)
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """One `_metadata`. properties: None before version 4. byte_count: of the file."""
+
+    version: int
+    checkpoint_id: int
+    master_states: tuple[MasterState, ...]
+    operators: tuple[Operator, ...]
+    properties: Properties | Opaque | None
+    byte_count: int
+
+    @property
+    def size(self) -> int:
+        """State size in bytes, coordinators included."""
+        return sum(operator.size for operator in self.operators)
+
+    @property
+    def subtask_size(self) -> int:
+        """State size in bytes as Flink's REST API counts it: without coordinators."""
+        return self.size - sum(operator.coordinator_size for operator in self.operators)
+
+    def streams(self) -> Iterator[Stream]:
+        """Every stream that this checkpoint needs."""
+        for operator in self.operators:
+            if operator.coordinator is not None:
+                yield from streams(operator.coordinator)
+            for subtask in operator.subtasks:
+                for handle in subtask.handles():
+                    yield from streams(handle)
+
+
+def is_metadata(head: bytes) -> bool:
+    """Whether a file beginning with ``head`` (4 bytes or more) says that it is a `_metadata`."""
+    return head[:4] == MAGIC.to_bytes(4, "big")
+
+
+def read_metadata(data: bytes | memoryview) -> Metadata:
+    """All of ``data``, to its last byte. Raises: Malformed."""
+    cursor = MetadataCursor(data)
+    if cursor.u32() != MAGIC:
+        raise Malformed("This is no _metadata of Flink: it does not begin as one", 0)
+    version = cursor.i32()
+    if version not in VERSIONS:
+        raise Malformed(
+            f"_metadata of version {version} is not known here; known are 2 (Flink 1.3) to 7", 4
+        )
+    checkpoint_id = cursor.natural(big=True, what="A checkpoint id of 0 or more")
+    masters = tuple(_master_state(cursor) for _ in range(cursor.count(bytes_each=8)))
+    operators = tuple(_operator(cursor, version) for _ in range(cursor.count(bytes_each=30)))
+    _refuse_twice([operator.id for operator in operators], "Operator", cursor)
+    properties = None
+    if version >= 4:
+        properties = read_properties(cursor.take(cursor.left), len(cursor.data))
+    if cursor.left:
+        raise Malformed(f"{cursor.left} bytes follow the last operator", cursor.position)
+    return Metadata(version, checkpoint_id, masters, operators, properties, len(cursor.data))
+
+
+def _refuse_twice(names: list, what: str, cursor: Cursor) -> None:
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise Malformed(f"{what} {twice} is described twice", cursor.position)
+
+
+def _master_state(cursor: MetadataCursor) -> MasterState:
+    cursor.thing()
+    at = cursor.position
+    if cursor.u32() != _MASTER_MAGIC:
+        raise Malformed("The state of a master hook does not begin as one", at)
+    inner = Cursor(cursor.data, at + 8, at + 8 + cursor.count())
+    version, name = inner.i32(), inner.utf()
+    state = MasterState(name, version, inner.take(inner.count()))
+    if inner.left:
+        raise Malformed(f"{inner.left} bytes follow the state of a master hook", inner.position)
+    cursor.take(inner.end - cursor.position)
+    return state
+
+
+def _operator(cursor: MetadataCursor, version: int) -> Operator:
+    cursor.thing()
+    name, uid = (cursor.utf(), cursor.utf()) if version >= 5 else ("", "")
+    operator_id = cursor.take(16).hex()
+    at, parallelism, max_parallelism = cursor.position, cursor.i32(), cursor.i32()
+    if not 0 < parallelism <= max_parallelism <= read.MOST_KEY_GROUPS:
+        raise Malformed(
+            f"Parallelism {parallelism} of at most {max_parallelism} is not possible", at
+        )
+    if version == 2:
+        cursor.i32()  # length of the chain, always 1
+    coordinator = read.stream(cursor) if version >= 3 else None
+    at, count = cursor.position, cursor.i32()
+    finished = count == -1 and version >= 3
+    if not finished and not 0 <= count <= parallelism:
+        raise Malformed(f"{count} subtasks of an operator with parallelism {parallelism}", at)
+    subtasks = tuple(_subtask(cursor, version, parallelism) for _ in range(max(count, 0)))
+    _refuse_twice([subtask.index for subtask in subtasks], "Subtask", cursor)
+    return Operator(
+        operator_id,
+        name or None,
+        uid or None,
+        parallelism,
+        max_parallelism,
+        coordinator,
+        finished,
+        subtasks,
+    )
+
+
+def _subtask(cursor: MetadataCursor, version: int, parallelism: int) -> Subtask:
+    cursor.thing()
+    at, index = cursor.position, cursor.i32()
+    finished = index < 0 and version >= 3
+    if finished:
+        index = -index - 1
+    if not 0 <= index < parallelism:
+        raise Malformed(f"Subtask {index} of an operator with parallelism {parallelism}", at)
+    if finished:
+        return Subtask(index, finished=True)
+    if version == 2:
+        _skip_dead_fields(cursor)
+    managed_operator = _operator_state(cursor)
+    raw_operator = _operator_state(cursor)
+    managed_keyed, raw_keyed = read.keyed(cursor), read.keyed(cursor)
+    inputs, outputs = (), ()
+    if version >= 3:
+        inputs = _channels(cursor, INPUT, version)
+        outputs = _channels(cursor, OUTPUT, version)
+    reference = cursor.i64() if version >= 7 and cursor.flag() else None
+    return Subtask(
+        index,
+        False,
+        managed_operator,
+        raw_operator,
+        managed_keyed,
+        raw_keyed,
+        inputs,
+        outputs,
+        reference,
+    )
+
+
+def _skip_dead_fields(cursor: MetadataCursor) -> None:
+    cursor.i64()  # duration
+    at, legacy = cursor.position, cursor.i32()
+    if legacy:
+        raise Malformed("State of Flink 1.1 is in here, which is not read", at)
+
+
+def _operator_state(cursor: MetadataCursor) -> OperatorState | None:
+    at, present = cursor.position, cursor.i32()
+    if present not in (0, 1):
+        raise Malformed(f"A 0 or 1 is expected before an operator state, not {present}", at)
+    return read.operator_state(cursor) if present else None
+
+
+def _channels(cursor: MetadataCursor, side: str, version: int) -> tuple[Channels, ...]:
+    count = cursor.count(bytes_each=20)
+    return tuple(read.channels(cursor, side, version) for _ in range(count))
