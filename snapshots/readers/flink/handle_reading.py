@@ -4,6 +4,7 @@ Source: Flink, MetadataV2V3SerializerBase, MetadataV3Serializer, ChannelStateHan
 """
 
 import struct
+from dataclasses import replace
 
 from snapshots.readers.cursor import Cursor, Malformed
 from snapshots.readers.flink.handles import (
@@ -37,6 +38,7 @@ MOST_KEY_GROUPS = 2**15  # Flink's upper bound of the maximum parallelism
 MOST_NESTED = 8
 MOST_THINGS = 2_000_000  # operators, subtasks and handles of one file
 
+_FILES = (File, RelativeFile)
 _SCOPES = (EXCLUSIVE, SHARED)
 
 
@@ -229,12 +231,15 @@ def _change(cursor: MetadataCursor) -> Change:
 
 def _changes_in_files(cursor: MetadataCursor, second_version: bool) -> ChangesInFiles:
     first, count = _range(cursor)
-    parts = tuple(
-        LogPart(cursor.size(), needed_stream(cursor)) for _ in range(cursor.count(bytes_each=9))
-    )
+    parts = tuple(_log_part(cursor) for _ in range(cursor.count(bytes_each=9)))
     size, uploaded_size, handle_id = cursor.size(), cursor.size(), cursor.utf()
     storage = cursor.utf() if second_version else None
     return ChangesInFiles(first, count, parts, size, uploaded_size, handle_id, storage)
+
+
+def _log_part(cursor: MetadataCursor) -> LogPart:
+    offset, inner = cursor.size(), needed_stream(cursor)
+    return LogPart(offset, replace(inner, log=True) if isinstance(inner, _FILES) else inner)
 
 
 def operator_state(cursor: MetadataCursor) -> OperatorState | None:

@@ -26,18 +26,26 @@ class Inline:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A whole file (FileStateHandle). path: as the cluster named it, not a path of ours."""
+    """A whole file (FileStateHandle). path: as the cluster named it, not a path of ours.
+
+    log: a log of changes, whose size here is not that of the file.
+    """
 
     path: str
     size: int
+    log: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RelativeFile:
-    """A whole file (RelativeFileStateHandle). path: below the folder of this `_metadata`."""
+    """A whole file (RelativeFileStateHandle). path: below the folder of this `_metadata`.
+
+    log: as in File.
+    """
 
     path: str
     size: int
+    log: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +183,7 @@ class ChangesInMemory:
 
 @dataclass(frozen=True, slots=True)
 class LogPart:
-    """Changes from an offset of a log file; for the offset see changelog files of the format."""
+    """Changes in a log, from ``offset`` on: behind the log's first byte, in inflated bytes."""
 
     offset: int
     stream: Stream
