@@ -185,9 +185,20 @@ def test_references_cannot_make_much_of_little():
     assert '"same_as"' in json.dumps(value)
 
 
+def test_references_cannot_nest_what_does_not_stand_nested():
+    """Each array holds the one before it: 3,000 deep if all were given again."""
+    data = MAGIC + array(3000, first=True) + b"\x74\x00\x01x"
+    data += b"".join(array(1) + reference(n) for n in range(2, 3001))
+    json.dumps(plain(java_stream.parse(data)))
+
+
+CLASS = b"\x72\x00\x01a" + bytes(8) + b"\x02\x00\x00\x78"  # without its superclass
 TOO_MUCH = {
     "arrays in arrays": array(1, first=True) + array(1) * 5000,
-    "superclasses": b"\x73" + (b"\x72\x00\x01a" + bytes(8) + b"\x02\x00\x00\x78") * 5000,
+    "superclasses": b"\x73" + CLASS * 5000,
+    "superclasses by reference": CLASS
+    + b"\x70"
+    + b"".join(CLASS + reference(n) for n in range(MOST_NESTED + 1)),
     "an array longer than the data": array(2**31 - 1, first=True) + b"\x70",
     "a negative array": array(-1, first=True),
     "a text longer than the data": b"\x7c" + struct.pack(">q", 2**62),
@@ -195,7 +206,7 @@ TOO_MUCH = {
     "resets": b"\x79" * 2**18,
     "repeated texts": b"\x74\xff\xff" + b"x" * 65535 + reference(0) * 10_000,
     "a reference ahead": reference(0),
-    "a class that is its own": b"\x73\x72\x00\x01a" + bytes(8) + b"\x02\x00\x00\x78" + reference(0),
+    "a class that is its own": b"\x73" + CLASS + reference(0),
     "a class with -1 fields": b"\x73\x72\x00\x01a" + bytes(8) + b"\x02\xff\xff\x78\x70",
     "an object without a class": b"\x73\x70",
 }
