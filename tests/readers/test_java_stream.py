@@ -187,9 +187,14 @@ def test_references_cannot_make_much_of_little():
 
 def test_references_cannot_nest_what_does_not_stand_nested():
     """Each array holds the one before it: 3,000 deep if all were given again."""
+
+    def height(value):
+        return 1 + max(map(height, value), default=0) if isinstance(value, list) else 0
+
     data = MAGIC + array(3000, first=True) + b"\x74\x00\x01x"
     data += b"".join(array(1) + reference(n) for n in range(2, 3001))
-    json.dumps(plain(java_stream.parse(data)))
+    [value] = java_stream.parse(data)
+    assert height(value) == MOST_NESTED - 1  # and the text in the innermost
 
 
 CLASS = b"\x72\x00\x01a" + bytes(8) + b"\x02\x00\x00\x78"  # without its superclass
