@@ -1,0 +1,146 @@
+"""In-flight buffers of an unaligned checkpoint: what the channels held when the barrier passed.
+
+A channel's contents lie in two halves: what the consumer had received (input state) and what the
+producer had not sent yet (output state). Source: Flink, ChannelStateSerializerImpl.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from snapshots.readers.cursor import Cursor, Malformed
+from snapshots.readers.flink.files import Files, Missing
+from snapshots.readers.flink.handles import Channels, Inline, Segment, Stream
+from snapshots.readers.flink.metadata import Metadata
+
+_BEGINS_WITH = 0  # an i32, the version of the stream
+_LENGTH_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """The buffers that one subtask recorded for one of its channels.
+
+    side: INPUT with place (gate, channel) or OUTPUT with place (partition, subpartition).
+    size: as the handle counts it. offsets: of each buffer in its stream. buffers: their bytes; of
+    inline state all of a channel lie in one. problem: why there are none, as a sentence.
+    """
+
+    operator: str
+    subtask: int
+    side: str
+    place: tuple[int, int]
+    size: int
+    merged: bool
+    offsets: tuple[int, ...]
+    buffers: tuple[memoryview, ...]
+    problem: str | None = None
+
+    @property
+    def buffer_sizes(self) -> tuple[int, ...]:
+        return tuple(len(buffer) for buffer in self.buffers)
+
+    @property
+    def byte_count(self) -> int:
+        return sum(len(buffer) for buffer in self.buffers)
+
+    def data(self) -> bytes:
+        return b"".join(self.buffers)
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """All halves, in the order of the metadata.
+
+    unread: stream (its path, or its number among the inline ones) -> bytes of it in no buffer.
+    """
+
+    halves: tuple[Half, ...]
+    unread: dict[str, int]
+
+    @property
+    def buffer_count(self) -> int:
+        return sum(len(half.buffers) for half in self.halves)
+
+    @property
+    def byte_count(self) -> int:
+        return sum(half.byte_count for half in self.halves)
+
+
+def read_in_flight(metadata: Metadata, files: Files, folder: str) -> InFlight:
+    """The in-flight buffers of a checkpoint. folder: that of its `_metadata`, below the root."""
+    halves: list[Half] = []
+    streams: dict[str, _ChannelStream] = {}
+    for operator, handle in _handles(metadata):
+        name = _name(handle.stream, len(streams))
+        if name not in streams:
+            streams[name] = _ChannelStream(files.read(handle.stream, folder))
+        halves += _halves(operator, handle, streams[name])
+    return InFlight(tuple(halves), {name: one.unread for name, one in streams.items()})
+
+
+def _handles(metadata: Metadata) -> Iterator[tuple[str, Channels]]:
+    for operator in metadata.operators:
+        for subtask in operator.subtasks:
+            for handle in (*subtask.inputs, *subtask.outputs):
+                yield operator.id, handle
+
+
+def _name(stream: Stream, number: int) -> str:
+    """The same for handles that share a file; of its own for every inline one."""
+    match stream:
+        case Inline():
+            return f"inline {number}"
+        case Segment():
+            return f"{stream.path} from {stream.start}"
+    return getattr(stream, "path", f"stream {number}")
+
+
+class _ChannelStream:
+    """One stream of buffers; no byte of it is given out twice."""
+
+    def __init__(self, data: bytes | memoryview | Missing) -> None:
+        self.problem = data.reason if isinstance(data, Missing) else None
+        self._data = memoryview(b"" if self.problem else data)
+        self._taken: set[int] = set()
+        self.unread = 0
+        if self.problem is None:
+            self._begin()
+
+    def _begin(self) -> None:
+        self.unread = len(self._data)
+        if len(self._data) < _LENGTH_BYTES or Cursor(self._data).i32() != _BEGINS_WITH:
+            self.problem = "The file of in-flight buffers does not begin as one."
+        else:
+            self.unread -= _LENGTH_BYTES
+
+    def buffer(self, offset: int) -> memoryview:
+        """The buffer at ``offset``. Raises: Malformed, also where two buffers overlap."""
+        cursor = Cursor(self._data, min(offset, len(self._data)))
+        length = cursor.count()
+        begin = cursor.position
+        self.unread -= _LENGTH_BYTES + length
+        if offset in self._taken or offset < _LENGTH_BYTES or self.unread < 0:
+            raise Malformed("Two buffers lie in the same bytes", offset)
+        self._taken.add(offset)
+        return self._data[begin : begin + length]
+
+
+def _halves(operator: str, handle: Channels, stream: _ChannelStream) -> Iterable[Half]:
+    for part in handle.parts:
+        buffers, problem = (), stream.problem
+        if problem is None:
+            try:
+                buffers = tuple(stream.buffer(offset) for offset in part.offsets)
+            except Malformed as malformed:
+                problem = f"{malformed}."
+        yield Half(
+            operator,
+            handle.subtask,
+            handle.side,
+            part.place,
+            part.size,
+            handle.merged,
+            part.offsets,
+            buffers,
+            problem,
+        )
