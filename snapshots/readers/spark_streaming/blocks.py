@@ -1,0 +1,134 @@
+"""What is inside a compressed state file: streams of LZ4 blocks, or zstd.
+
+An LZ4 block: "LZ4Block", a byte of method (high half) and level, three little-endian ints
+(compressed length, length, checksum), the bytes. A block of length 0 ends the stream.
+
+Source: lz4-java's LZ4BlockOutputStream; xxHash's specification (XXH32).
+"""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from snapshots.readers.cursor import Malformed
+
+MAGIC = b"LZ4Block"
+_HEADER = struct.Struct("<8sBiiI")
+_STORED, _LZ4 = 0x10, 0x20
+_LARGEST_BLOCK = 32 * 2**20
+_SEED = 0x9747B28C
+_CHECKSUM_BITS = 0x0FFFFFFF
+_P1, _P2, _P3, _P4, _P5 = 2654435761, 2246822519, 3266489917, 668265263, 374761393
+_MASK = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    at: int
+    method: int
+    start: int
+    end: int
+    length: int
+    checksum: int
+
+
+def unpack(data: bytes, codec: str, most: int) -> bytes:
+    """codec: as ``spark.sql.streaming.stateStore.compression.codec`` has it.
+
+    Raises: Malformed, also where there is more than ``most`` bytes inside.
+    """
+    if codec == "lz4":
+        return _unpack_lz4(data, most)
+    if codec == "zstd":
+        return _unpack_zstd(data, most)
+    raise Malformed(f"The codec {codec[:40]!r} is not read here", 0)
+
+
+def _unpack_lz4(data: bytes, most: int) -> bytes:
+    blocks = list(_blocks(data))
+    length = sum(block.length for block in blocks)
+    if length > most:
+        raise Malformed(f"{length:,} bytes are packed, and at most {most:,} are read", 0)
+    return b"".join(_content(data, block) for block in blocks)
+
+
+def _blocks(data: bytes) -> Iterator[_Block]:
+    at = 0
+    while True:
+        if len(data) - at < _HEADER.size:
+            raise Malformed("The stream of LZ4 blocks ends without its last block", at)
+        magic, token, packed, length, checksum = _HEADER.unpack_from(data, at)
+        start = at + _HEADER.size
+        if magic != MAGIC or packed < 0 or length < 0 or length > _LARGEST_BLOCK:
+            raise Malformed("An LZ4 block is expected", at)
+        if packed > len(data) - start:
+            raise Malformed(f"{packed} packed bytes are announced and fewer are left", at)
+        if length == 0:
+            if packed or start != len(data):
+                raise Malformed("Something follows the last LZ4 block", start)
+            return
+        yield _Block(at, token & 0xF0, start, start + packed, length, checksum)
+        at = start + packed
+
+
+def _content(data: bytes, block: _Block) -> bytes:
+    packed = data[block.start : block.end]
+    if block.method == _STORED and len(packed) == block.length:
+        content = packed
+    elif block.method == _LZ4:
+        try:
+            content = pa.Codec("lz4_raw").decompress(packed, block.length, asbytes=True)
+        except (OSError, ValueError) as error:
+            raise Malformed("An LZ4 block cannot be unpacked", block.at) from error
+    else:
+        raise Malformed("An LZ4 block of a known method is expected", block.at)
+    if len(content) != block.length or xxh32(content) & _CHECKSUM_BITS != block.checksum:
+        raise Malformed("An LZ4 block does not have its checksum", block.at)
+    return content
+
+
+def _unpack_zstd(data: bytes, most: int) -> bytes:
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
+            content = stream.read(most + 1)
+    except (OSError, ValueError) as error:
+        raise Malformed("The zstd stream is damaged", 0) from error
+    if len(content) > most:
+        raise Malformed(f"More than {most:,} bytes are packed", 0)
+    return content
+
+
+def xxh32(data: bytes, seed: int = _SEED) -> int:
+    """The 32-bit xxHash."""
+    stripes = len(data) // 16
+    if stripes:
+        total = _stripes(data, stripes, seed)
+    else:
+        total = (seed + _P5) & _MASK
+    total = (total + len(data)) & _MASK
+    at = stripes * 16
+    while at + 4 <= len(data):
+        (word,) = struct.unpack_from("<I", data, at)
+        total = _turn((total + word * _P3) & _MASK, 17) * _P4 & _MASK
+        at += 4
+    for byte in data[at:]:
+        total = _turn((total + byte * _P5) & _MASK, 11) * _P1 & _MASK
+    total = (total ^ total >> 15) * _P2 & _MASK
+    total = (total ^ total >> 13) * _P3 & _MASK
+    return total ^ total >> 16
+
+
+def _stripes(data: bytes, count: int, seed: int) -> int:
+    a, b, c, d = (seed + _P1 + _P2) & _MASK, (seed + _P2) & _MASK, seed, (seed - _P1) & _MASK
+    for w, x, y, z in struct.iter_unpack("<4I", data[: count * 16]):
+        a = _turn((a + w * _P2) & _MASK, 13) * _P1 & _MASK
+        b = _turn((b + x * _P2) & _MASK, 13) * _P1 & _MASK
+        c = _turn((c + y * _P2) & _MASK, 13) * _P1 & _MASK
+        d = _turn((d + z * _P2) & _MASK, 13) * _P1 & _MASK
+    return (_turn(a, 1) + _turn(b, 7) + _turn(c, 12) + _turn(d, 18)) & _MASK
+
+
+def _turn(word: int, bits: int) -> int:
+    return (word << bits | word >> (32 - bits)) & _MASK

@@ -1,0 +1,66 @@
+"""What a batch in flight had done when the query stopped, told by the state versions on disk."""
+
+from dataclasses import dataclass
+
+from snapshots.readers.spark_streaming.operators import Operator
+from snapshots.readers.spark_streaming.store_files import StoreVersions
+from snapshots.readers.spark_streaming.timeline import Batch
+
+PLANNED_ONLY = "planned-only"
+PARTIAL = "partial-partitions"
+STATE_AHEAD = "state-ahead"
+EPOCH_ENDED = "epoch-ended"
+UNKNOWN = "unknown"
+
+SENTENCES = {
+    PLANNED_ONLY: "The batch was planned, and no partition wrote its state. A restart runs it from "
+    "the beginning; if the sink was not called, it is called once.",
+    PARTIAL: "Some partitions wrote the state of the batch and others did not. A restart runs it "
+    "again from the state before; what the sink kept of the first attempt depends on the sink.",
+    STATE_AHEAD: "Every partition wrote the state of the batch, and it was never committed. A "
+    "restart runs it again and calls the sink again: its output is there twice unless the sink "
+    "tells batches apart by their id.",
+    EPOCH_ENDED: "In continuous mode offsets are written at the end of an epoch: every reader had "
+    "finished it, and it was not committed.",
+    UNKNOWN: "The query keeps no state, so the checkpoint does not tell how far the batch came.",
+}
+
+
+@dataclass(frozen=True)
+class InFlight:
+    """A batch that was planned and not committed.
+
+    wrote: which partitions wrote the state of the batch, by operator and store.
+    """
+
+    batch: Batch
+    kind: str
+    wrote: dict[int, dict[str, list[int]]]
+
+    @property
+    def sentence(self) -> str:
+        return SENTENCES[self.kind]
+
+
+def in_flight(batch: Batch, operators: tuple[Operator, ...], versions: StoreVersions) -> InFlight:
+    """operators, versions: of the checkpoint."""
+    wrote: dict[int, dict[str, list[int]]] = {}
+    complete = []
+    for operator in operators:
+        wrote[operator.id] = {}
+        for store, found in versions.get(operator.id, {}).items():
+            done = {p for p, files in found.items() if files.has(batch.state_version)}
+            wrote[operator.id][store] = sorted(done)
+            needed = range(operator.used_partitions or 0)
+            complete.append(done >= found.keys() and all(p in done for p in needed))
+    return InFlight(batch, _kind(batch, wrote, complete), wrote)
+
+
+def _kind(batch: Batch, wrote: dict[int, dict[str, list[int]]], complete: list[bool]) -> str:
+    if batch.sources is not None and batch.planned_at_ms is None:
+        return EPOCH_ENDED
+    if not complete:
+        return UNKNOWN
+    if not any(partitions for stores in wrote.values() for partitions in stores.values()):
+        return PLANNED_ONLY
+    return STATE_AHEAD if all(complete) else PARTIAL

@@ -1,0 +1,54 @@
+"""Text logs: a version line, then one JSON document per line.
+
+Source: Spark's HDFSMetadataLog, MetadataVersionUtil.
+"""
+
+import re
+from dataclasses import dataclass
+
+from snapshots.readers.spark_streaming.documents import Json, NotReadable, parse_object
+from snapshots.readers.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.spark_streaming.limits import SparkLimits
+
+_VERSION = re.compile(r"v(\d{1,4})")
+_NUMBER = re.compile(r"0|[1-9]\d{0,17}")
+
+
+@dataclass(frozen=True)
+class Log:
+    """version: 1 for ``v1``. lines: what follows the version line; the first is line 2."""
+
+    file: str
+    version: int
+    lines: tuple[str, ...]
+
+    def object(self, line: int, limits: SparkLimits) -> dict[str, Json]:
+        """The JSON object in a line (1-based). Raises: DamagedFile."""
+        if line > len(self.lines) + 1:
+            raise DamagedFile(self.file, "It ends before this line.", line)
+        try:
+            return parse_object(self.lines[line - 2], limits.depth)
+        except NotReadable as error:
+            raise DamagedFile(self.file, str(error), line) from error
+
+
+def read_log(files: Files, path: str, newest: int, limits: SparkLimits) -> Log:
+    """newest: the highest version that is understood. Raises: DamagedFile."""
+    data = files.read(path, limits.log_bytes)
+    if not data:
+        raise DamagedFile(path, "It is empty: was the writer stopped, or the copy cut short?")
+    try:
+        first, *lines = data.decode().split("\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DamagedFile(path, "It is no UTF-8 text.", line) from error
+    if (found := _VERSION.fullmatch(first)) is None:
+        raise DamagedFile(path, "A version (v1, v2 …) is expected.", 1)
+    if not 1 <= (version := int(found[1])) <= newest:
+        raise DamagedFile(path, f"It has version {version}; versions 1 to {newest} are known.", 1)
+    return Log(path, version, tuple(lines))
+
+
+def numbered(names: set[str]) -> list[int]:
+    """The names that are plain numbers, ascending: batches, partitions, operators."""
+    return sorted(int(name) for name in names if _NUMBER.fullmatch(name))

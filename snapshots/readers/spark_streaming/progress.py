@@ -1,0 +1,130 @@
+"""Progress reports of a query, one JSON object per line.
+
+Source: Spark's StreamingQueryProgress.
+"""
+
+import io
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from snapshots.readers.spark_streaming.documents import Json, NotReadable, parse_object, whole
+from snapshots.readers.spark_streaming.files import DamagedFile, Files, open_regular
+from snapshots.readers.spark_streaming.limits import SparkLimits
+
+LONGEST_LINE = 4 * 2**20
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class SourceProgress:
+    description: str | None
+    start: Json
+    end: Json
+    rows: int | None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One trigger. query: its id. idle: no batch was run. Times: epoch ms, and ms."""
+
+    query: str | None
+    batch: int
+    idle: bool
+    triggered_at_ms: int | None
+    took_ms: int | None
+    durations_ms: dict[str, int]
+    rows: int | None
+    sources: tuple[SourceProgress, ...]
+    operators: tuple[dict[str, Json], ...]
+    sink: str | None
+
+    @property
+    def finished_at_ms(self) -> int | None:
+        if self.triggered_at_ms is None or self.took_ms is None:
+            return None
+        return self.triggered_at_ms + self.took_ms
+
+
+def looks_like_progress(files: Files, path: str) -> bool:
+    """Whether the first line of a file is a progress report, or an empty file is called so."""
+    if not files.entries[path].size:
+        return path.rsplit("/", 1)[-1].startswith("progress.")
+    try:
+        with open_regular(files.root / path) as file:
+            first = file.readline(LONGEST_LINE)
+        document = parse_object(first, SparkLimits.depth)
+    except (OSError, NotReadable):
+        return False
+    return {"batchId", "runId", "sources"} <= document.keys()
+
+
+def read_progress(
+    files: Files, path: str, limits: SparkLimits
+) -> tuple[list[Progress], list[DamagedFile]]:
+    """The reports in the order of the file, and the lines that are none."""
+    try:
+        data = files.read(path, limits.progress_bytes)
+    except DamagedFile as error:
+        return [], [error]
+    reports: list[Progress] = []
+    damaged: list[DamagedFile] = []
+    for number, line in enumerate(io.BytesIO(data), start=1):
+        if not line.strip():
+            continue
+        try:
+            reports.append(_progress(parse_object(line, limits.depth)))
+        except NotReadable as error:
+            damaged.append(DamagedFile(path, str(error), number))
+    return reports, damaged
+
+
+def _progress(document: dict[str, Json]) -> Progress:
+    durations = document.get("durationMs")
+    durations = durations if isinstance(durations, dict) else {}
+    durations = {name: ms for name, ms in durations.items() if _number(ms) is not None}
+    sink = document.get("sink")
+    return Progress(
+        query=_text(document.get("id")),
+        batch=whole(document, "batchId"),
+        idle="addBatch" not in durations,
+        triggered_at_ms=_instant(document.get("timestamp")),
+        took_ms=durations.get("triggerExecution"),
+        durations_ms=durations,
+        rows=_number(document.get("numInputRows")),
+        sources=tuple(_source(one) for one in _objects(document.get("sources"))),
+        operators=tuple(_objects(document.get("stateOperators"))),
+        sink=_text(sink.get("description")) if isinstance(sink, dict) else None,
+    )
+
+
+def _source(document: dict[str, Json]) -> SourceProgress:
+    return SourceProgress(
+        _text(document.get("description")),
+        document.get("startOffset"),
+        document.get("endOffset"),
+        _number(document.get("numInputRows")),
+    )
+
+
+def _objects(value: Json) -> list[dict[str, Json]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: Json) -> int | None:
+    fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    return value if fits else None
+
+
+def _instant(value: Json) -> int | None:
+    """Epoch milliseconds of an ISO time; None for what is none."""
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(milliseconds=1)

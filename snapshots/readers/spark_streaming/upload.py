@@ -1,0 +1,177 @@
+"""An uploaded folder: its checkpoints, and what lies beside them.
+
+Beside a checkpoint there can be the input files of its file sources, progress reports of the query,
+and the folders of file sinks.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from snapshots.domain.defects import refuse
+from snapshots.readers.spark_streaming.checkpoint import SparkCheckpoint, read_files
+from snapshots.readers.spark_streaming.files import DamagedFile, Files, list_files
+from snapshots.readers.spark_streaming.inputs import count_rows, match_inputs
+from snapshots.readers.spark_streaming.limits import SparkLimits
+from snapshots.readers.spark_streaming.progress import (
+    Progress,
+    looks_like_progress,
+    read_progress,
+)
+from snapshots.readers.spark_streaming.sources import read_sink_log
+
+MOST_CHECKPOINTS = 100
+MOST_TRIED_FOR_PROGRESS = 1000
+SINK_LOG = "_spark_metadata"
+_LOG_FILE = re.compile(r"(?:(.*)/)?(?:offsets|commits)/\d+")
+_PROGRESS_SUFFIXES = (".json", ".jsonl", ".ndjson", ".log", ".txt")
+
+
+@dataclass(frozen=True)
+class SinkLog:
+    """folder: of the sink. written: urls of its files by file of the log."""
+
+    folder: str
+    written: Mapping[int, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class SparkUpload:
+    """checkpoints: by folder ("" for the upload itself). Other paths are relative to the upload.
+
+    inputs: urls of source logs to uploaded files. roles: of the files outside the checkpoints.
+    damaged: outside the checkpoints. left_out: what is no regular file.
+    """
+
+    checkpoints: Mapping[str, SparkCheckpoint]
+    reports: tuple[Progress, ...]
+    inputs: Mapping[str, str]
+    sinks: tuple[SinkLog, ...]
+    roles: Mapping[str, str | None]
+    damaged: tuple[DamagedFile, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def unknown_files(self) -> tuple[str, ...]:
+        """All of the upload, with the checkpoints' own."""
+        found = [path for path, role in self.roles.items() if role is None]
+        for folder, checkpoint in self.checkpoints.items():
+            prefix = f"{folder}/" if folder else ""
+            found += [prefix + path for path in checkpoint.unknown_files]
+        return tuple(sorted(found))
+
+
+def find_checkpoints(files: Files) -> list[str]:
+    """Folders ("" for the root) with an offset or commit log, but none inside another's state."""
+    found = {match[1] or "" for path in files.entries if (match := _LOG_FILE.fullmatch(path))}
+    return sorted(folder for folder in found if not _inside_another(folder, found))
+
+
+def _inside_another(folder: str, others: set[str]) -> bool:
+    parts = folder.split("/")
+    above = {"/".join(parts[:depth]) for depth in range(len(parts))}
+    return bool(folder) and bool(above & others)
+
+
+def read_upload(root: Path, limits: SparkLimits | None = None) -> SparkUpload:
+    """root: a folder nobody else writes to. Raises: InputRefused where it has no checkpoint."""
+    limits = limits or SparkLimits()
+    files = list_files(root, limits.files)
+    folders = find_checkpoints(files)
+    if not folders:
+        raise refuse(
+            "unknown-format",
+            "There is no Spark checkpoint in it: no folder holds offsets/ or commits/ with a file "
+            "for each batch. Is it the directory of the option checkpointLocation?",
+        )
+    if len(folders) > MOST_CHECKPOINTS:
+        raise refuse("too-large", f"It holds more than {MOST_CHECKPOINTS} checkpoints.")
+    return _read(files, folders, limits)
+
+
+def read_checkpoint(root: Path, limits: SparkLimits | None = None) -> SparkCheckpoint:
+    """The only checkpoint below ``root``, with what lies beside it. Raises: InputRefused."""
+    checkpoints = read_upload(root, limits).checkpoints
+    if len(checkpoints) > 1:
+        names = ", ".join(checkpoints)
+        raise refuse("unknown-format", f"It holds several checkpoints ({names}): choose one.")
+    return next(iter(checkpoints.values()))
+
+
+def _read(files: Files, folders: list[str], limits: SparkLimits) -> SparkUpload:
+    inner = {folder: files.inside(folder) for folder in folders}
+    outside = _outside(files, folders)
+    # once for the source logs, so that input files are known, and not taken for reports
+    seen = [
+        file
+        for one in inner.values()
+        for log in read_files(one, limits).source_logs.values()
+        for several in log.files.values()
+        for file in several
+    ]
+    inputs = match_inputs(outside, seen)
+    rows = {url: count_rows(outside, path, limits.input_bytes) for url, path in inputs.items()}
+    roles: dict[str, str | None] = dict.fromkeys(outside.entries)
+    roles.update(dict.fromkeys(inputs.values(), "input"))
+    reports, damaged = _reports(outside, roles, limits)
+    sinks = _sinks(outside, roles, damaged, limits)
+    known_rows = {url: count for url, count in rows.items() if count is not None}
+    return SparkUpload(
+        {f: read_files(one, limits, known_rows, reports) for f, one in inner.items()},
+        tuple(reports),
+        inputs,
+        sinks,
+        roles,
+        tuple(damaged),
+        files.left_out,
+    )
+
+
+def _outside(files: Files, folders: list[str]) -> Files:
+    starts = tuple(f"{folder}/" if folder else "" for folder in folders)
+    kept = {path: one for path, one in files.entries.items() if not path.startswith(starts)}
+    return Files(files.root, kept)
+
+
+def _reports(
+    files: Files, roles: dict[str, str | None], limits: SparkLimits
+) -> tuple[list[Progress], list[DamagedFile]]:
+    candidates = [
+        path for path in files.entries if roles[path] is None and path.endswith(_PROGRESS_SUFFIXES)
+    ]
+    candidates.sort(key=lambda path: (path.count("/"), path))
+    reports: list[Progress] = []
+    damaged: list[DamagedFile] = []
+    for path in candidates[:MOST_TRIED_FOR_PROGRESS]:
+        if looks_like_progress(files, path):
+            roles[path] = "progress"
+            found, bad = read_progress(files, path, limits)
+            reports += found
+            damaged += bad
+    return reports, damaged
+
+
+def _sinks(
+    files: Files,
+    roles: dict[str, str | None],
+    damaged: list[DamagedFile],
+    limits: SparkLimits,
+) -> tuple[SinkLog, ...]:
+    """File sinks; only the files in their log are output."""
+    ends = f"/{SINK_LOG}/"
+    folders = sorted({path.split(ends)[0] for path in files.entries if ends in path})
+    sinks = []
+    for folder in folders:
+        written, bad, read = read_sink_log(files, f"{folder}/{SINK_LOG}", limits)
+        damaged += bad
+        roles.update(dict.fromkeys(read, "sink log"))
+        names = {url.rsplit("/", 1)[-1] for urls in written.values() for url in urls}
+        for path in files.below(folder):
+            name = path.rsplit("/", 1)[-1]
+            if name.startswith(".") and name.endswith(".crc"):
+                roles[path] = "checksum"
+            elif roles[path] is None and ends not in path:
+                roles[path] = "sink output" if name in names else "sink left-over"
+        sinks.append(SinkLog(folder, written))
+    return tuple(sinks)
