@@ -16,6 +16,7 @@ SEVERITIES = {
     "not-utf8": REFUSED,
     "truncated": REFUSED,
     "too-large": REFUSED,
+    "unsafe-archive": REFUSED,
     "line-too-long": REFUSED,
     "unknown-format": REFUSED,
     "not-json": REFUSED,
