@@ -89,6 +89,7 @@ class DefectList(TypedDict):
 class ProcessItem(TypedDict):
     id: str
     state: NotRequired[Any]
+    scope: NotRequired[str]
 
 
 class ChannelItem(TypedDict):
@@ -301,6 +302,7 @@ def topology_of_recording(stored: StoredRecording) -> TopologyOfRecording:
         "processes": [
             {"id": process.id}
             | ({} if process.state is None else {"state": orjson.Fragment(process.state)})
+            | ({} if process.scope is None else {"scope": process.scope})
             for process in stored.topology.processes
         ],
         "channels": [

@@ -176,3 +176,43 @@ def _change(events: list[LoggedEvent], place: int) -> list[LoggedEvent]:
     if events:
         events[place] = replace(events[place], state=None)
     return events
+
+
+def side_by_side(*logs: Log) -> Log:
+    """Runs that go on at the same time, each in a scope of its own: the names of the n-th begin
+    with its number. Events stand by their time."""
+    parts = [_in_scope(log, str(number)) for number, log in enumerate(logs, start=1)]
+    header = replace(
+        parts[0].header,
+        topology=Topology(
+            tuple(item for part in parts for item in part.header.topology.processes),
+            tuple(item for part in parts for item in part.header.topology.channels),
+        ),
+    )
+    events = sorted((event for part in parts for event in part.events), key=lambda item: item.at)
+    return relogged(header, events)
+
+
+def _in_scope(log: Log, name: str) -> Log:
+    topology = log.header.topology
+
+    def named(text: str | None) -> str | None:
+        return None if text is None else f"{name} {text}"
+
+    processes = (replace(item, id=named(item.id), scope=name) for item in topology.processes)
+    channels = (
+        replace(item, id=named(item.id), source=named(item.source), target=named(item.target))
+        for item in topology.channels
+    )
+    return Log(
+        replace(log.header, topology=Topology(tuple(processes), tuple(channels))),
+        tuple(
+            replace(
+                event,
+                process=named(event.process),
+                channel=named(event.channel),
+                snapshot=named(event.snapshot),
+            )
+            for event in log.events
+        ),
+    )

@@ -33,6 +33,14 @@ def an_operator(id_: str, function: str, **parameters: object) -> Vertex:
     return Vertex(id_, "operator", function=function, **parameters)
 
 
+def two_pipelines() -> Dataflow:
+    """source -> sink, other -> archive."""
+    return Dataflow(
+        (a_source(), a_sink(), a_source("other", records=60), a_sink("archive")),
+        (Edge("source", "sink", FORWARD), Edge("other", "archive", FORWARD)),
+    )
+
+
 def word_count(
     parallelism: int = 2, *, sink: str = "two-phase", cost: int = 250, **source: object
 ) -> Dataflow:

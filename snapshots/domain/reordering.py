@@ -45,6 +45,7 @@ from snapshots.domain.reordering_report import (
     swaps_lead_elsewhere,
     too_many_swaps,
 )
+from snapshots.domain.scopes import recording_in_scope
 from snapshots.domain.snapshots import SNAPSHOT_KINDS
 from snapshots.domain.topology import JsonText, ProcessId
 from snapshots.domain.verdicts import SnapshotReport
@@ -134,7 +135,8 @@ def reorder(
     obstacles. Raises: NotReorderable for one that is not complete.
     """
     require_complete(report.snapshot, [finding.to_json() for finding in report.findings])
-    return _Theorem(recording, report).carried_out(most_swaps)
+    scoped = recording_in_scope(recording, report.positions)
+    return _Theorem(scoped, report).carried_out(most_swaps)
 
 
 def prerecording(process: np.ndarray, index: np.ndarray, positions: np.ndarray) -> np.ndarray:

@@ -33,6 +33,7 @@ from snapshots.domain.replaying import (
     replay_process,
     same_contents,
 )
+from snapshots.domain.scopes import recording_in_scope
 from snapshots.domain.snapshots import SnapshotLog, snapshot_logs
 from snapshots.domain.topology import Channel, ChannelId, JsonText, ProcessId
 from snapshots.domain.values import canonical, parsed
@@ -143,6 +144,7 @@ def restore(recording: Recording, snapshot: SnapshotId) -> RestoreReport:
     log = next((log for log in snapshot_logs(recording) if log.id == snapshot), None)
     if log is None:
         raise NotRestorable(f"the recording has no snapshot {snapshot}")
+    recording = recording_in_scope(recording, log.states)
     processes = [process.id for process in recording.topology.processes]
     require_all_recorded(snapshot, processes, log.positions)
     return _Restore(recording, log).report()

@@ -12,10 +12,15 @@ JsonText = NewType("JsonText", str)  # canonical JSON, see values.canonical
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A node of the topology; ``state`` is its state at the start, None where it is not known."""
+    """A node of the topology.
+
+    state: at the start, None where it is not known. scope: processes with the same one, or none,
+    take snapshots together; see scopes.py.
+    """
 
     id: ProcessId
     state: JsonText | None = None
+    scope: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,11 @@ class Topology:
     @cached_property
     def channel_by_id(self) -> dict[ChannelId, Channel]:
         return {channel.id: channel for channel in self.channels}
+
+    @cached_property
+    def scopes(self) -> set[str | None]:
+        """Of all processes."""
+        return {process.scope for process in self.processes}
 
     @cached_property
     def outgoing(self) -> dict[ProcessId, tuple[Channel, ...]]:

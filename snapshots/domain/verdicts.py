@@ -21,7 +21,8 @@ unknown         a recorded state whose recomputed one is not known; a receive in
                 a send; a recorded message that the log never sends.
 consistent      none of these.
 
-A channel of which the log has no record_channel is not compared: what was recorded is not known.
+A snapshot is judged in its scope (scopes.py). A channel of which the log has no record_channel is
+not compared: what was recorded is not known.
 Witnesses of one verdict stand by channel (or process) in the order of the header, then as sent.
 """
 
@@ -41,6 +42,7 @@ from snapshots.domain.recording import (
     Recording,
     SnapshotId,
 )
+from snapshots.domain.scopes import recording_in_scope
 from snapshots.domain.snapshots import SnapshotLog, snapshot_logs
 from snapshots.domain.topology import Channel, ChannelId, JsonText, ProcessId
 from snapshots.domain.totals import Totals, totals
@@ -116,7 +118,10 @@ def judge(recording: Recording) -> tuple[SnapshotReport, ...]:
         channel.id: ChannelLog(recording.messages.get(channel.id, ()))
         for channel in recording.topology.channels
     }
-    return tuple(_judged(_case(recording, log, channels)) for log in snapshot_logs(recording))
+    return tuple(
+        _judged(_case(recording_in_scope(recording, log.states), log, channels))
+        for log in snapshot_logs(recording)
+    )
 
 
 def _case(recording: Recording, log: SnapshotLog, channels: Mapping[ChannelId, ChannelLog]) -> Case:

@@ -178,7 +178,10 @@ def _process(fields: dict, path: str, faults: HeaderFaults) -> Process:
     text = None
     if state is not None and faults.passes(f"{path}.state", state, json_problem):
         text = json_text(state)
-    return Process(fields.pop("id", None), text)
+    scope = fields.pop("scope", None)
+    if scope is not None:
+        faults.passes(f"{path}.scope", scope, given_name_problem)
+    return Process(fields.pop("id", None), text, scope)
 
 
 def _channel(fields: dict, path: str, faults: HeaderFaults) -> Channel:
@@ -200,6 +203,14 @@ def _check_ends(item: dict, path: str, nodes: dict[str, Process], faults: Header
         name = item.get(end)
         if type(name) is not str or name not in nodes:
             faults.add(f"{path}.{end}", f"must be one of the processes, not {quoted(name)}")
+            return
+    source, target = (nodes[item[end]].scope for end in ("source", "target"))
+    if source != target:
+        faults.add(
+            path,
+            f"leads from the scope {quoted(source)} to the scope {quoted(target)}; a snapshot "
+            "is of one scope, so no channel may leave it",
+        )
 
 
 def header_text(header: Header) -> bytes:
@@ -226,7 +237,8 @@ def header_text(header: Header) -> bytes:
 
 def _process_fields(process: Process) -> dict[str, object]:
     known = {} if process.state is None else {"state": orjson.Fragment(process.state)}
-    return {"id": process.id} | known
+    scope = {} if process.scope is None else {"scope": process.scope}
+    return {"id": process.id} | known | scope
 
 
 def _channel_fields(channel: Channel) -> dict[str, object]:

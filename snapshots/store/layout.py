@@ -55,7 +55,11 @@ IN_FLIGHT = 2**63 - 1  # later than every index
 
 _text = pa.large_string()
 
-PROCESS_COLUMNS = pa.schema([("id", pa.string()), ("state", _text)])  # state null: not known
+PROCESS_COLUMNS = pa.schema(
+    [("id", pa.string()), ("state", _text), ("scope", pa.string())]  # null: not known; none
+)
+PROCESS_COLUMNS_BEFORE = PROCESS_COLUMNS.remove(PROCESS_COLUMNS.get_field_index("scope"))
+"""Of stores written before there were scopes."""
 
 CHANNEL_COLUMNS = pa.schema(
     [

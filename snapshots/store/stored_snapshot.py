@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from snapshots.domain.recording import Message, MessageId, SnapshotId
-from snapshots.domain.topology import ChannelId, JsonText, ProcessId
+from snapshots.domain.scopes import in_scope
+from snapshots.domain.topology import ChannelId, JsonText, ProcessId, Topology
 from snapshots.store.layout import (
     NONE,
     SNAPSHOT_CHANNEL_COLUMNS,
@@ -46,10 +47,14 @@ class SnapshotChannel:
 
 @dataclass(frozen=True, slots=True)
 class StoredSnapshot:
-    """summary: its entry of ``StoredRecording.snapshots``. states, channels: all there are."""
+    """summary: its entry of ``StoredRecording.snapshots``. topology: what the snapshot is of.
+
+    states, channels: of the whole of that topology.
+    """
 
     id: SnapshotId
     summary: Mapping[str, Any]
+    topology: Topology
     states: Mapping[ProcessId, SnapshotState]
     channels: Mapping[ChannelId, SnapshotChannel]
 
@@ -60,7 +65,9 @@ def read_snapshot(recording: "StoredRecording", snapshot: SnapshotId) -> StoredS
     if summary is None:
         raise KeyError(snapshot)
     code = recording.snapshot_code(snapshot)
-    states = _states(recording, _rows(recording, SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS, code))
+    topology = in_scope(recording.topology, summary["positions"])
+    rows = _rows(recording, SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS, code)
+    states = _states(recording, topology, rows)
     rows = _rows(recording, SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS, code)
     found = {row["channel"]: _channel(recording, **row) for row in rows}
     silent = SnapshotChannel(None, (), {}), SnapshotChannel(None, None, {})
@@ -70,8 +77,9 @@ def read_snapshot(recording: "StoredRecording", snapshot: SnapshotId) -> StoredS
             silent[any(states[end].position is None for end in (channel.source, channel.target))],
         )
         for number, channel in enumerate(recording.topology.channels)
+        if channel.source in states
     }
-    return StoredSnapshot(snapshot, summary, states, channels)
+    return StoredSnapshot(snapshot, summary, topology, states, channels)
 
 
 def _rows(
@@ -83,18 +91,21 @@ def _rows(
     return batch.slice(first, end - first).to_pylist()
 
 
-def _states(recording: "StoredRecording", rows: list[dict[str, Any]]) -> dict:
+def _states(
+    recording: "StoredRecording", topology: Topology, rows: list[dict[str, Any]]
+) -> dict[ProcessId, SnapshotState]:
     never = SnapshotState(None, None, None, None)
-    states = {process.id: never for process in recording.topology.processes}
+    states = {process.id: never for process in topology.processes}
     for row in rows:
         position = None if row["position"] == NONE else row["position"]
         process = recording.topology.processes[row["process"]].id
-        states[process] = SnapshotState(
-            position,
-            None if position is None else row["recorded_at"],
-            row["recorded"],
-            row["recomputed"],
-        )
+        if process in states:
+            states[process] = SnapshotState(
+                position,
+                None if position is None else row["recorded_at"],
+                row["recorded"],
+                row["recomputed"],
+            )
     return states
 
 

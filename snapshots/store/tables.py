@@ -21,6 +21,7 @@ from snapshots.store.layout import (
     MESSAGE_DISORDER,
     MESSAGES,
     PROCESS_COLUMNS,
+    PROCESS_COLUMNS_BEFORE,
     PROCESSES,
 )
 from snapshots.store.manifest import Manifest
@@ -37,11 +38,12 @@ class Tables:
     """What the questions to a stored recording are answered from; see layout.py.
 
     topology: of the header. source, target: int64[C], the processes at the ends of each channel.
+    scopes: int64[P], a number for the scope of each process.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         """Raises: StoreDamaged."""
-        processes = read_batch(folder / PROCESSES, PROCESS_COLUMNS)
+        processes = read_batch(folder / PROCESSES, PROCESS_COLUMNS, PROCESS_COLUMNS_BEFORE)
         channels = read_batch(folder / CHANNELS, CHANNEL_COLUMNS, CHANNEL_COLUMNS_BEFORE)
         index = pa.Table.from_batches([read_batch(folder / INDEX, INDEX_COLUMNS)])
         self.source = channels.column("source").to_numpy().astype(np.int64)
@@ -65,6 +67,7 @@ class Tables:
         self.events = mapped[EVENTS]
         self.messages = Flights(mapped[MESSAGES], mapped[MESSAGE_DISORDER])
         self.markers = Flights(mapped[MARKERS], mapped[MARKER_DISORDER])
+        self.scopes = _codes([process.scope for process in self.topology.processes])
         self.all_processes: Ints = np.arange(processes.num_rows)
         self.all_channels: Ints = np.arange(channels.num_rows)
 
@@ -82,14 +85,26 @@ def _topology(processes: pa.RecordBatch, channels: pa.RecordBatch) -> Topology:
     names = processes.column("id").to_pylist()
     ends = (channels.column(end).to_pylist() for end in ("source", "target"))
     states = processes.column("state").to_pylist()
-    overtaking = [False] * channels.num_rows
-    if "overtaking" in channels.schema.names:
-        overtaking = channels.column("overtaking").to_pylist()
+    scopes = _or_all(processes, "scope", None)
+    overtaking = _or_all(channels, "overtaking", False)
     rows = (channels.column("id").to_pylist(), *ends, channels.column("fifo").to_pylist())
     return Topology(
-        tuple(Process(name, state) for name, state in zip(names, states, strict=True)),
+        tuple(Process(*fields) for fields in zip(names, states, scopes, strict=True)),
         tuple(
             Channel(name, names[source], names[target], fifo, overtakes)
             for name, source, target, fifo, overtakes in zip(*rows, overtaking, strict=True)
         ),
     )
+
+
+def _or_all(rows: pa.RecordBatch, column: str, default: object) -> list:
+    """A column that older stores lack."""
+    if column in rows.schema.names:
+        return rows.column(column).to_pylist()
+    return [default] * rows.num_rows
+
+
+def _codes(names: list[str | None]) -> Ints:
+    """int64[N]: equal numbers for equal names."""
+    codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    return np.array([codes[name] for name in names], np.int64)

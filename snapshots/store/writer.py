@@ -185,7 +185,10 @@ class _Writer:
 
     def _write_small(self) -> None:
         topology = self.recording.topology
-        processes = [{"id": process.id, "state": process.state} for process in topology.processes]
+        processes = [
+            {"id": process.id, "state": process.state, "scope": process.scope}
+            for process in topology.processes
+        ]
         channels = [
             {
                 "id": channel.id,

@@ -70,6 +70,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
         "states": Paginator(states, ROWS).get_page(request.GET.get("processes")),
         "channels": Paginator(channels, ROWS).get_page(request.GET.get("channels")),
         "silent_channels": silent_channels(contents),
+        "outside": recording.process_count - len(states),
         "recorded": sum(state.position is not None for state in states),
         "timeline": _timeline(recording, summary, states),
         "neighbours": _neighbours(recording, row),

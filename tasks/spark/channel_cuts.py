@@ -51,14 +51,16 @@ class ChannelCut:
     """One channel cut by every snapshot.
 
     source, target: int64[S], the positions of the ends, NONE where an end never recorded; both:
-    bool[S]. sent: int64[S], how many messages are sent inside. flying: snapshots and ordinals of
-    all messages in flight, sorted by both. entries: what was recorded, by snapshot.
+    bool[S]. in_scope: bool[S], which snapshots the channel belongs to. sent: int64[S], how many
+    messages are sent inside. flying: snapshots and ordinals of all messages in flight, sorted by
+    both. entries: what was recorded, by snapshot.
     """
 
     lane: Lane
     markers: Lane
     source: np.ndarray
     target: np.ndarray
+    in_scope: np.ndarray
     entries: dict[int, Entry]
 
     def __post_init__(self) -> None:

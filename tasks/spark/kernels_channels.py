@@ -26,7 +26,7 @@ from snapshots.store.tables import Tables
 from tasks.spark.amounts import add_amounts
 from tasks.spark.channel_cuts import ChannelCut, Entry, SnapshotFacts
 from tasks.spark.lanes import NEVER, Lane
-from tasks.spark.recorded import positions_of
+from tasks.spark.recorded import in_scope, positions_of
 from tasks.spark.suspects import SuspectJudge
 
 
@@ -103,6 +103,8 @@ class _Judge:
         self.source = positions[:, self.tables.source[self.codes]].T.ravel()
         self.target = positions[:, self.tables.target[self.codes]].T.ravel()
         self.both = (self.source != NONE) & (self.target != NONE)
+        scope = in_scope(positions, self.tables.scopes)
+        self.in_scope = scope[:, self.tables.source[self.codes]].T.ravel()
         self.markers = _Markers(self.tables, self.codes)
         self.cuts: dict[int, ChannelCut] = {}
 
@@ -214,6 +216,7 @@ class _Judge:
                 markers=Lane(channel, self.tables.markers, code),
                 source=self.source[lanes],
                 target=self.target[lanes],
+                in_scope=self.in_scope[lanes],
                 entries=self._entries_of(lanes),
             )
         return self.cuts[code]
@@ -274,7 +277,8 @@ class _Judge:
             facts = self.facts[snapshot]
             facts.unsent_total = len(lanes)
             facts.unsent = self.code[lanes[:MOST_WITNESSES]].tolist()
-        lost = np.flatnonzero(~markers.arrived)
+        scope = self.in_scope[markers.place * self.count + markers.snapshot]
+        lost = np.flatnonzero(~markers.arrived & scope)
         for snapshot, rows in _by_snapshot(markers.snapshot[lost], lost):
             facts = self.facts[snapshot]
             facts.unclosed_total = len(rows)
@@ -291,7 +295,7 @@ class _Judge:
         """Sums what was recorded; where the log does not say, what is in flight."""
         row, _ = self.entries
         silent = row == NONE
-        unknown = np.unique(self.snapshot[silent & ~self.both]).tolist()
+        unknown = np.unique(self.snapshot[silent & ~self.both & self.in_scope]).tolist()
         lane, ids = self.recorded
         ordinals = self._first_ordinals(lane, ids)
         flying = silent[self.flying[0]]

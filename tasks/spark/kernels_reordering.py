@@ -22,6 +22,7 @@ from snapshots.store.mapped import ragged
 from snapshots.store.reader import StoredRecording
 from tasks.spark.kernels_states import states_at
 from tasks.spark.lanes import Lane
+from tasks.spark.recorded import in_scope
 
 
 @dataclass(frozen=True)
@@ -128,15 +129,21 @@ def reorder_part(tasks: tuple[Task, ...]) -> list[StepFacts | ChannelFacts | Dif
 
 class Between:
     """A stretch, opened. start, end, positions: int64[P]: of the cuts at its two ends, and of the
-    snapshot."""
+    snapshot; 0 outside its scope. in_scope: bool[P]."""
 
     def __init__(self, stretch: Stretch) -> None:
         self.recording = StoredRecording.open(Path(stretch.folder))
         self.tables = self.recording.tables
         self.events = self.tables.events
-        self.start = self.recording.positions_at(step=stretch.first)
-        self.end = self.recording.positions_at(step=stretch.end)
-        self.positions = self.recording.snapshot_positions(stretch.snapshot)
+        positions = self.recording.snapshot_positions(stretch.snapshot)
+        self.in_scope = in_scope(positions[None], self.tables.scopes)[0]
+        self.positions = np.where(self.in_scope, positions, 0)
+        self.start = self.positions_at(stretch.first)
+        self.end = self.positions_at(stretch.end)
+
+    def positions_at(self, step: int) -> np.ndarray:
+        """int64[P]: how many events before the step; 0 outside the scope."""
+        return np.where(self.in_scope, self.recording.positions_at(step=step), 0)
 
     @cached_property
     def application(self) -> np.ndarray:
@@ -158,8 +165,8 @@ class Ordered:
 
 def ordered(between: Between, first: int, end: int) -> Ordered:
     """The application events with first <= step < end."""
-    recording, events = between.recording, between.events
-    cuts = recording.positions_at(step=first), recording.positions_at(step=end)
+    events = between.events
+    cuts = between.positions_at(first), between.positions_at(end)
     process, index = ragged(between.tables.all_processes, *cuts)
     rows = events.pick(process, index)
     kept = np.isin(rows.values("kind"), between.application)

@@ -31,7 +31,7 @@ from snapshots.domain.restore import (
     state_difference,
 )
 from snapshots.domain.topology import Channel
-from snapshots.store.layout import RECORD_COLUMNS, RECORDS, STRAY_COLUMNS, STRAYS
+from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, STRAY_COLUMNS, STRAYS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
@@ -129,13 +129,14 @@ class _Store:
 
 
 def restore_channels(task: RestoreTask) -> list[RestoredChannel]:
-    """What becomes of each channel of the task."""
+    """What becomes of each channel of the task that is in the snapshot's scope."""
     store = _Store(task)
     recorded = _recorded_lists(store.records)
     strays = _stray_receives(store, task)
     return [
         _restore_channel(store, code, recorded.get(code), strays.get(code, []))
         for code in range(task.first, task.end)
+        if store.positions[store.tables.source[code]] != NONE
     ]
 
 
@@ -218,9 +219,9 @@ def _placed(
 
 
 def restore_processes(task: RestoreTask) -> list[RestoredProcess]:
-    """What becomes of each process of the task."""
+    """What becomes of each process of the task that is in the snapshot's scope."""
     store = _Store(task)
-    codes = np.arange(task.first, task.end)
+    codes = task.first + np.flatnonzero(store.positions[task.first : task.end] != NONE)
     logged = states_at(store.tables, codes, store.positions[codes])
     original = states_at(store.tables, codes, store.tables.events.length[codes])
     first = first_records(store.records)

@@ -248,11 +248,12 @@ class Reorder:
     def _state(self, positions: np.ndarray) -> dict[str, object]:
         """The global state at a cut, as JSON."""
         cut = self.recording.cut(positions)
-        names = [process.id for process in self.recording.topology.processes]
-        contents = {
-            name: [message.id for message in held] for name, held in cut.all_contents().items()
-        }
-        return state_json(dict(zip(names, cut.states, strict=True)), contents)
+        states = zip(self.recording.topology.processes, cut.states, strict=True)
+        held = cut.all_contents()
+        return state_json(
+            {item.id: state for item, state in states if item.id in self.stored.states},
+            {name: [message.id for message in held[name]] for name in self.stored.channels},
+        )
 
     def _recomputed(self) -> dict[str, list[MessageId]]:
         return {
@@ -303,7 +304,7 @@ class Reorder:
         recorded_channels = {name: channel.recorded for name, channel in channels}
         return middle_check(
             Middle(
-                topology=self.recording.topology,
+                topology=self.stored.topology,
                 recorded_states=_known(recorded_states),
                 recorded_channels=_known(recorded_channels),
                 states=self.states,
@@ -329,8 +330,7 @@ class Reorder:
         """int64[N]: one number for the send and the receive of a message, NONE for all others."""
         tables, messages = self.recording.tables, self.recording.tables.messages
         first, end = (
-            self.recording.positions_at(step=int(step))
-            for step in (events.step[0], events.step[-1] + 1)
+            self.between.positions_at(int(step)) for step in (events.step[0], events.step[-1] + 1)
         )
         sent = (messages.sent(tables.all_channels, cut[tables.source]) for cut in (first, end))
         channel, ordinal = ragged(tables.all_channels, *sent)

@@ -34,7 +34,7 @@ from tasks.spark.kernels_restore import (
     restore_channels,
     restore_processes,
 )
-from tasks.spark.recorded import positions_of
+from tasks.spark.recorded import in_scope, positions_of
 from tasks.spark.schemas import ranges
 from tasks.spark.stages import SparkStages, Stages
 
@@ -57,23 +57,30 @@ def restore_snapshot(
 
 
 class Restore:
-    """One restore. positions: int64[P]. Raises: NotRestorable."""
+    """One restore. positions: int64[P], NONE outside its scope; processes, channels: in it.
+
+    Raises: NotRestorable.
+    """
 
     def __init__(self, folder: Path, snapshot: SnapshotId) -> None:
         self.folder = folder
         self.snapshot = snapshot
         self.manifest = Manifest.read(folder)
         self.tables = Tables(folder, self.manifest)
-        self.processes = [process.id for process in self.tables.topology.processes]
-        self.channels = [channel.id for channel in self.tables.topology.channels]
+        processes = [process.id for process in self.tables.topology.processes]
         records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
         self.code = self._code(records)
-        shape = len(self.manifest.snapshots), len(self.processes)
-        self.positions = positions_of(records, *shape)[self.code]
+        positions = positions_of(records, len(self.manifest.snapshots), len(processes))
+        scope = in_scope(positions[self.code : self.code + 1], self.tables.scopes)[0]
+        self.positions = positions[self.code]
+        self.processes = [processes[code] for code in np.flatnonzero(scope).tolist()]
         recorded = np.flatnonzero(self.positions != NONE).tolist()
         require_all_recorded(
-            snapshot, self.processes, dict.fromkeys(self.processes[code] for code in recorded)
+            snapshot, self.processes, dict.fromkeys(processes[code] for code in recorded)
         )
+        self.channel_codes = np.flatnonzero(scope[self.tables.source])
+        channels = self.tables.topology.channels
+        self.channels = [channels[code].id for code in self.channel_codes.tolist()]
 
     def _code(self, records: pa.Table) -> int:
         """The code of the snapshot, if a record or a marker names it."""
@@ -93,10 +100,10 @@ class Restore:
 
     def report(self, stages: Stages, progress: Progress) -> RestoreReport:
         channels = self._channels(stages, progress)
-        target = self.tables.target
+        targets = self.tables.target[self.channel_codes].tolist()
         missing = [
-            (int(target[code]), index)
-            for code, channel in enumerate(channels)
+            (target, index)
+            for target, channel in zip(targets, channels, strict=True)
             for index in channel.missing
         ]
         processes = self._processes(stages, progress, missing)
@@ -105,10 +112,11 @@ class Restore:
         listed = _by_step(at_states, at_events)
         at_end = [item.at_end for item in (*processes, *channels) if item.at_end]
         total = sum(channel.at_events_total for channel in channels) + len(at_states)
-        skipped = int(self.positions.sum())
+        recorded = self.positions != NONE
+        skipped = int(self.positions[recorded].sum())
         return RestoreReport(
             snapshot=self.snapshot,
-            replayed=self.manifest.counts["events"] - skipped,
+            replayed=int(self.tables.events.length[recorded].sum()) - skipped,
             skipped=skipped,
             processes_from_log=tuple(
                 name

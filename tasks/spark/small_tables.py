@@ -15,9 +15,8 @@ from tasks.spark.kernels_times import Clock
 
 def process_rows(topology: Topology) -> pa.Table:
     """PROCESS_COLUMNS."""
-    processes = topology.processes
-    columns = [[process.id for process in processes], [process.state for process in processes]]
-    return pa.table(columns, schema=PROCESS_COLUMNS)
+    columns = zip(*((item.id, item.state, item.scope) for item in topology.processes), strict=True)
+    return pa.table([list(column) for column in columns], schema=PROCESS_COLUMNS)
 
 
 def channel_rows(topology: Topology, source: np.ndarray, target: np.ndarray) -> pa.Table:

@@ -37,6 +37,7 @@ from tasks.spark.channel_cuts import SnapshotFacts
 from tasks.spark.kernels_channels import ChannelFacts, ChannelTask, judge_channels
 from tasks.spark.kernels_match import runs
 from tasks.spark.kernels_states import STATES, StateTask, judge_states
+from tasks.spark.recorded import in_scope
 from tasks.spark.schemas import ranges
 from tasks.spark.stages import SparkStages, Stages
 
@@ -83,7 +84,6 @@ class Judge:
         self.names = self.manifest.snapshots
         self.processes = [process.id for process in self.topology.processes]
         self.channels = [channel.id for channel in self.topology.channels]
-        self.start = total(process.state for process in self.topology.processes)
         self.states = STATES.empty_table()
         self.contents = SNAPSHOT_CHANNEL_COLUMNS.empty_table()
 
@@ -222,6 +222,7 @@ class _Verdict:
         self.rows = rows.to_pylist()
         self.position = np.full(len(judge.processes), NONE, np.int64)
         self.position[rows["process"].to_numpy()] = rows["index"].to_numpy()
+        self.in_scope = in_scope(self.position[None], judge.tables.scopes)[0]
         self.began = _least(facts.began, log.began[code])
         self.markers_received = facts.markers_received + log.markers_received[code]
         self.has_markers = bool(facts.markers_sent or self.markers_received)
@@ -247,7 +248,7 @@ class _Verdict:
             recomputed_states=self._by_process("recomputed"),
             recorded_channels=recorded,
             in_flight=in_flight,
-            totals=Totals(self.judge.start, self._held_by_processes(), self.facts.amount),
+            totals=Totals(self._held_at_start(), self._held_by_processes(), self.facts.amount),
         )
 
     def _by_process(self, column: str) -> dict[ProcessId, object]:
@@ -293,7 +294,7 @@ class _Verdict:
 
     def _judge_completeness(self) -> None:
         """Processes first, then the channels' markers."""
-        for code in np.flatnonzero(self.position == NONE).tolist():
+        for code in np.flatnonzero(self.in_scope & (self.position == NONE)).tolist():
             process = self.judge.processes[code]
             self.findings.add(say.never_recorded(process, self.name, self._path(process)))
         if not self.has_markers:
@@ -335,11 +336,15 @@ class _Verdict:
                 in_flight[names[row["channel"]]] = tuple(row["recomputed"])
         return recorded, in_flight
 
+    def _held_at_start(self) -> int | float | None:
+        processes = self.judge.topology.processes
+        return total(processes[code].state for code in np.flatnonzero(self.in_scope).tolist())
+
     def _held_by_processes(self) -> int | float | None:
-        held: list[str | None] = [None] * len(self.judge.processes)
+        held: dict[int, str | None] = dict.fromkeys(np.flatnonzero(self.in_scope).tolist())
         for row in self.rows:
             held[row["process"]] = row["recorded"] or row["recomputed"]
-        return total(held)
+        return total(held.values())
 
 
 def _merged(parts: list[SnapshotFacts]) -> SnapshotFacts:

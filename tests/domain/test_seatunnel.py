@@ -31,6 +31,7 @@ from snapshots.domain.dataflows.dataflow import (
 )
 from snapshots.domain.dataflows.lanes import BARRIER, Item
 from snapshots.domain.dataflows.simulation import FailAt
+from snapshots.domain.failovers.reference import failovers
 from snapshots.domain.recording import KINDS, RECORD_STATE
 from snapshots.domain.seatunnel.checkpoints import PipelineCheckpoints
 from snapshots.domain.seatunnel.samples import SEATUNNEL_SAMPLES
@@ -40,10 +41,17 @@ from snapshots.domain.seatunnel.simulation import (
     run_seatunnel,
 )
 from snapshots.domain.seatunnel.tasks import COMMITTER, ENUMERATOR
-from snapshots.domain.seatunnel.topology import log_of_pipeline
 from snapshots.domain.values import parsed
 from snapshots.domain.verdicts import judge
-from tests.dataflows import a_sink, a_source, an_operator, any_dataflow, differences, word_count
+from tests.dataflows import (
+    a_sink,
+    a_source,
+    an_operator,
+    any_dataflow,
+    differences,
+    two_pipelines,
+    word_count,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -61,27 +69,15 @@ def a_job(flow=None, *, failures=(), **options) -> SeaTunnelSimulation:
     )
 
 
-def apart() -> Dataflow:
-    """Two pipelines."""
-    return Dataflow(
-        (a_source(), a_sink(), a_source("other", records=60), a_sink("archive")),
-        (Edge("source", "sink", FORWARD), Edge("other", "archive", FORWARD)),
-    )
-
-
 def of_kind(run, *kinds):
     return [(event, parsed(event.extra) or {}) for event in run.log.events if event.kind in kinds]
 
 
 def reports(run):
-    """Of each checkpoint, judged in its own pipeline."""
-    assert assemble(*run.log).defects == ()
-    flow = Dataflow.from_json(run.log.header.extra["dataflow"])
-    return {
-        int(report.snapshot): report
-        for pipeline in range(len(flow.pipelines))
-        for report in judge(assemble(*log_of_pipeline(run.log, flow, pipeline)).recording)
-    }
+    """Of each checkpoint."""
+    assembly = assemble(*run.log)
+    assert assembly.defects == ()
+    return {int(report.snapshot): report for report in judge(assembly.recording)}
 
 
 # --- the coordinator's step functions ------------------------------------------------------------
@@ -282,7 +278,9 @@ def test_a_savepoint_ends_the_job_and_leaves_nothing_uncommitted():
 
 
 def test_a_pipeline_that_fails_leaves_the_other_alone():
-    run = run_seatunnel(a_job(apart(), failures=((12_500, "sink[0]"),), restart_delay=10_000))
+    run = run_seatunnel(
+        a_job(two_pipelines(), failures=((12_500, "sink[0]"),), restart_delay=10_000)
+    )
     back = {event.process for event, _ in of_kind(run, "restore", "restart")}
     assert back == {"source.enumerator", "source[0]", "sink[0]", "sink.committer"}
     during = {event.process for event, _ in of_kind(run, "read") if 12_500 < event.at < 22_500}
@@ -293,10 +291,12 @@ def test_a_pipeline_that_fails_leaves_the_other_alone():
     assert {report.verdict for cid, report in reports(run).items()
             if cid in run.counted.completed} == {"consistent"}  # fmt: skip
     assert run.counted.finished
+    (failover,) = failovers(assemble(*run.log).recording)
+    assert (failover.strategy, failover.tasks_restarted) == ("pipeline", 4)
 
 
 def test_a_pipeline_without_retries_left_stays_down():
-    run = run_seatunnel(a_job(apart(), retries=0, failures=((12_000, "source[0]"),)))
+    run = run_seatunnel(a_job(two_pipelines(), retries=0, failures=((12_000, "source[0]"),)))
     assert not run.counted.finished
     assert run.counted.lost["sink"] > 0
     assert run.counted.lost["archive"] == 0

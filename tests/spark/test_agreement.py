@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from snapshots.domain.recording import RECORD_CHANNEL
 from snapshots.domain.samples import SAMPLES
 from tests import damage
-from tests.builders import simulated
+from tests.builders import runs, side_by_side, simulated
 from tests.spark import disorder
 from tests.spark.agreement import agree, written
 
@@ -38,6 +38,18 @@ DAMAGES = (
 def test_spark_and_the_reference_agree_on_generated_recordings(spark, log):
     with tempfile.TemporaryDirectory() as folder:
         agree(written(log, Path(folder, "log.jsonl")), Path(folder), spark)
+
+
+@settings(
+    max_examples=max(EXAMPLES // 3, 5),
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(one=runs(), other=runs())
+def test_spark_and_the_reference_agree_on_runs_in_scopes_of_their_own(spark, one, other):
+    with tempfile.TemporaryDirectory() as folder:
+        agree(written(side_by_side(one, other), Path(folder, "log.jsonl")), Path(folder), spark)
 
 
 @pytest.mark.parametrize("spoil", DAMAGES, ids=lambda spoil: spoil.__name__)

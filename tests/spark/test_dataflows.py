@@ -3,10 +3,12 @@
 import pytest
 
 from snapshots.domain.algorithms.flink_task import MODES
-from snapshots.domain.dataflows.simulation import run_dataflow
+from snapshots.domain.algorithms.seatunnel import PipelineSettings
+from snapshots.domain.dataflows.simulation import FailAt, run_dataflow
 from snapshots.domain.seatunnel.samples import SEATUNNEL_SAMPLES
+from snapshots.domain.seatunnel.simulation import SeaTunnelSimulation, run_seatunnel
 from snapshots.domain.spark_streaming.samples import SPARK_SAMPLES
-from tests.dataflows import a_run_of, failing
+from tests.dataflows import a_run_of, failing, two_pipelines
 from tests.spark.agreement import agree, written
 
 pytestmark = pytest.mark.spark
@@ -24,3 +26,11 @@ def test_a_dataflow_with_a_failure_and_a_restore(mode, tmp_path, spark):
 )
 def test_a_dataflow_of_another_engine(sample, tmp_path, spark):
     agree(written(sample.log(), tmp_path / "log.jsonl"), tmp_path, spark)
+
+
+def test_pipelines_that_take_checkpoints_of_their_own(tmp_path, spark):
+    run = SeaTunnelSimulation(
+        two_pipelines(), PipelineSettings(interval=5_000), failures=(FailAt(12_500, "sink[0]"),)
+    )
+    log = run_seatunnel(run).log
+    agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)

@@ -32,7 +32,7 @@ from tasks.spark.reordering import Reorder, reorder_snapshot
 from tasks.spark.snapshots import Judge
 from tasks.spark.stages import StagesHere
 from tests import damage
-from tests.builders import a_run, random_damage, recorded, shapes, simulated
+from tests.builders import a_run, random_damage, recorded, shapes, side_by_side, simulated
 from tests.effort import examples
 from tests.spark import disorder
 from tests.spark.agreement import assembled, silent
@@ -131,7 +131,15 @@ def busy_runs(draw) -> Log:
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-@given(log=st.one_of(busy_runs(), busy_runs(), disorder.logs(max_processes=9)), many=st.booleans())
+@given(
+    log=st.one_of(
+        busy_runs(),
+        busy_runs(),
+        st.builds(side_by_side, busy_runs(), busy_runs()),
+        disorder.logs(max_processes=9),
+    ),
+    many=st.booleans(),
+)
 def test_both_agree_on_generated_recordings(pieces, log, many):
     try:
         recording = recorded(log)

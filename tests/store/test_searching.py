@@ -90,7 +90,9 @@ def long_runs(tmp_path_factory) -> tuple[Tables, list[np.ndarray]]:
     written = []
     for codes in ((1, 3, 6), (2, 4, 5, 8)):
         written += parts.write_messages(folder, _messages({code: sent[code] for code in codes}))
-    states = pa.table({"id": ["p", "q"], "state": [None, None]}, PROCESS_COLUMNS)
+    states = pa.table(
+        dict.fromkeys(PROCESS_COLUMNS.names, [None, None]) | {"id": ["p", "q"]}, PROCESS_COLUMNS
+    )
     count = len(lengths)
     channels = {
         "id": [f"c{code}" for code in range(count)],

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from snapshots.domain.checkpoints.tasks import CheckpointEvents, Count, Early, RunEvents
-from snapshots.domain.dataflows.dataflow import IDEMPOTENT, SINK, TWO_PHASE
+from snapshots.domain.dataflows.dataflow import IDEMPOTENT, SINK, TWO_PHASE, Dataflow
 from snapshots.domain.dataflows.kinds import (
     BATCH_PLAN,
     END,
@@ -240,13 +240,21 @@ def _strategy(plan: Plan, scope: tuple[ProcessId, ...]) -> str:
         return FULL
     if plan.dataflow is None:
         return SOME
-    pipelines = (
-        {name for name in plan.tasks if plan.vertex_of(name) in vertices}
-        for vertices in plan.dataflow.pipelines
-    )
-    if any(tasks == pipeline for pipeline in pipelines):
+    if any(tasks == pipeline for pipeline in _pipelines(plan, plan.dataflow)):
         return PIPELINE
     return REGION if any(tasks == set(region) for region in plan.dataflow.regions) else SOME
+
+
+def _pipelines(plan: Plan, dataflow: Dataflow) -> list[set[ProcessId]]:
+    """The tasks of each; where pipelines are scopes, enumerators and committers among them."""
+    scopes = plan.topology.scopes
+    if len(scopes) > 1:
+        scope_of = {process.id: process.scope for process in plan.topology.processes}
+        return [{name for name in plan.tasks if scope_of[name] == scope} for scope in scopes]
+    return [
+        {name for name in plan.tasks if plan.vertex_of(name) in vertices}
+        for vertices in dataflow.pipelines
+    ]
 
 
 def _guarantee(trigger: ProtocolEvent | None) -> str | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from snapshots.domain.cuts import Cut, contents, state_at
 from snapshots.domain.findings import CONSISTENT
 from snapshots.domain.recording import Message, MessageId, Recording
+from snapshots.domain.scopes import in_scope
 from snapshots.domain.topology import Topology
 from snapshots.domain.values import parsed
 from snapshots.domain.verdicts import SnapshotReport
@@ -80,14 +81,15 @@ def at_cut(recording: Recording, cut: Cut, name: str = "cut") -> GlobalState:
 def of_report(recording: Recording, report: SnapshotReport) -> GlobalState:
     """What was recorded; where the log does not say, what it recomputes."""
     states = {**report.recomputed_states, **report.recorded_states}
+    topology = in_scope(recording.topology, report.positions)
     return GlobalState(
         report.snapshot,
-        {process.id: parsed(states.get(process.id)) for process in recording.topology.processes},
+        {process.id: parsed(states.get(process.id)) for process in topology.processes},
         {
             channel.id: _channel_of_report(recording, report, channel.id)
-            for channel in recording.topology.channels
+            for channel in topology.channels
         },
-        ends_of(recording.topology),
+        ends_of(topology),
         report.verdict,
     )
 
@@ -96,8 +98,9 @@ def of_stored(detail: Mapping, topology: Topology) -> GlobalState:
     """The same from a stored snapshot.
 
     detail: the JSON of GET /api/recordings/ID/snapshots/SNAPSHOT (``snapshot``, ``verdict``, and
-    ``processes`` and ``channels`` of both ``recorded`` and ``recomputed``).
+    ``positions``, ``processes`` and ``channels`` of both ``recorded`` and ``recomputed``).
     """
+    topology = in_scope(topology, detail["positions"])
     recorded, recomputed = detail["recorded"], detail["recomputed"]
     states = {**recomputed["processes"], **recorded["processes"]}
     channels = {**recomputed["channels"], **recorded["channels"]}

@@ -1,9 +1,8 @@
 """A dataflow as SeaTunnel runs it: sources have an enumerator, two-phase sinks a committer."""
 
-from dataclasses import replace
+from collections.abc import Iterator
 
 from snapshots.domain.dataflows.dataflow import SINK, SOURCE, TWO_PHASE, Dataflow, Vertex
-from snapshots.domain.script import Log
 from snapshots.domain.topology import Channel, ChannelId, Process, ProcessId, Topology
 
 
@@ -35,8 +34,10 @@ def channel_between(source: ProcessId, target: ProcessId) -> ChannelId:
 
 
 def expand(dataflow: Dataflow) -> Topology:
-    """Splits go from enumerator to reader, commit information from writer to committer."""
-    processes = [name for vertex in dataflow.vertices for name in processes_of(vertex)]
+    """Splits go from enumerator to reader, commit information from writer to committer.
+
+    Of several pipelines each is a scope, called as its coordinator.
+    """
     ends = []
     for vertex in dataflow.vertices:
         if vertex.kind == SOURCE:
@@ -49,7 +50,7 @@ def expand(dataflow: Dataflow) -> Topology:
         if has_committer(vertex):
             ends += [(writer, committer_of(vertex.id)) for writer in subtasks_of(vertex)]
     return Topology(
-        tuple(Process(ProcessId(name)) for name in (*processes, *dataflow.coordinators())),
+        tuple(_processes(dataflow)),
         tuple(
             Channel(channel_between(source, target), ProcessId(source), ProcessId(target))
             for source, target in ends
@@ -57,18 +58,19 @@ def expand(dataflow: Dataflow) -> Topology:
     )
 
 
-def log_of_pipeline(log: Log, dataflow: Dataflow, pipeline: int) -> Log:
-    """The same log with nothing but this pipeline and its coordinator: a checkpoint is a snapshot
-    of one pipeline, not of the job."""
-    kept = {*members(dataflow, pipeline), dataflow.coordinators()[pipeline]}
-    topology = log.header.topology
-    processes = tuple(process for process in topology.processes if process.id in kept)
-    channels = tuple(channel for channel in topology.channels if channel.source in kept)
-    events = (event for event in log.events if event.process in kept)
-    return Log(
-        replace(log.header, topology=Topology(processes, channels)),
-        tuple(replace(event, line=line) for line, event in enumerate(events, start=2)),
-    )
+def _processes(dataflow: Dataflow) -> Iterator[Process]:
+    coordinators = dataflow.coordinators()
+    alone = len(coordinators) == 1
+    scope_of = {
+        vertex: None if alone else coordinator
+        for vertices, coordinator in zip(dataflow.pipelines, coordinators, strict=True)
+        for vertex in vertices
+    }
+    for vertex in dataflow.vertices:
+        for name in processes_of(vertex):
+            yield Process(name, scope=scope_of[vertex.id])
+    for name in coordinators:
+        yield Process(name, scope=None if alone else name)
 
 
 def members(dataflow: Dataflow, pipeline: int) -> tuple[ProcessId, ...]:

@@ -61,17 +61,23 @@ export function createSnapshots(app, summaries) {
     return done.map((n, p) => (missing[p] > 0 ? Infinity : n));
   }
 
-  /** "not recorded", "recording", "done" or "never records" for process `p`; null without a snapshot. */
+  /** "not recorded", "recording", "done", "never records" or "not part of it" for process `p`; null without a snapshot. */
   function phaseOf(p, { shown }) {
     const summary = chosen();
     if (!summary || !shown) return null;
     const recordsAt = summary.codes[p];
-    if (recordsAt < 0) return "never records";
+    if (recordsAt < 0) return isOf(summary, p) ? "never records" : "not part of it";
     if (shown.positions[p] <= recordsAt) return "not recorded";
     const done = doneAt.get(summary.snapshot);
     if (done) return shown.positions[p] >= done[p] ? "done" : "recording";
     const total = player.state.axis === "time" && Number.isFinite(summary.ended_at) && player.state.now >= summary.ended_at;
     return total ? "done" : "recording";
+  }
+
+  /** Whether a snapshot is of process `p`: of the scopes in which somebody recorded it, or of all. */
+  function isOf({ codes }, p) {
+    const scopes = new Set(topology.processes.filter((_, n) => codes[n] >= 0).map(({ scope }) => scope));
+    return !scopes.size || scopes.has(topology.processes[p].scope);
   }
 
   /** [first, last] place of a snapshot on an axis, or null where it is not known. */

@@ -162,9 +162,13 @@ function cutLine(scene) {
   if (!positions || scene.dragging) return [];
   const x = [];
   const y = [];
+  const { scope } = scene.topology.processes[positions.findIndex((n) => n >= 0)] ?? {};
   for (let p = g.first; p < g.first + g.lanes; p += 1) {
     const place = cutX(scene, p);
-    if (place === null) continue;
+    if (place === null) {
+      if (scene.topology.processes[p].scope !== scope && x.length) push(x, y, null, null); // not through what it is not of
+      continue;
+    }
     const last = p === g.first ? -0.4 : 0;
     if (last) push(x, y, place, p + last);
     push(x, y, place, p);

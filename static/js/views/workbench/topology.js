@@ -13,7 +13,7 @@ const SMALL_NODE = 7;
 const MANY = 20;
 const CURVE_POINTS = 9;
 const CROWD = 40; // channels with messages
-const PHASES = ["not recorded", "recording", "done", "never records"];
+const PHASES = ["not recorded", "recording", "done", "never records", "not part of it"];
 
 export function createTopology(app) {
   const { player, topology } = app;
@@ -82,8 +82,8 @@ export function createTopology(app) {
     const big = radius > SMALL_NODE;
     const selected = player.state.selection;
     const highlighted = selected?.of === "channel" ? drawnChannels.filter(({ code }) => code === selected.channel) : [];
-    const fills = { "not recorded": colours.panel, recording: faded(colours.marker, 0.5), done: faded(colours.recorded, 0.55), "never records": colours.panel };
-    const rims = { "not recorded": colours.quiet, recording: colours.marker, done: colours.recorded, "never records": colours.orphan };
+    const fills = { "not recorded": colours.panel, recording: faded(colours.marker, 0.5), done: faded(colours.recorded, 0.55), "never records": colours.panel, "not part of it": colours.panel };
+    const rims = { "not recorded": colours.quiet, recording: colours.marker, done: colours.recorded, "never records": colours.orphan, "not part of it": faded(colours.quiet, 0.4) };
     const data = [
       edges(drawnChannels, faded(colours.quiet, big ? 0.45 : 0.25), 1.25),
       edges(highlighted, colours.accent, 2.5),

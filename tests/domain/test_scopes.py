@@ -1,0 +1,119 @@
+"""A snapshot is judged, restored and reordered as if nothing ran outside its scope."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from snapshots.domain.assembly import assemble
+from snapshots.domain.findings import CONSISTENT, INCOMPLETE
+from snapshots.domain.properties.global_state import of_report
+from snapshots.domain.reordering import reorder
+from snapshots.domain.reordering_report import NotReorderable
+from snapshots.domain.restore import NotRestorable, restore
+from snapshots.domain.scopes import in_scope
+from snapshots.domain.verdicts import judge
+from tests.builders import a_run, correct_runs, random_damage, recorded, side_by_side, simulated
+from tests.effort import examples
+
+
+@st.composite
+def some_runs(draw):
+    log = draw(correct_runs(max_processes=5))
+    return draw(random_damage(log)) if log.events and draw(st.booleans()) else log
+
+
+def told(recording, prefix=""):
+    """What is found of each snapshot, without the prefix, and without places in the file."""
+    found = {}
+    for report in judge(recording):
+        if report.snapshot.startswith(prefix):
+            facts = {
+                "counts": dict(report.counts),
+                "positions": list(report.positions.values()),
+                "in flight": list(report.in_flight.values()),
+                "initiators": len(report.initiators),
+                "totals": report.totals.to_json(),
+                "sentences": [finding.sentence for finding in report.findings],
+                "restored": restored(recording, report.snapshot),
+                "reordered": reordered(recording, report),
+            }
+            found[report.snapshot] = facts
+    text = repr(found)
+    return re.sub(rf"\b{prefix}(?=\S)", "", text) if prefix else text
+
+
+def restored(recording, snapshot):
+    try:
+        report = restore(recording, snapshot)
+    except NotRestorable as refusal:
+        return str(refusal)
+    return report.equal, report.replayed, report.skipped, report.differences_total, report.end
+
+
+def reordered(recording, report):
+    try:
+        found = reorder(recording, report, most_swaps=500)
+    except NotReorderable as refusal:
+        return str(refusal)
+    checks = [(check.name, check.holds, check.reason) for check in found.checks]
+    return found.permuted.tolist(), found.swaps, found.occurred, found.occurred_after, checks
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(one=some_runs(), other=some_runs())
+def test_runs_side_by_side_are_told_as_each_alone(one, other):
+    both = assemble(*side_by_side(one, other)).recording
+    for prefix, log in (("1 ", one), ("2 ", other)):
+        assert told(both, prefix) == told(recorded(log))
+
+
+def test_without_scopes_the_other_half_is_missing():
+    log = side_by_side(simulated(), simulated(seed=2))
+    processes = log.header.topology.processes
+    assert judge(recorded(log))[0].verdict == CONSISTENT
+    for process in processes:
+        object.__setattr__(process, "scope", None)
+    report = judge(recorded(log))[0]
+    assert (report.verdict, report.counts[INCOMPLETE]) == (INCOMPLETE, len(processes) // 2)
+
+
+def test_a_property_is_asked_of_what_is_in_scope():
+    log = side_by_side(simulated(), simulated(seed=2))
+    recording = recorded(log)
+    state = of_report(recording, judge(recording)[0])
+    assert {name[0] for name in state.processes} == {"1"}
+    assert {name[0] for name in state.channels} == {"1"}
+
+
+def test_a_snapshot_that_nobody_recorded_is_of_everything():
+    topology = side_by_side(simulated(), simulated()).header.topology
+    assert in_scope(topology, ()) is topology
+    assert len(in_scope(topology, ["1 p1"]).processes) == 4
+    assert in_scope(topology, ["1 p1", "2 p1"]) is topology
+
+
+def test_processes_without_a_scope_are_one():
+    topology = a_run().log().header.topology
+    assert in_scope(topology, ["p"]) is topology
+
+
+@pytest.mark.parametrize("end", ["source", "target"])
+def test_no_channel_leaves_a_scope(end):
+    from snapshots.domain.defects import InputRefused
+    from snapshots.readers.base import Limits
+    from snapshots.readers.headers import parse_header
+
+    ends = {"source": "p", "target": "q"} if end == "source" else {"source": "q", "target": "p"}
+    header = {
+        "kind": "header",
+        "format": "cutline",
+        "version": 1,
+        "processes": [{"id": "p", "scope": "one"}, {"id": "q"}],
+        "channels": [{"id": "c", **ends}],
+    }
+    with pytest.raises(InputRefused) as refused:
+        parse_header(header, 1, Limits())
+    assert refused.value.defects[0].field == "channels[0]"
+    assert "leads from the scope" in refused.value.defects[0].sentence
