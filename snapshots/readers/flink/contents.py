@@ -1,0 +1,86 @@
+"""What is in one checkpoint of an upload: operator state, in-flight data, the types of its states.
+
+Each is read when it is asked for; keyed state has its own reader, ``keyed_state``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from snapshots.readers.cursor import Cursor
+from snapshots.readers.flink.channel_joining import Joined, Unjoined, join
+from snapshots.readers.flink.element_types import types_of
+from snapshots.readers.flink.files import Files, Missing
+from snapshots.readers.flink.handles import Changelog, Incremental, Keyed, KeyGroups, OperatorState
+from snapshots.readers.flink.in_flight import InFlight, read_in_flight
+from snapshots.readers.flink.keyed_meta import read_keyed_meta
+from snapshots.readers.flink.metadata import Operator, Subtask
+from snapshots.readers.flink.operator_state import OperatorStateContents, read_operator_state
+from snapshots.readers.flink.upload import FlinkUpload, StoredCheckpoint
+from snapshots.readers.flink.values import Serializer
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskState:
+    """The operator state of one subtask. raw: of the kind that only the operator understands."""
+
+    operator: Operator
+    subtask: Subtask
+    raw: bool
+    handle: OperatorState
+    contents: OperatorStateContents
+
+
+def operator_states(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> Iterator[SubtaskState]:
+    """Of every subtask that has any, in the order of the metadata."""
+    for operator, subtask in _subtasks(checkpoint):
+        for raw, handle in ((False, subtask.managed_operator), (True, subtask.raw_operator)):
+            if handle is not None:
+                data = upload.files.read(handle.stream, checkpoint.folder)
+                contents = read_operator_state(handle, data, raw=raw)
+                yield SubtaskState(operator, subtask, raw, handle, contents)
+
+
+def _subtasks(checkpoint: StoredCheckpoint) -> Iterator[tuple[Operator, Subtask]]:
+    for operator in checkpoint.metadata.operators if checkpoint.metadata else ():
+        for subtask in operator.subtasks:
+            yield operator, subtask
+
+
+def in_flight(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> InFlight:
+    """The in-flight buffers, channel by channel."""
+    if checkpoint.metadata is None:
+        return InFlight((), {})
+    return read_in_flight(checkpoint.metadata, upload.files, checkpoint.folder)
+
+
+def channels(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> Joined:
+    """The in-flight data from subtask to subtask, as far as the upload tells the graph."""
+    halves = in_flight(upload, checkpoint).halves
+    job = next((job for job in upload.jobs if job.id == checkpoint.job and job.id), None)
+    if job is None or job.rest is None or job.rest.graph is None:
+        reason = "The upload does not tell the graph of the job: the REST API's plan is missing."
+        return Joined((), tuple(Unjoined(half, reason) for half in halves))
+    return join(halves, job.rest.graph, checkpoint.vertices or {})
+
+
+def state_types(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> dict[str, Serializer]:
+    """The types of all states by name: what records in flight may be, too."""
+    found: list[Serializer] = []
+    for _, subtask in _subtasks(checkpoint):
+        if subtask.managed_keyed is not None:
+            found += _of_keyed(upload.files, checkpoint.folder, subtask.managed_keyed)
+    return types_of(found)
+
+
+def _of_keyed(files: Files, folder: str, handle: Keyed) -> Iterator[Serializer]:
+    match handle:
+        case KeyGroups(stream=stream) | Incremental(meta=stream):
+            data = files.read(stream, folder)
+            if not isinstance(data, Missing):
+                meta = read_keyed_meta(Cursor(data))
+                yield meta.key
+                for state in meta.states:
+                    yield from (state.value, state.element, state.user_key)
+        case Changelog():
+            for part in handle.materialised:
+                yield from _of_keyed(files, folder, part)
