@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from snapshots.readers.cursor import Cursor, Malformed
+from snapshots.readers.flink.composites import as_object
 from snapshots.readers.flink.files import Missing
 from snapshots.readers.flink.handles import OperatorState
 from snapshots.readers.flink.serializers import Serializer, StateMeta, read_meta_info
@@ -22,7 +23,7 @@ _COMPRESSION_SINCE = 6
 class Element:
     """One element of a state: where it lies in the stream, its bytes there, and what they mean.
 
-    value: JSON-able; of a broadcast state a list of [key, value]; Opaque where it is not known.
+    value: JSON-able; a broadcast state is one map; Opaque where it is not known.
     """
 
     offset: int
@@ -108,7 +109,7 @@ def _pieces(state: OperatorState, data: memoryview) -> list[list[tuple[int, memo
         for place, offset in enumerate(each.offsets)
     )
     pieces = [[(0, data[:0])] * len(each.offsets) for each in state.states]
-    ends = [offset for offset, *_ in places[1:]] + [len(data)]
+    ends = [*(offset for offset, *_ in places), len(data)][1:]
     for (offset, number, place), end in zip(places, ends, strict=True):
         pieces[number][place] = (offset, data[offset:end])
     return pieces
@@ -190,7 +191,7 @@ def _decoder(mode: str, meta: StateMeta | None) -> Callable[[Cursor], object]:
     if not value or (mode == "BROADCAST" and not key):
         return _unknown
     if mode == "BROADCAST":
-        return lambda cursor: _pairs(cursor, key, value)
+        return lambda cursor: _map(cursor, key, value)
     return value.decode
 
 
@@ -198,5 +199,5 @@ def _unknown(cursor: Cursor) -> object:
     raise Malformed("The stream does not say how this state is encoded", cursor.position)
 
 
-def _pairs(cursor: Cursor, key: Serializer, value: Serializer) -> list[list[object]]:
-    return [[key.decode(cursor), value.decode(cursor)] for _ in range(cursor.count())]
+def _map(cursor: Cursor, key: Serializer, value: Serializer) -> object:
+    return as_object([(key.decode(cursor), value.decode(cursor)) for _ in range(cursor.count())])
