@@ -5,9 +5,10 @@ import re
 
 import pytest
 
-from snapshots import gallery
+from snapshots import dataflow_simulations, gallery
 from snapshots.models import Recording, Topology
 from snapshots.services import save_topology
+from snapshots.views.dataflow_inputs import ADVANCED, AGAIN, FAILOVER, MAIN, MODE
 from tests.web.given import a_person
 from tests.web.test_dataflows import DOCUMENT, WORDS, changed
 from tests.web.test_pages import HOSTILE, signed_in, text_of
@@ -15,6 +16,7 @@ from tests.web.test_pages import HOSTILE, signed_in, text_of
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir"), pytest.mark.slow]
 
 NEW = "/topologies/new?kind=dataflow"
+INPUTS, CHOICES = (*MAIN, *ADVANCED), (MODE, FAILOVER, AGAIN)
 
 
 @pytest.fixture
@@ -144,25 +146,99 @@ def test_simulating_keeps_the_dataflow_and_opens_the_recording(client, ada):
     assert (kept["failover"], kept["incremental"]) == ("region", False)
 
 
-def test_the_other_protocols_take_of_the_form_what_they_know(client, ada):
-    client.post(NEW, a_form("simulate", **{**FORM, "protocol": "seatunnel"}))
-    client.post(NEW, a_form("simulate", **{**FORM, "protocol": "spark"}))
-    seatunnel, spark = (
-        row.parameters for row in Recording.objects.filter(owner=ada).order_by("pk")
-    )
-    assert (seatunnel["protocol"], seatunnel["checkpoints"]["interval"]) == ("seatunnel", 20_000)
-    assert (seatunnel["seed"], seatunnel["buffer"]) == (7, 3)
-    assert (spark["protocol"], spark["batches"]["interval"]) == ("spark", 20_000)
-    for kept in (seatunnel, spark):
-        assert kept["slow"] == {"count[1]": 2.5}
-        assert kept["failures"] == [{"at": 30_000, "process": "count[0]"}]
+OF_SEATUNNEL = {
+    "interval": "20000",
+    "buffer": "3",
+    "timeout": "900000",
+    "retry_wait": "400",
+    "retries": "2",
+    "mean_delay": "50",
+    "control_delay": "60",
+    "sync_time": "70",
+    "store_time": "80",
+    "assign_every": "90",
+    "restart_delay": "100",
+    "tx_timeout": "700000",
+    "savepoint": "40000",
+    "start_at": "9000",
+    "start_parallelism": "lines=3, count=1",
+}
+OF_SPARK = {
+    "batch_interval": "6000",
+    "most_per_split": "20",
+    "cores": "2",
+    "task_attempts": "3",
+    "watermark_delay": "500",
+    "control_delay": "60",
+    "commit_time": "80",
+    "retry_delay": "90",
+    "restart_delay": "100",
+    "again": "task",
+}
 
 
-@pytest.mark.parametrize("protocol", ["seatunnel", "spark"])
-def test_what_another_protocol_refuses_is_told_at_its_field(client, protocol):
-    form = a_form("simulate", **{**FORM, "protocol": protocol, "interval": "-5"})
+def kept_of(client, ada, **typed) -> dict:
+    answer = client.post(NEW, a_form("simulate", **{**FORM, **typed}))
+    assert answer.status_code == 302, text_of(answer)
+    return Recording.objects.get(owner=ada).parameters
+
+
+def test_the_form_of_seatunnel_has_all_that_it_takes(client, ada):
+    kept = kept_of(client, ada, protocol="seatunnel", **OF_SEATUNNEL)
+    settings = {"interval": 20_000, "timeout": 900_000, "retry_wait": 400, "retries": 2}
+    assert kept["checkpoints"] == settings
+    assert kept["start_from"] == {"at": 9_000, "parallelism": {"lines": 3, "count": 1}}
+    numbers = set(OF_SEATUNNEL) & set(kept)
+    assert len(numbers) == 9
+    assert {name: kept[name] for name in numbers} == {
+        name: int(OF_SEATUNNEL[name]) for name in numbers
+    }
+    assert kept["slow"] == {"count[1]": 2.5}
+    assert kept["failures"] == [{"at": 30_000, "process": "count[0]"}]
+
+
+def test_the_form_of_spark_has_all_that_it_takes(client, ada):
+    kept = kept_of(client, ada, protocol="spark", **OF_SPARK)
+    settings = ("most_per_split", "cores", "task_attempts", "watermark_delay")
+    batches = {name: int(OF_SPARK[name]) for name in settings}
+    assert kept["batches"] == {"interval": 6_000, **batches}
+    delays = ("control_delay", "commit_time", "retry_delay", "restart_delay")
+    assert {name: kept[name] for name in delays} == {name: int(OF_SPARK[name]) for name in delays}
+    assert (kept["failover"], kept["slow"]) == ("task", {"count[1]": 2.5})
+
+
+@pytest.mark.parametrize("name", dataflow_simulations.PROTOCOLS)
+def test_the_form_leaves_no_parameter_of_a_protocol_to_the_api_alone(client, ada, name):
+    kept = kept_of(client, ada, protocol=name)
+    offered = {item.paths[name] for item in (*INPUTS, *CHOICES) if name in item.paths}
+    offered = {path.partition("[")[0] for path in offered}
+    own = {key for key, value in kept.items() if not isinstance(value, dict)}
+    nested = {
+        f"{outer}.{inner}" for outer in ("checkpoints", "batches") for inner in kept.get(outer, ())
+    }
+    others = {"name", "protocol", "incremental", "topology", "workload", "start_from"}
+    assert (own | nested) - others <= offered
+
+
+@pytest.mark.parametrize(
+    ("protocol", "field", "typed"),
+    [
+        ("seatunnel", "interval", "-5"),
+        ("seatunnel", "retries", "many"),
+        ("seatunnel", "start_parallelism", "lines=none"),
+        ("seatunnel", "start_parallelism", "nobody=2"),
+        ("spark", "batch_interval", "-5"),
+        ("spark", "cores", "0"),
+        ("spark", "most_per_split", "0"),
+        ("spark", "again", "everything"),
+    ],
+)
+def test_what_another_protocol_refuses_is_told_at_its_field(client, protocol, field, typed):
+    form = a_form("simulate", **{**FORM, "start_at": "9000", "protocol": protocol, field: typed})
     page = text_of(client.post(NEW, form), 422)
-    assert 'id="interval-error"' in page
+    assert page.count('class="field-error"') == 1
+    if field != "again":
+        assert f'id="{field}-error"' in page
 
 
 def test_without_an_interval_there_are_no_periodic_checkpoints(client):
