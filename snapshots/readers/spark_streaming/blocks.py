@@ -103,10 +103,7 @@ def _unpack_zstd(data: bytes, most: int) -> bytes:
 def xxh32(data: bytes, seed: int = _SEED) -> int:
     """The 32-bit xxHash."""
     stripes = len(data) // 16
-    if stripes:
-        total = _stripes(data, stripes, seed)
-    else:
-        total = (seed + _P5) & _MASK
+    total = _stripes(data, stripes, seed) if stripes else (seed + _P5) & _MASK
     total = (total + len(data)) & _MASK
     at = stripes * 16
     while at + 4 <= len(data):

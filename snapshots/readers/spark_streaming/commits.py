@@ -27,8 +27,8 @@ class SinkEntry:
 class CommittedBatch:
     """What one commit file says.
 
-    next_watermark_ms: epoch milliseconds. state_ids: operator to partitions to the ids of the stores
-    in it, where the state is written in checkpoint format 2; else None.
+    next_watermark_ms: epoch milliseconds. state_ids: operator to partitions to the ids of the
+    stores in it, where the state is written in checkpoint format 2; else None.
     """
 
     version: int

@@ -1,4 +1,4 @@
-"""The records inside state files, and the state they add up to, without Spark.
+"""The records inside state files.
 
 ``.delta`` and ``.snapshot`` of the HDFS-backed provider: big-endian key length, key, value length,
 value; a value length of -1 deletes, a key length of -1 ends. ``.changelog`` of RocksDB: the same
@@ -15,7 +15,7 @@ from snapshots.readers.cursor import Cursor, Malformed
 from snapshots.readers.spark_streaming.blocks import unpack
 from snapshots.readers.spark_streaming.files import DamagedFile, Files
 from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.store_files import CHANGELOG, Chain, VersionFile
+from snapshots.readers.spark_streaming.store_files import CHANGELOG, VersionFile
 
 PUT, DELETE, MERGE = "put", "delete", "merge"
 _TYPES = {0x01: PUT, 0x10: DELETE, 0x11: MERGE}
@@ -47,26 +47,6 @@ def read_records(
         return list(parse(Cursor(data))), len(data)
     except Malformed as error:
         raise DamagedFile(file.path, f"{error}.") from error
-
-
-def load(files: Files, needed: Chain, codec: str, limits: SparkLimits) -> dict[bytes, bytes]:
-    """Keys to values after all files of the chain. Raises: DamagedFile.
-
-    Only for chains without RocksDB's zips and merges.
-    """
-    state: dict[bytes, bytes] = {}
-    left = limits.state_bytes
-    for file in needed.files:
-        records, size = read_records(files, file, codec, left, limits)
-        left -= size
-        for record in records:
-            if record.action == MERGE:
-                raise DamagedFile(file.path, "It appends to lists, which only RocksDB can read.")
-            if record.action == DELETE:
-                state.pop(record.key, None)
-            else:
-                state[record.key] = record.value
-    return state
 
 
 def _plain(cursor: Cursor) -> Iterator[Record]:

@@ -64,7 +64,7 @@ class Operator:
 
     @property
     def state_variables(self) -> dict[str, str]:
-        """Names of the variables of transformWithState to their types; timers are not among them."""
+        """Variables of transformWithState to their types; timers are not among them."""
         variables = (self.properties or {}).get("stateVariables")
         if not isinstance(variables, list):
             return {}

@@ -99,7 +99,7 @@ def _read_entries(
 def read_sink_log(
     files: Files, folder: str, limits: SparkLimits
 ) -> tuple[dict[int, tuple[str, ...]], list[DamagedFile], list[str]]:
-    """Urls of the files that count as output, by file of the log (the batch, or the compact one)."""
+    """Urls of the files that count as output, by file of the log."""
     written: dict[int, tuple[str, ...]] = {}
     damaged: list[DamagedFile] = []
     read: list[str] = []

@@ -47,6 +47,11 @@ class PartitionFiles:
     def snapshots(self) -> list[int]:
         return sorted({file.version for file in self.files if file.kind in WHOLE})
 
+    def changes(self, version: int, ids: dict[int, str]) -> VersionFile | None:
+        """The file of what a version changed. ids: as for ``chain``."""
+        valid = (file for file in self.files if _is_valid(file, ids))
+        return next((f for f in valid if f.version == version and f.kind in CHANGES), None)
+
     def has(self, version: int) -> bool:
         return any(file.version == version for file in self.files)
 
@@ -84,13 +89,8 @@ def list_versions(files: Files) -> StoreVersions:
 
 def _stores(files: Files, folder: str) -> dict[str, str]:
     """Folder below the partition's ("" for itself) to the store's name."""
-    inner = {
-        name: name
-        for name in files.children(folder)
-        if files.is_folder(f"{folder}/{name}")
-        and name != "SSTs"
-        and not name.startswith(("_", "."))
-    }
+    folders = (name for name in files.children(folder) if files.is_folder(f"{folder}/{name}"))
+    inner = {name: name for name in folders if name != "SSTs" and not name.startswith(("_", "."))}
     own = any(_NAME.fullmatch(name) for name in files.children(folder))
     return inner | ({"": DEFAULT_STORE} if own or not inner else {})
 
@@ -109,13 +109,19 @@ def _partition(files: Files, folder: str, partition: int) -> PartitionFiles:
     )
 
 
-def chain(partition: PartitionFiles, version: int, ids: dict[int, str] | None = None) -> Chain:
+def chain(
+    partition: PartitionFiles,
+    version: int,
+    ids: dict[int, str] | None = None,
+    whole: tuple[str, ...] = WHOLE,
+) -> Chain:
     """The files that make ``version`` (1 and up; version 0 is empty).
 
     ids: versions to the unique ids that are valid, as the commit log has them (format 2).
+    whole: the kinds of file that it may begin with.
     """
     valid = [file for file in partition.files if _is_valid(file, ids or {})]
-    bases = {f.version: f for f in valid if f.kind in WHOLE and f.version <= version}
+    bases = {f.version: f for f in valid if f.kind in whole and f.version <= version}
     base = max(bases, default=0)
     changes = {f.version: f for f in valid if f.kind in CHANGES and base < f.version <= version}
     files = [bases[base]] if base else []

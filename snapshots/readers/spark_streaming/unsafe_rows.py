@@ -1,7 +1,8 @@
 """Spark's unsafe rows: little-endian, a null bit and 8 bytes for each field.
 
 Numbers stand in the 8 bytes, everything else as ``offset << 32 | size`` into the same row.
-Arrays have their length, null bits and elements; a map is the array of its keys, then of its values.
+Arrays have their length, null bits and elements; a map is the array of its keys, then that of its
+values.
 
 Source: Spark's UnsafeRow, UnsafeArrayData, UnsafeMapData.
 """
@@ -9,6 +10,8 @@ Source: Spark's UnsafeRow, UnsafeArrayData, UnsafeMapData.
 import math
 import struct
 from datetime import date, timedelta
+
+import orjson
 
 from snapshots.readers.cursor import Malformed
 from snapshots.readers.spark_streaming.documents import Json
@@ -105,7 +108,7 @@ class _Row:
         values = self._array(type.value, start + 8 + keys_size, size - 8 - keys_size)
         if len(keys) != len(values):
             raise Malformed(f"A map has {len(keys)} keys and {len(values)} values", start)
-        return [list(pair) for pair in zip(keys, values, strict=True)]
+        return sorted_map([list(pair) for pair in zip(keys, values, strict=True)])
 
     def _length(self, at: int, size: int) -> int:
         if size < 8:
@@ -156,6 +159,11 @@ def _day(days: int) -> Json:
         return (_FIRST_DAY + timedelta(days=days)).isoformat()
     except OverflowError:
         return days  # beyond the years 1 to 9999, as the number of days since 1970
+
+
+def sorted_map(pairs: list[list[Json]]) -> list[list[Json]]:
+    """Maps have no order of their own; this one is by the keys' JSON."""
+    return sorted(pairs, key=lambda pair: orjson.dumps(pair[0], option=orjson.OPT_SORT_KEYS))
 
 
 def decimal_text(unscaled: int, scale: int) -> str:

@@ -1,0 +1,109 @@
+"""RocksDB's snapshots: ``<version>.zip`` and the tables that it names in ``SSTs/``.
+
+Spark unpacks the zip and copies each table to the local name in its list, so both are checked
+before Spark sees them: plain names only, nothing larger than it may be.
+
+Source: Spark's RocksDBFileManager, RocksDBCheckpointMetadata.
+"""
+
+import re
+import struct
+import zipfile
+import zlib
+from dataclasses import dataclass
+
+from snapshots.readers.spark_streaming.documents import Json, NotReadable, parse_object, text_of
+from snapshots.readers.spark_streaming.files import DamagedFile, Files, open_regular
+from snapshots.readers.spark_streaming.limits import SparkLimits
+
+METADATA = "metadata"
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
+MOST_ENTRIES = 1000
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ZIP_ERRORS = (
+    OSError,
+    EOFError,
+    KeyError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+@dataclass(frozen=True)
+class RocksSnapshot:
+    """tables: paths, relative to the checkpoint. keys: how many it holds, as it says itself."""
+
+    tables: tuple[str, ...]
+    keys: int | None
+    column_families: dict[str, Json]
+
+
+def read_zip(files: Files, path: str, limits: SparkLimits) -> RocksSnapshot:
+    """Raises: DamagedFile for anything but what Spark writes."""
+    try:
+        with open_regular(files.root / path) as file, zipfile.ZipFile(file) as packed:
+            _check_entries(packed, path, limits)
+            with packed.open(METADATA) as inner:
+                text = inner.read(limits.log_bytes)
+    except DamagedFile:
+        raise
+    except _ZIP_ERRORS as error:
+        raise DamagedFile(path, f"It is no snapshot of RocksDB ({error}).") from error
+    try:
+        return _snapshot(text, path, limits)
+    except NotReadable as error:
+        raise DamagedFile(path, f"Its list of tables: {error}") from error
+
+
+def _check_entries(packed: zipfile.ZipFile, path: str, limits: SparkLimits) -> None:
+    entries = packed.infolist()
+    if len(entries) > MOST_ENTRIES or sum(e.file_size for e in entries) > limits.state_bytes:
+        raise DamagedFile(path, "It holds more than is read here.")
+    names = [entry.filename for entry in entries]
+    if len(set(names)) < len(names) or not all(_PLAIN.fullmatch(name) for name in names):
+        raise DamagedFile(path, "It holds names that Spark never writes.")
+    if any(entry.compress_type not in _METHODS or entry.flag_bits & 1 for entry in entries):
+        raise DamagedFile(path, "It is packed in a way that Spark never uses.")
+    for entry in entries:
+        _check_size(packed, entry, path)
+
+
+def _check_size(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str) -> None:
+    """An entry must unpack to the size it announces; zipfile itself stops there."""
+    left = entry.file_size
+    with packed.open(entry) as inner:
+        while block := inner.read(2**20):
+            left -= len(block)
+    if left:
+        raise DamagedFile(path, f"{entry.filename} has not the size that it announces.")
+
+
+def _snapshot(text: bytes, path: str, limits: SparkLimits) -> RocksSnapshot:
+    version, _, rest = text.partition(b"\n")
+    if version != b"v1":
+        raise NotReadable("its version is not known.")
+    document = parse_object(rest, limits.depth)
+    tables = document.get("sstFiles")
+    if not isinstance(tables, list) or len(tables) > MOST_ENTRIES * 100:
+        raise NotReadable("it names no tables.")
+    folder = path.rpartition("/")[0]
+    names = []
+    for table in tables:
+        if not isinstance(table, dict):
+            raise NotReadable("a table is no object.")
+        for field in ("localFileName", "dfsSstFileName"):
+            if not _PLAIN.fullmatch(text_of(table, field)):
+                raise NotReadable("a table has a name that Spark never writes.")
+        names.append(f"{folder}/SSTs/{table['dfsSstFileName']}")
+    if document.get("logFiles"):
+        raise NotReadable("it names log files, which Spark no longer writes.")
+    families = document.get("columnFamilyMapping")
+    keys = document.get("numKeys")
+    return RocksSnapshot(
+        tuple(names),
+        keys if isinstance(keys, int) else None,
+        families if isinstance(families, dict) else {},
+    )
