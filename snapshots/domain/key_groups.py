@@ -28,9 +28,13 @@ def owning_subtask(group: int, parallelism: int, max_parallelism: int) -> int:
 
 
 def stable_hash(text: str) -> int:
-    """murmur3, 32 bits, seed 0, without the sign."""
-    data = text.encode()
-    value = 0
+    """murmur3 of the UTF-8 text."""
+    return murmur3(text.encode())
+
+
+def murmur3(data: bytes, seed: int = 0) -> int:
+    """32 bits, without the sign."""
+    value = seed
     for begin in range(0, len(data) - len(data) % 4, 4):
         value ^= _mixed(int.from_bytes(data[begin : begin + 4], "little"))
         value = (_rotated(value, 13) * 5 + 0xE6546B64) & _WORD
