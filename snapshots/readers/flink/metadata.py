@@ -148,7 +148,7 @@ def read_metadata(data: bytes | memoryview) -> Metadata:
         )
     checkpoint_id = cursor.natural(big=True, what="A checkpoint id of 0 or more")
     masters = tuple(_master_state(cursor) for _ in range(cursor.count(bytes_each=8)))
-    operators = tuple(_operator(cursor, version) for _ in range(cursor.count(bytes_each=30)))
+    operators = tuple(_operator(cursor, version) for _ in range(cursor.count(bytes_each=29)))
     _refuse_twice([operator.id for operator in operators], "Operator", cursor)
     properties = None
     if version >= 4:
