@@ -1,0 +1,1 @@
+"""What Apache SeaTunnel's Zeta engine leaves behind: checkpoint files and REST answers."""

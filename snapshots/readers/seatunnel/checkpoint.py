@@ -1,0 +1,235 @@
+"""One file of SeaTunnel's: the envelope, and in it a completed checkpoint of one pipeline.
+
+Source: seatunnel.md, sections 7 and 8. Layouts are told apart by the wire types of their fields.
+"""
+
+from collections.abc import Iterator
+
+from snapshots.readers.cursor import Malformed
+from snapshots.readers.seatunnel.model import (
+    STATUSES,
+    TYPES,
+    ActionState,
+    Checkpoint,
+    SubtaskState,
+    SubtaskStatistics,
+    VertexStatistics,
+)
+from snapshots.readers.seatunnel.payloads import Decoder
+from snapshots.readers.seatunnel.protostuff import (
+    BYTES,
+    GROUP,
+    VARINT,
+    Field,
+    flags,
+    list_items,
+    map_items,
+    parse,
+    signed,
+)
+
+PIPELINE_STATE, COMPLETED_CHECKPOINT = "PipelineState", "CompletedCheckpoint"
+MOST_NULLS = 100_000  # of one file, in all lists
+_JOB, _PIPELINE, _ID, _TRIGGERED, _TYPE, _COMPLETED, _STATES, _STATISTICS, _RESTORED = range(1, 10)
+_NEW_LAYOUT = {_JOB: _ID, _ID: _JOB}  # engine-wire-v1 has these two the other way round
+
+
+def read_checkpoint(data: bytes, file: str, decoder: Decoder) -> tuple[str, Checkpoint]:
+    """What the file is, PIPELINE_STATE or COMPLETED_CHECKPOINT, and the checkpoint in it.
+
+    Raises: Malformed.
+    """
+    message = parse(data)
+    kinds = {field.number: field.wire for field in message}
+    reader = _Reader(file, decoder)
+    if kinds.get(1) != BYTES:
+        return COMPLETED_CHECKPOINT, reader.checkpoint(message)
+    envelope = reader.fields(message, 4, PIPELINE_STATE)
+    if kinds.get(4) != BYTES:
+        raise Malformed("This is neither a PipelineState nor a CompletedCheckpoint", 0)
+    start = envelope[4].offset + _bytes_before(envelope[4])
+    checkpoint = reader.checkpoint(parse(data, start, start + len(envelope[4].value)))
+    outer = (_text(envelope[1]), _number(envelope.get(2)), _number(envelope.get(3)))
+    if outer != (str(checkpoint.job), checkpoint.pipeline, checkpoint.id):
+        raise Malformed("The envelope names another checkpoint than is in it", start)
+    return PIPELINE_STATE, checkpoint
+
+
+def _bytes_before(field: Field) -> int:
+    """How many bytes the tag and the length of a field of bytes take."""
+    tag = field.number << 3 | field.wire
+    return sum(max(1, -(-number.bit_length() // 7)) for number in (tag, len(field.value)))
+
+
+class _Reader:
+    """Reads one checkpoint; collects what means nothing here."""
+
+    def __init__(self, file: str, decoder: Decoder) -> None:
+        self._file, self._decoder = file, decoder
+        self._nulls = 0
+        self._unknown: list[tuple[str, int]] = []
+
+    def checkpoint(self, message: tuple[Field, ...]) -> Checkpoint:
+        fields = self.fields(message, 9, "CompletedCheckpoint")
+        type_field = fields.get(_TYPE)
+        new = type_field is not None and type_field.wire == BYTES
+        if _ID not in fields or _JOB not in fields:
+            raise Malformed("This is no checkpoint: it lacks its id or its job", 0)
+        if new:
+            fields |= {ours: fields.get(theirs) for ours, theirs in _NEW_LAYOUT.items()}
+        states = list(self._map(fields.get(_STATES), "taskStates"))
+        numbered = any(key is not None and key.wire == VARINT for key, _ in states)
+        return Checkpoint(
+            job=_number(fields.get(_JOB)),
+            pipeline=_number(fields.get(_PIPELINE)),
+            id=_number(fields.get(_ID)),
+            type=_type(type_field),
+            triggered_at=_number(fields.get(_TRIGGERED)),
+            completed_at=_number(fields.get(_COMPLETED)),
+            restored=_flag(fields.get(_RESTORED)),
+            actions=tuple(self._action(key, value) for key, value in states),
+            statistics=tuple(
+                self._vertex(key, value)
+                for key, value in self._map(fields.get(_STATISTICS), "taskStatistics")
+            ),
+            layout="engine-wire-v1" if new else "numbered" if numbered else "current",
+            unknown=tuple(self._unknown),
+        )
+
+    def fields(self, message: tuple[Field, ...], known: int, what: str) -> dict[int, Field]:
+        """By number; those beyond ``known`` are noted. Raises: Malformed where one stands twice."""
+        fields: dict[int, Field] = {}
+        for field in message:
+            if field.number in fields:
+                raise Malformed(f"The field {field.number} of {what} stands twice", field.offset)
+            if field.number > known:
+                self._unknown.append((f"{what}, field {field.number}", _size(field)))
+            fields[field.number] = field
+        return fields
+
+    def _map(
+        self, field: Field | None, what: str
+    ) -> Iterator[tuple[Field | None, tuple[Field, ...]]]:
+        for key, value in map_items(_group(field, what)):
+            yield key, _group(value, f"a value of {what}")
+
+    def _items(self, field: Field | None, what: str) -> Iterator[Field | None]:
+        for item in list_items(_group(field, what)):
+            if isinstance(item, Field):
+                yield item
+                continue
+            self._nulls += item
+            if self._nulls > MOST_NULLS:
+                raise Malformed(f"The lists have more than {MOST_NULLS:,} nulls", field.offset)
+            yield from [None] * item
+
+    def _action(self, key: Field | None, value: tuple[Field, ...]) -> ActionState:
+        fields = self.fields(value, 4, "ActionState")
+        coordinator = fields.get(3)
+        return ActionState(
+            key=self._key(key),
+            parallelism=_number(fields.get(4)),
+            subtasks=tuple(
+                None if item is None else self._subtask(item)
+                for item in self._items(fields.get(2), "subtaskStates")
+            ),
+            coordinator=None if coordinator is None else self._subtask(coordinator),
+        )
+
+    def _key(self, key: Field | None) -> str | int:
+        """A name, in a group or alone, or a number."""
+        if key is None:
+            raise Malformed("An action has no key", 0)
+        if key.wire == VARINT:
+            return signed(key.value)
+        if key.wire == GROUP:
+            name = self.fields(key.value, 1, "ActionStateKey").get(1)
+            if name is None:
+                raise Malformed("An action's key has no name", key.offset)
+            key = name
+        return _text(key)
+
+    def _subtask(self, field: Field) -> SubtaskState:
+        fields = self.fields(_group(field, "ActionSubtaskState"), 3, "ActionSubtaskState")
+        elements = []
+        for item in self._items(fields.get(3), "state"):
+            if item is None:
+                elements.append(None)
+                continue
+            if item.wire != BYTES:
+                raise Malformed("An element of a state is no bytes", item.offset)
+            offset = item.offset + _bytes_before(item)
+            elements.append(self._decoder.payload(item.value, self._file, offset))
+        index = _number(fields.get(2))
+        if index is None:
+            raise Malformed("A subtask's state has no index", field.offset)
+        return SubtaskState(index, tuple(elements))
+
+    def _vertex(self, key: Field | None, value: tuple[Field, ...]) -> VertexStatistics:
+        fields = self.fields(value, 5, "TaskStatistics")
+        vertex = _number(fields.get(1))
+        return VertexStatistics(
+            vertex=_number(key) if vertex is None else vertex,
+            acknowledged=_number(fields.get(4)),
+            subtasks=tuple(
+                None if item is None else self._statistics(item)
+                for item in self._items(fields.get(2), "subtaskStats")
+            ),
+            completed=flags(_group(fields[3], "subtaskCompleted")) if 3 in fields else (),
+            latest=self._statistics(fields[5]) if 5 in fields else None,
+        )
+
+    def _statistics(self, field: Field) -> SubtaskStatistics:
+        fields = self.fields(_group(field, "SubtaskStatistics"), 4, "SubtaskStatistics")
+        return SubtaskStatistics(
+            subtask=_number(fields.get(1)),
+            acknowledged_at=_number(fields.get(2)),
+            elements=_number(fields.get(3)),
+            status=_named(fields.get(4), STATUSES),
+        )
+
+
+def _group(field: Field | None, what: str) -> tuple[Field, ...]:
+    if field is None:
+        return ()
+    if field.wire != GROUP:
+        raise Malformed(f"For {what} a group is expected", field.offset)
+    return field.value
+
+
+def _number(field: Field | None) -> int | None:
+    if field is None:
+        return None
+    if field.wire != VARINT:
+        raise Malformed(f"For field {field.number} a number is expected", field.offset)
+    return signed(field.value)
+
+
+def _flag(field: Field | None) -> bool | None:
+    return None if field is None else _number(field) != 0
+
+
+def _text(field: Field) -> str:
+    if field.wire != BYTES:
+        raise Malformed(f"For field {field.number} a text is expected", field.offset)
+    try:
+        return field.value.decode()
+    except UnicodeDecodeError:
+        raise Malformed("Bytes that are no text stand where a text is", field.offset) from None
+
+
+def _named(field: Field | None, names: tuple[str, ...]) -> str | int | None:
+    """An enum's constant by its ordinal, or the ordinal where there is none."""
+    ordinal = _number(field)
+    return ordinal if ordinal is None or not 0 <= ordinal < len(names) else names[ordinal]
+
+
+def _type(field: Field | None) -> str | int | None:
+    return _text(field) if field is not None and field.wire == BYTES else _named(field, TYPES)
+
+
+def _size(field: Field) -> int:
+    """About how many bytes a field takes: its content's, groups included."""
+    if field.wire == GROUP:
+        return sum(map(_size, field.value))
+    return len(field.value) if field.wire == BYTES else 1

@@ -1,0 +1,138 @@
+"""The checkpoints of one pipeline in order, and what follows from them.
+
+Every Inference says by what it is inferred; nothing on disk tells of failed or pending checkpoints.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from snapshots.readers.seatunnel.model import FINAL_TYPES, Checkpoint
+from snapshots.readers.seatunnel.names import FileName, action_name
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCheckpoint:
+    """A file with a checkpoint. content: PIPELINE_STATE or COMPLETED_CHECKPOINT."""
+
+    path: str
+    bytes: int
+    content: str
+    checkpoint: Checkpoint
+    name: FileName | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Ids between two files, both ends included, of which there is no file."""
+
+    first: int
+    last: int
+    reason: str = "Failed, or deleted since: the files do not tell which."
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """Something that no file says. by: why, as a sentence.
+
+    kind: ``closed``, ``committed``, ``not-proven``, ``restored-next`` or ``parallelism``.
+    checkpoint: the id of the first one that shows it.
+    """
+
+    kind: str
+    checkpoint: int
+    by: str
+    action: str | None = None
+    subtask: int | None = None
+    inferred: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineHistory:
+    """checkpoints: by id, then by the time in the file's name."""
+
+    job: int | None
+    pipeline: int | None
+    checkpoints: tuple[StoredCheckpoint, ...]
+    gaps: tuple[Gap, ...]
+    inferences: tuple[Inference, ...]
+
+
+def histories(stored: Iterable[StoredCheckpoint]) -> tuple[PipelineHistory, ...]:
+    """By job and pipeline."""
+    groups: dict[tuple, list[StoredCheckpoint]] = {}
+    for file in stored:
+        key = (file.checkpoint.job or 0, file.checkpoint.pipeline or 0)
+        groups.setdefault(key, []).append(file)
+    return tuple(_history(files) for _, files in sorted(groups.items()))
+
+
+def _history(files: list[StoredCheckpoint]) -> PipelineHistory:
+    files = sorted(files, key=lambda file: (file.checkpoint.id, _written_at(file), file.path))
+    first = files[0].checkpoint
+    ids = sorted({file.checkpoint.id for file in files})
+    gaps = (Gap(low + 1, high - 1) for low, high in pairwise(ids) if high > low + 1)
+    return PipelineHistory(
+        first.job, first.pipeline, tuple(files), tuple(gaps), tuple(_inferred(files))
+    )
+
+
+def _written_at(file: StoredCheckpoint) -> int:
+    """By the name, and where that is silent by when the checkpoint was complete."""
+    if file.name is not None and file.name.written_at is not None:
+        return file.name.written_at
+    return file.checkpoint.completed_at or 0
+
+
+def _inferred(files: list[StoredCheckpoint]) -> Iterator[Inference]:
+    for earlier, later in pairwise(files):
+        yield from _changes(earlier.checkpoint, later.checkpoint)
+        if later.checkpoint.id > earlier.checkpoint.id:
+            yield Inference(
+                "committed",
+                earlier.checkpoint.id,
+                f"Checkpoint {later.checkpoint.id} was taken after it, which waits until it is "
+                "committed, if no restore lies between them.",
+            )
+    last = files[-1].checkpoint
+    yield Inference(
+        "not-proven",
+        last.id,
+        "No later file: that it was written proves that every task acknowledged it, not that it "
+        "was committed.",
+    )
+    newest = max(files, key=_written_at)
+    ended = " The job stopped with it." if newest.checkpoint.type in FINAL_TYPES else ""
+    yield Inference(
+        "restored-next",
+        newest.checkpoint.id,
+        "A restore from the files takes the one with the latest time in its name; the next "
+        f"checkpoint is then {newest.checkpoint.id + 1}.{ended}",
+    )
+
+
+def _changes(earlier: Checkpoint, later: Checkpoint) -> Iterator[Inference]:
+    before = {action.key: action for action in earlier.actions}
+    for action in later.actions:
+        former = before.get(action.key)
+        if former is None:
+            continue
+        if action.parallelism != former.parallelism:
+            yield Inference(
+                "parallelism",
+                later.id,
+                f"{former.parallelism} subtasks in checkpoint {earlier.id}, "
+                f"{action.parallelism} in this one: the job was started anew in between.",
+                action_name(action.key).name,
+            )
+            continue
+        for index, (old, new) in enumerate(zip(former.subtasks, action.subtasks, strict=False)):
+            if old is not None and new is None:
+                yield Inference(
+                    "closed",
+                    later.id,
+                    f"It has a state in checkpoint {earlier.id} and none in this one: its tasks "
+                    "were closed, as those of an idle reader are.",
+                    action_name(action.key).name,
+                    index,
+                )

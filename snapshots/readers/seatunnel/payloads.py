@@ -1,0 +1,75 @@
+"""The bytes of a state: read by their structure where that is known, and never deserialized."""
+
+from hashlib import sha256
+
+import orjson
+
+from snapshots.readers import java_stream
+from snapshots.readers.cursor import Malformed
+from snapshots.readers.java_values import plain
+from snapshots.readers.opaque import Opaque
+from snapshots.readers.seatunnel.model import Payload
+
+LARGEST = 256 * 2**10  # bytes of one element that is decoded
+_DEEPEST = 100  # levels of JSON
+
+
+class Decoder:
+    """Decodes elements until ``most`` bytes of them are decoded; from then on they are opaque."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def payload(self, data: bytes, file: str, offset: int) -> Payload:
+        """offset: where the bytes begin in the file."""
+        encoding = _encoding(data)
+        try:
+            content = self._content(data, encoding)
+        except _NotKnown as error:
+            content = Opaque.of(data, str(error), file, offset)
+        return Payload(len(data), sha256(data).hexdigest(), encoding, content, offset)
+
+    def _content(self, data: bytes, encoding: str | None) -> object:
+        if encoding is None:
+            raise _NotKnown("The connector's own encoding is not known here.")
+        if len(data) > LARGEST:
+            raise _NotKnown(f"Elements of more than {LARGEST >> 10} KiB are not decoded.")
+        if len(data) > self._left:
+            raise _NotKnown("So much of this upload is decoded already that no more is.")
+        self._left -= len(data)
+        return _json(data) if encoding == "json" else _java(data)
+
+
+class _NotKnown(Exception):
+    """Why, as a sentence."""
+
+
+def _java(data: bytes) -> object:
+    try:
+        contents = [plain(value) for value in java_stream.parse(data)]
+    except Malformed as error:
+        raise _NotKnown(f"Java's serialized object cannot be followed: {error}.") from None
+    return contents[0] if len(contents) == 1 else contents
+
+
+def _json(data: bytes) -> object:
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise _NotKnown(f"It begins like JSON and is none: {error}.") from None
+    if _is_deeper(value, _DEEPEST):
+        raise _NotKnown(f"The JSON is nested more than {_DEEPEST} levels deep.")
+    return value
+
+
+def _encoding(data: bytes) -> str | None:
+    if data.startswith(java_stream.MAGIC):
+        return "java"
+    return "json" if data.lstrip()[:1] in (b"{", b"[") else None
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, dict | list):
+        return False
+    return levels == 0 or any(_is_deeper(item, levels - 1) for item in inner)

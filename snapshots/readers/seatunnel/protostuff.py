@@ -1,0 +1,119 @@
+"""Protostuff's native encoding: protobuf's tags, but nested objects, lists and maps are groups.
+
+Source: seatunnel.md, section 7; every tag is ``field << 3 | wire``, numbers are little-endian.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from snapshots.readers.cursor import Cursor, Malformed
+
+VARINT, FIXED64, BYTES, GROUP, END_GROUP, FIXED32 = range(6)
+MOST_NESTED = 32  # groups in groups; a checkpoint has 8
+MOST_FIELDS = 1_000_000  # of one file
+_LONGEST_VARINT = 10  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """value: an int 0 .. 2**64 - 1, bytes, or for a group a tuple of Fields. offset: of its tag."""
+
+    number: int
+    wire: int
+    value: "int | bytes | tuple[Field, ...]"
+    offset: int
+
+
+def parse(data: bytes, start: int = 0, end: int | None = None) -> tuple[Field, ...]:
+    """The fields of the message that fills ``data[start:end]``. Raises: Malformed."""
+    reader = _Reader(Cursor(data, start, end))
+    fields, group = reader.fields(0)
+    if group is not None:
+        raise Malformed(f"A group {group} ends that has not begun", reader.cursor.position)
+    return fields
+
+
+def signed(value: int) -> int:
+    """A varint as Java's int or long."""
+    return value - 2**64 if value >= 2**63 else value
+
+
+class _Reader:
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+        self._count = 0
+
+    def fields(self, depth: int) -> tuple[tuple[Field, ...], int | None]:
+        """Fields up to the end of the data or of the group, and the number in that end's tag."""
+        found = []
+        while self.cursor.left:
+            at = self.cursor.position
+            number, wire = divmod(self._varint(), 8)
+            if number == 0 or number >= 2**29:
+                raise Malformed(f"There is no field {number}", at)
+            if wire == END_GROUP:
+                return tuple(found), number
+            self._count += 1
+            if self._count > MOST_FIELDS:
+                raise Malformed(f"There are more than {MOST_FIELDS:,} fields", at)
+            found.append(Field(number, wire, self._value(number, wire, at, depth), at))
+        return tuple(found), None
+
+    def _value(self, number: int, wire: int, at: int, depth: int):
+        if wire == VARINT:
+            return self._varint()
+        if wire == BYTES:
+            return self.cursor.take(self._varint())
+        if wire in (FIXED32, FIXED64):
+            return int.from_bytes(self.cursor.take(4 if wire == FIXED32 else 8), "little")
+        if wire != GROUP:
+            raise Malformed(f"There is no wire type {wire}", at)
+        if depth >= MOST_NESTED:
+            raise Malformed(f"Groups are nested more than {MOST_NESTED} deep", at)
+        inner, end = self.fields(depth + 1)
+        if end != number:
+            raise Malformed(f"The group {number} does not end, or another does in its place", at)
+        return inner
+
+    def _varint(self) -> int:
+        at, number = self.cursor.position, 0
+        for place in range(_LONGEST_VARINT):
+            byte = self.cursor.u8()
+            number |= (byte & 0x7F) << 7 * place
+            if byte < 0x80:
+                if number >= 2**64:
+                    break
+                return number
+        raise Malformed("A number does not fit 64 bits", at)
+
+
+def list_items(group: tuple[Field, ...]) -> Iterator[Field | int]:
+    """The elements of a list, and for nulls how many stand there. Raises: Malformed."""
+    for field in group:
+        if field.number == 1:
+            yield field
+        elif field.number == 2 and field.wire == VARINT:
+            yield field.value
+        else:
+            raise Malformed(f"A list holds a field {field.number}", field.offset)
+
+
+def flags(group: tuple[Field, ...]) -> tuple[bool, ...]:
+    """An array of booleans: field 1 is its length, field 2 stands for each. Raises: Malformed."""
+    numbers = [field.number for field in group]
+    if numbers[:1] != [1] or any(number != 2 for number in numbers[1:]):
+        raise Malformed("An array of flags is not in order", group[0].offset if group else 0)
+    if any(field.wire != VARINT for field in group) or group[0].value != len(group) - 1:
+        raise Malformed("An array of flags has another length than it says", group[0].offset)
+    return tuple(field.value != 0 for field in group[1:])
+
+
+def map_items(group: tuple[Field, ...]) -> Iterator[tuple[Field | None, Field | None]]:
+    """The entries of a map, key and value, in the order of the file. Raises: Malformed."""
+    for entry in group:
+        if entry.number != 1 or entry.wire != GROUP:
+            raise Malformed(f"A map holds a field {entry.number}", entry.offset)
+        inner = {field.number: field for field in entry.value}
+        if len(inner) != len(entry.value) or not set(inner) <= {1, 2}:
+            raise Malformed("An entry of a map is more than a key and a value", entry.offset)
+        yield inner.get(1), inner.get(2)

@@ -1,0 +1,150 @@
+"""A folder with what SeaTunnel left behind: checkpoint files and saved REST answers, all sorted.
+
+Every file of the folder stands in ``files``, with what it is or why nothing is known of it.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from snapshots.domain.defects import refuse
+from snapshots.readers.cursor import Malformed
+from snapshots.readers.opaque import SHOWN_BYTES, Opaque
+from snapshots.readers.seatunnel.checkpoint import read_checkpoint
+from snapshots.readers.seatunnel.history import PipelineHistory, StoredCheckpoint, histories
+from snapshots.readers.seatunnel.names import FileName, file_name
+from snapshots.readers.seatunnel.payloads import Decoder
+from snapshots.readers.seatunnel.rest import Answer, read_answer
+
+CHECKPOINT, UNFINISHED, ANSWER, UNKNOWN = "checkpoint", "unfinished", "answer", "unknown"
+_ENDINGS = (".ser", ".sertmp")
+
+
+@dataclass(frozen=True)
+class SeaTunnelLimits:
+    """file_bytes: of one file; decoded_bytes: of all elements of states whose content is read."""
+
+    files: int = 10_000
+    file_bytes: int = 64 * 2**20
+    total_bytes: int = 2**30
+    decoded_bytes: int = 8 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class FileAccount:
+    """One file of the upload. path: below its root, with /. kind: CHECKPOINT, UNFINISHED, ANSWER or
+    UNKNOWN. content: why nothing is known of it; of an UNFINISHED file, of what it holds.
+    """
+
+    path: str
+    bytes: int
+    kind: str
+    content: Opaque | None = None
+    name: FileName | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeaTunnelUpload:
+    """notes: sentences on what does not fit together."""
+
+    pipelines: tuple[PipelineHistory, ...]
+    answers: tuple[tuple[str, Answer], ...]
+    files: tuple[FileAccount, ...]
+    notes: tuple[str, ...]
+
+
+def read_upload(root: Path, limits: SeaTunnelLimits) -> SeaTunnelUpload:
+    """Raises: InputRefused (``too-large``, or ``unknown-format`` where nothing is SeaTunnel's)."""
+    stored: list[StoredCheckpoint] = []
+    answers: list[tuple[str, Answer]] = []
+    files: list[FileAccount] = []
+    decoder, total = Decoder(limits.decoded_bytes), 0
+    for number, (path, size) in enumerate(_walk(root)):
+        total += size
+        if number >= limits.files or total > limits.total_bytes:
+            raise refuse(
+                "too-large",
+                f"The upload holds more than {limits.files:,} files or "
+                f"{limits.total_bytes:,} bytes, the most that is read here.",
+            )
+        found = _read(root / path, path, size, limits, decoder)
+        if isinstance(found, StoredCheckpoint):
+            stored.append(found)
+            found = FileAccount(path, size, CHECKPOINT, name=found.name)
+        elif isinstance(found, Answer):
+            answers.append((path, found))
+            found = FileAccount(path, size, ANSWER)
+        files.append(found)
+    if not stored and not answers:
+        reasons = [file.content.reason for file in files if file.content and _is_named(file.path)]
+        raise refuse(
+            "unknown-format",
+            "The upload holds no checkpoint file and no REST answer of SeaTunnel. "
+            + (reasons[0] if reasons else "Checkpoint files end in .ser."),
+        )
+    return SeaTunnelUpload(
+        histories(stored), tuple(answers), tuple(files), tuple(_notes(stored, answers))
+    )
+
+
+def _walk(root: Path) -> Iterator[tuple[str, int]]:
+    """Every file below the root with its size, in the order of names; links are not followed."""
+    for folder, folders, names in os.walk(root):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(folder) / name
+            if path.is_file() and not path.is_symlink():
+                yield path.relative_to(root).as_posix(), path.stat().st_size
+
+
+def _is_named(path: str) -> bool:
+    return path.endswith(_ENDINGS)
+
+
+def _read(
+    file: Path, path: str, size: int, limits: SeaTunnelLimits, decoder: Decoder
+) -> StoredCheckpoint | Answer | FileAccount:
+    def unknown(reason: str, kind: str = UNKNOWN) -> FileAccount:
+        with file.open("rb") as opened:
+            head = opened.read(SHOWN_BYTES)
+        return FileAccount(path, size, kind, Opaque(size, head, reason, path, 0), name)
+
+    name = file_name(path)
+    if name is not None and name.unfinished:
+        return unknown(
+            "Writing this file was interrupted: the checkpoint is not there.", UNFINISHED
+        )
+    if not path.endswith((".ser", ".json")):
+        return unknown("Neither a checkpoint file (.ser) nor a REST answer (.json).")
+    if size > limits.file_bytes:
+        return unknown(f"Files of more than {limits.file_bytes:,} bytes are not read.")
+    try:
+        if path.endswith(".json"):
+            answer = read_answer(file.read_bytes())
+            return answer or unknown("JSON, but no answer of SeaTunnel's that is known here.")
+        content, checkpoint = read_checkpoint(file.read_bytes(), path, decoder)
+    except Malformed as error:
+        if path.endswith("_metadata.ser"):
+            return unknown("The commit marker of a savepoint; its encoding is not known here.")
+        return unknown(f"It cannot be followed: {error}.")
+    return StoredCheckpoint(path, size, content, checkpoint, name)
+
+
+def _notes(stored: list[StoredCheckpoint], answers: list[tuple[str, Answer]]) -> Iterator[str]:
+    for file in stored:
+        name, checkpoint = file.name, file.checkpoint
+        if name is None:
+            continue
+        if (name.pipeline, name.checkpoint) != (checkpoint.pipeline, checkpoint.id):
+            yield (
+                f"{file.path}: the name says checkpoint {name.checkpoint} of pipeline "
+                f"{name.pipeline}, the content {checkpoint.id} of {checkpoint.pipeline}."
+            )
+        if name.job is not None and name.job != checkpoint.job:
+            yield f"{file.path}: the folder is of another job than the content ({checkpoint.job})."
+    jobs = {file.checkpoint.job for file in stored}
+    for path, answer in answers:
+        named = {job.id for job in answer.jobs} | {answer.job} - {None}
+        if jobs and named and not named & jobs:
+            yield f"{path}: an answer about another job than the files are of."
