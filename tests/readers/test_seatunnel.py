@@ -197,6 +197,12 @@ def test_damage_is_malformed(data):
         read(data)
 
 
+def test_a_group_ends_with_its_own_number():
+    for data in (b"\x3b\x08\x01\x44", b"\x3b\x08\x01", b"\x14"):
+        with pytest.raises(Malformed, match="group"):
+            protostuff.parse(data)
+
+
 def test_lengths_of_flags_must_agree():
     [group] = protostuff.parse(encoded((3, [(1, 2), (2, 1), (2, 0)])))
     assert protostuff.flags(group.value) == (True, False)
