@@ -29,6 +29,8 @@ def test_what_cannot_be_is_refused_at_its_field():
     assert refusal(a_source(rate=float("nan")), sink, edges=straight) == "vertices[0].rate"
     assert refusal(a_source(records="many"), sink, edges=straight) == "vertices[0].records"
     assert refusal(a_source(records=2**63), sink, edges=straight) == "vertices[0].records"
+    assert refusal(a_source(rate=10**400), sink, edges=straight) == "vertices[0].rate"
+    assert refusal(a_source(keys=1_000_001), sink, edges=straight) == "vertices[0].keys"
     assert refusal(a_source("x" * 81), sink, edges=straight) == "vertices[0].id"
     assert refusal(source, a_sink(sink="leaky"), edges=straight) == "vertices[1].sink"
     assert refusal(source, source) == "vertices[1].id"
@@ -203,5 +205,7 @@ def test_skew_makes_the_first_keys_frequent():
     split = Split(a_source(keys=5, skew=2.0), "source[0]")
     counts = Counter(split.record(offset).key for offset in range(1, 500))
     assert counts["k1"] > 3 * counts["k2"] > 3 * counts["k5"]
+    steep = Split(a_source(keys=5, skew=1e9), "source[0]")
+    assert {steep.record(offset).key for offset in range(1, 50)} == {"k1"}
     even = Split(a_source(keys=5), "source[0]")
     assert min(Counter(even.record(offset).key for offset in range(1, 500)).values()) > 70

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from math import isfinite
 
 from snapshots.domain.topology import Channel, ChannelId, Process, ProcessId, Topology
 
@@ -22,6 +21,7 @@ OVERTAKEN = frozenset({HASH, REBALANCE})
 MOST_SUBTASKS = 10_000
 MOST_CHANNELS = 1_000_000
 MOST_MAX_PARALLELISM = 32_768
+MOST_KEYS = 1_000_000
 LONGEST_NAME = 80
 LARGEST = 1_000_000_000
 
@@ -319,7 +319,9 @@ def _check_vertex(vertex: Vertex, path: str) -> None:
         if getattr(vertex, field) not in allowed:
             raise DataflowRefused(f"{path}.{field}", _one_of(getattr(vertex, field), allowed))
     for field, least in _LEAST.items():
-        _check_number(getattr(vertex, field), least, field in ("rate", "skew"), f"{path}.{field}")
+        largest = MOST_KEYS if field == "keys" else LARGEST
+        broken = field in ("rate", "skew")
+        _check_number(getattr(vertex, field), least, broken, f"{path}.{field}", largest)
     if vertex.value is not None:
         _check_number(vertex.value, 0, False, f"{path}.value")
     if vertex.max_parallelism > MOST_MAX_PARALLELISM:
@@ -334,12 +336,15 @@ def _check_vertex(vertex: Vertex, path: str) -> None:
         )
 
 
-def _check_number(value: object, least: int, broken: bool, path: str) -> None:
+def _check_number(
+    value: object, least: int, broken: bool, path: str, largest: int = LARGEST
+) -> None:
     allowed = int | float if broken else int
-    if not isinstance(value, allowed) or isinstance(value, bool) or not isfinite(value):
+    is_number = isinstance(value, allowed) and not isinstance(value, bool)
+    if not is_number or value != value:
         raise DataflowRefused(path, f"It is a {'' if broken else 'whole '}number, not {value!r}.")
-    if not least <= value <= LARGEST:
-        raise DataflowRefused(path, f"It lies between {least} and {LARGEST:,}, not {value}.")
+    if not least <= value <= largest:
+        raise DataflowRefused(path, f"It lies between {least} and {largest:,}.")
 
 
 def _check_names(vertices: tuple[Vertex, ...]) -> None:

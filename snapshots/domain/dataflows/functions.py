@@ -4,8 +4,10 @@ Nothing here depends on time: a record's key and value follow from its split and
 from its rid and key, and all states are counts and sums, so their end does not depend on order.
 """
 
+from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -50,14 +52,19 @@ def derive(rid: Rid, copies: int, copy: int) -> Rid:
     return rid._replace(derived=f"{rid.derived}.{copy}" if rid.derived else str(copy))
 
 
+@lru_cache(maxsize=16)
+def _reach(keys: int, skew: float) -> Sequence[float]:
+    """How likely one of the first 1, 2 … keys is; not scaled. All splits of a vertex share it."""
+    return array("d", accumulate((rank + 1.0) ** -skew for rank in range(keys)))
+
+
 class Split:
     """The records of one source subtask, by offset (1 .. records)."""
 
     def __init__(self, vertex: Vertex, name: str) -> None:
         self.vertex = vertex
         self.name = name
-        weights = (1 / (rank + 1) ** vertex.skew for rank in range(vertex.keys))
-        self._reach = list(accumulate(weights))
+        self._reach = _reach(vertex.keys, vertex.skew)
 
     def record(self, offset: int) -> Record:
         chance = stable_hash(f"{self.name} {offset}") / 2**32 * self._reach[-1]

@@ -89,9 +89,9 @@ def tasks_of(
 class BatchSink:
     """What a sink holds outside, whatever becomes of the query.
 
-    Plain: every write, at once. Idempotent: a batch is taken over as a whole, under its number, if
-    it is not there. Two-phase: files, of which those count that the manifest lists; a batch is
-    entered there once.
+    Plain: every write, at once. Idempotent: a batch is taken over as a whole, under its number; one
+    that is there is not written again. Two-phase: files, of which those count that the manifest
+    lists; a batch is entered there once.
     """
 
     vertex: Vertex
@@ -101,6 +101,10 @@ class BatchSink:
     def write(self, record: Record) -> None:
         if self.vertex.sink not in (IDEMPOTENT, TWO_PHASE):
             self.records.append(record)
+
+    def skips(self, batch: int) -> bool:
+        """Whether nothing of the batch is written, because it is there."""
+        return self.vertex.sink == IDEMPOTENT and batch in self.batches
 
     def deliver(self, batch: int, written: list[Record]) -> bool:
         """Whether the batch was new."""

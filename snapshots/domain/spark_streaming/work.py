@@ -79,15 +79,17 @@ class SparkWork:
             state=task.state_text,
         )
         if task.vertex.kind == SINK:
-            self._write(task, record)
+            self._write(task, record, batch)
         self._go_on(task, batch)
 
-    def _write(self, task: SparkTask, record: Record) -> None:
+    def _write(self, task: SparkTask, record: Record, batch: Batch) -> None:
         name = task.vertex.id
+        task.written.append(record)
+        if self.run.sinks[name].skips(batch.id):
+            return
         self.run.counted.written.setdefault(name, []).append(record)
         self.run.counted.tables.setdefault(name, {})[record.key] = record.value
         self.run.sinks[name].write(record)
-        task.written.append(record)
         tx = None if task.tx is None else task.tx.write(record)
         extra = {"rid": list(record.rid), "sink": name, "tx": tx}
         self.run.log.add(task.id, WRITE, extra, value=value_text(record), state=task.state_text)
