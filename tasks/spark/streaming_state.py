@@ -67,9 +67,10 @@ class StateRead:
     """The answer. rows: by partition; each has ``key`` and ``value`` (or ``list_value``,
     ``map_value``, ``expiration_timestamp_ms``), changes also ``batch`` and ``change``.
 
-    committed: False for a batch in flight. by: BY_SPARK, BY_FILES where the data source failed, None
-    where the request cannot be answered. failure: why. lost: partitions whose rows could not be given, to the reason.
-    missing_partitions: those without a folder, whose rows are silently not there.
+    committed: False for a batch in flight. by: BY_SPARK, BY_FILES where the data source failed,
+    None where the request cannot be answered. failure: why. lost: partitions whose rows could not
+    be given, to the reason. missing_partitions: those without a folder, whose rows are silently
+    not there.
     """
 
     request: StateRequest

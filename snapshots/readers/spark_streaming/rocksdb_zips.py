@@ -89,7 +89,7 @@ def _snapshot(text: bytes, path: str, limits: SparkLimits) -> RocksSnapshot:
     tables = document.get("sstFiles")
     if not isinstance(tables, list) or len(tables) > MOST_ENTRIES * 100:
         raise NotReadable("it names no tables.")
-    folder = path.rpartition("/")[0]
+    folder = path[: path.rfind("/") + 1] + "SSTs"
     names = []
     for table in tables:
         if not isinstance(table, dict):
@@ -97,7 +97,7 @@ def _snapshot(text: bytes, path: str, limits: SparkLimits) -> RocksSnapshot:
         for field in ("localFileName", "dfsSstFileName"):
             if not _PLAIN.fullmatch(text_of(table, field)):
                 raise NotReadable("a table has a name that Spark never writes.")
-        names.append(f"{folder}/SSTs/{table['dfsSstFileName']}")
+        names.append(f"{folder}/{table['dfsSstFileName']}")
     if document.get("logFiles"):
         raise NotReadable("it names log files, which Spark no longer writes.")
     families = document.get("columnFamilyMapping")
