@@ -307,18 +307,31 @@ def test_what_the_job_sent_and_had_not_received_is_in_the_channels(shared_data, 
         assert counted == sum(noted) > 0
 
 
+def _keyed_values(case, stored, state: str) -> list[int]:
+    return [
+        entry.value
+        for one in contents.keyed_states(case.upload, stored)
+        for entry in one.state.entries
+        if entry.state == state
+    ]
+
+
 def test_the_money_in_the_channels_is_what_was_withdrawn_and_not_deposited(shared_data):
     case = load(shared_data, "bank-unaligned")
+    transfer = parse_type("tuple<string,string,long>")
     for snapshot, stored in case.snapshots():
         (deposit,) = (one for one in stored.metadata.operators if one.name == "deposit")
         joined = contents.channels(case.upload, stored)
         (edge,) = (one for one in joined.edges if one.target == deposit.id)
-        transfer = parse_type("tuple<string,string,long>")
-        money = sum(
-            decoded(one, transfer)[2] for channel in edge.channels for one in channel.elements
-        )
-        noted = snapshot["money"]
-        assert money == noted["inFlight"] == noted["withdrawn"] - noted["deposited"] > 0
+        money = {
+            "withdrawn": sum(1000 - one for one in _keyed_values(case, stored, "balance")),
+            "deposited": sum(_keyed_values(case, stored, "credited")),
+            "inFlight": sum(
+                decoded(one, transfer)[2] for channel in edge.channels for one in channel.elements
+            ),
+        }
+        assert money["withdrawn"] == money["deposited"] + money["inFlight"]
+        assert snapshot["money"] == {**money, "conserved": True}
 
 
 def test_without_the_graph_the_halves_stand_by_themselves(shared_data):

@@ -1,6 +1,6 @@
-"""What is in one checkpoint of an upload: operator state, in-flight data, the types of its states.
+"""What is in one checkpoint of an upload: state, in-flight data, the types of its states.
 
-Each is read when it is asked for; keyed state has its own reader, ``keyed_state``.
+Each is read when it is asked for.
 """
 
 from collections.abc import Iterator
@@ -9,14 +9,33 @@ from dataclasses import dataclass
 from snapshots.readers.cursor import Cursor
 from snapshots.readers.flink.channel_joining import Joined, Unjoined, join
 from snapshots.readers.flink.element_types import types_of
+from snapshots.readers.flink.entries import Limits
 from snapshots.readers.flink.files import Files, Missing
-from snapshots.readers.flink.handles import Changelog, Incremental, Keyed, KeyGroups, OperatorState
+from snapshots.readers.flink.handles import (
+    Changelog,
+    Incremental,
+    Keyed,
+    KeyGroups,
+    OperatorState,
+    Stream,
+)
 from snapshots.readers.flink.in_flight import InFlight, read_in_flight
 from snapshots.readers.flink.keyed_meta import read_keyed_meta
+from snapshots.readers.flink.keyed_state import KeyedState, read_keyed
 from snapshots.readers.flink.metadata import Operator, Subtask
 from snapshots.readers.flink.operator_state import OperatorStateContents, read_operator_state
 from snapshots.readers.flink.upload import FlinkUpload, StoredCheckpoint
 from snapshots.readers.flink.values import Serializer
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskKeyedState:
+    """The keyed state of one subtask, whose entries are read as they are asked for."""
+
+    operator: Operator
+    subtask: Subtask
+    handle: Keyed
+    state: KeyedState
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +57,23 @@ def operator_states(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> Iterat
                 data = upload.files.read(handle.stream, checkpoint.folder)
                 contents = read_operator_state(handle, data, raw=raw)
                 yield SubtaskState(operator, subtask, raw, handle, contents)
+
+
+def keyed_states(
+    upload: FlinkUpload, checkpoint: StoredCheckpoint, limits: Limits | None = None
+) -> Iterator[SubtaskKeyedState]:
+    """The managed keyed state of every subtask that has any, in the order of the metadata.
+
+    Raw keyed state is private to its operator: ``Subtask.raw_keyed`` tells its size.
+    """
+
+    def read(stream: Stream) -> bytes | memoryview | Missing:
+        return upload.files.read(stream, checkpoint.folder)
+
+    for operator, subtask in _subtasks(checkpoint):
+        if (handle := subtask.managed_keyed) is not None:
+            state = read_keyed(handle, read, operator.max_parallelism, limits)
+            yield SubtaskKeyedState(operator, subtask, handle, state)
 
 
 def _subtasks(checkpoint: StoredCheckpoint) -> Iterator[tuple[Operator, Subtask]]:
