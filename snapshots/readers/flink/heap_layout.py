@@ -119,9 +119,12 @@ class HeapLayout:
             try:
                 namespace, key, value = _decoded(state, one)
             except Malformed as malformed:
+                reason = f"{malformed.what}."
+                if end < cursor.end and not isinstance(malformed, Undecodable):
+                    reason = f"The entry has more than {end - start:,} bytes, or is damaged."
                 cursor.position = self._end_of_state(start, cursor, seen)
                 lost = cursor.data[start : cursor.position]
-                yield _lost(state, left, lost, part.key_group, f"{malformed.what}.")
+                yield _lost(state, left, lost, part.key_group, reason)
                 return
             cursor.position = one.position
             size = one.position - start

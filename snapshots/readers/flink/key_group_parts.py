@@ -20,7 +20,7 @@ def key_group_parts(first: int, offsets: Sequence[int], begin: int, end: int) ->
     them, or one that another key group has as well, points to has no bytes.
     """
     starts = sorted({offset for offset in offsets if begin <= offset < end})
-    ends = dict(zip(starts, [*starts[1:], end], strict=True))
+    ends = dict(zip(starts, [*starts[1:], end], strict=False))
     return [
         Part(group, offset, ends.pop(offset, offset) - offset)
         for group, offset in enumerate(offsets, first)

@@ -1,6 +1,6 @@
 """RocksDB's block-based table files (``.sst``), which ForSt writes, too. Little-endian.
 
-Read: table formats 0 to 5, plain and two-level indexes, delta-encoded or not, blocks without
+Read: table formats 0 to 6, plain and two-level indexes, delta-encoded or not, blocks without
 compression, in Snappy, zlib, LZ4 and ZSTD. Checksums are not verified. Source: RocksDB,
 table/format.cc, table/block_based/block.cc, table/table_properties.cc, util/compression.h.
 """
@@ -20,7 +20,9 @@ from snapshots.readers.flink.values import unsigned
 VALUE, DELETION, MERGE, SINGLE_DELETION, RANGE_DELETION = 1, 0, 2, 7, 15
 _MAGIC, _OLD_MAGIC = 0x88E241B785F4CFF7, 0xDB4775248B80FB57
 _FOOTER, _OLD_FOOTER = 53, 48
-_FORMATS = range(6)
+_FORMATS = range(7)
+_SELF_CHECKING = 6  # from this format on the footer has checksums and only the metaindex's size
+_INDEX = b"rocksdb.index"
 _TRAILER = 5  # bytes behind each block: how it is compressed, and a checksum
 _NONE, _SNAPPY, _ZLIB, _LZ4, _ZSTD = 0, 1, 2, 4, 7
 _PLAIN_INDEX, _TWO_LEVELS = 0, 2
@@ -65,8 +67,9 @@ class Table:
         self._data = memoryview(data)
         self._block_bytes = block_bytes
         self._left = min(table_bytes, _LEAST_INFLATED + _MOST_INFLATED * len(self._data))
-        self._format, meta, self._index = self._footer()
-        self._meta = {key: value for key, value in block_entries(self._block(meta))}
+        self._format, meta, index = self._footer()
+        self._meta = dict(block_entries(self._block(meta)))
+        self._index = index or self._named(_INDEX)
         self._properties = self._read_properties()
         self._delta_encoded = bool(self._number("rocksdb.index.value.is.delta.encoded"))
         self._index_type = int.from_bytes(
@@ -105,7 +108,7 @@ class Table:
     def ranges(self) -> Iterator[Version]:
         """Deleted ranges: from ``key`` to before ``value``. Raises: Malformed."""
         if _RANGES in self._meta:
-            yield from self.versions(_handle(Cursor(self._meta[_RANGES])))
+            yield from self.versions(self._named(_RANGES))
 
     def _indexes(self) -> Iterator[Handle]:
         if self._index_type == _PLAIN_INDEX:
@@ -134,26 +137,37 @@ class Table:
                 previous = Handle(previous.end, size)
             yield previous
 
-    def _footer(self) -> tuple[int, Handle, Handle]:
-        """Format, metaindex and index."""
+    def _footer(self) -> tuple[int, Handle, Handle | None]:
+        """Format, metaindex, and index unless the metaindex names it."""
         data, size = self._data, len(self._data)
         magic = int.from_bytes(data[-8:], "little")
         if magic == _OLD_MAGIC and size >= _OLD_FOOTER:
-            cursor, version = Cursor(data, size - _OLD_FOOTER), 0
-        elif magic == _MAGIC and size >= _FOOTER:
-            cursor = Cursor(data, size - _FOOTER + 1)
-            version = int.from_bytes(data[-12:-8], "little")
-        else:
+            cursor = Cursor(data, size - _OLD_FOOTER)
+            return 0, _handle(cursor), _handle(cursor)
+        if magic != _MAGIC or size < _FOOTER:
             raise Malformed("This is no table of RocksDB: it does not end as one", size)
+        version = int.from_bytes(data[-12:-8], "little")
         if version not in _FORMATS:
             raise Malformed(f"Tables of format {version} are not read here", size)
-        return version, _handle(cursor), _handle(cursor)
+        if version < _SELF_CHECKING:
+            cursor = Cursor(data, size - _FOOTER + 1)
+            return version, _handle(cursor), _handle(cursor)
+        length = int.from_bytes(data[size - _FOOTER + 13 : size - _FOOTER + 17], "little")
+        begin = size - _FOOTER - _TRAILER - length
+        if begin < 0:
+            raise Malformed(f"A block of {length} bytes in a table of {size}", size)
+        return version, Handle(begin, length), None
+
+    def _named(self, name: bytes) -> Handle:
+        """A block that the metaindex names. Raises: Malformed."""
+        if name not in self._meta:
+            raise Malformed(f"The table does not say where its {name.decode()} is", 0)
+        return _handle(Cursor(self._meta[name]))
 
     def _read_properties(self) -> dict[bytes, bytes]:
         if _PROPERTIES not in self._meta:
             return {}
-        block = self._block(_handle(Cursor(self._meta[_PROPERTIES])))
-        return {key: value for key, value in block_entries(block)}
+        return dict(block_entries(self._block(self._named(_PROPERTIES))))
 
     def _number(self, name: str) -> int | None:
         value = self._properties.get(name.encode())
