@@ -15,6 +15,7 @@ from snapshots.domain.samples import Sample
 from snapshots.domain.topology import Topology as Shape
 from snapshots.models import Job, Recording, Topology
 from snapshots.readers.native import NativeReader, write_lines
+from snapshots.store.manifest import VERSION
 
 SAMPLES = (*SAMPLES_OF_PROCESSES, *SAMPLES_OF_DATAFLOWS)
 
@@ -78,7 +79,7 @@ def _save_topology(slug: str, name: str, shape: Shape | Dataflow) -> None:
 def _load(sample: Sample) -> Job | None:
     """The job that ingests it; None where the recording there is of the same content."""
     content = b"".join(_lines(sample))
-    fingerprint = hashlib.sha256(content).hexdigest()
+    fingerprint = hashlib.sha256(b"%d %b" % (VERSION, content)).hexdigest()
     row = Recording.objects.filter(slug=sample.slug).first()
     if row is not None and row.fingerprint == fingerprint and _is_well(row):
         Recording.objects.filter(pk=row.pk).update(

@@ -50,7 +50,7 @@ class Recording(models.Model):
     name = models.CharField(max_length=200)
     slug = models.SlugField(max_length=80, null=True, unique=True)  # of a sample  # noqa: DJ001
     description = models.TextField(blank=True)  # of a sample: what to look for
-    fingerprint = models.CharField(max_length=64, blank=True)  # of a sample: SHA-256 of its file
+    fingerprint = models.CharField(max_length=64, blank=True)  # of a sample: file and store
     topology = models.ForeignKey(Topology, null=True, on_delete=models.SET_NULL)  # simulated on
     parameters = models.JSONField(null=True)  # of a simulation
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)

@@ -58,8 +58,6 @@ _text = pa.large_string()
 PROCESS_COLUMNS = pa.schema(
     [("id", pa.string()), ("state", _text), ("scope", pa.string())]  # null: not known; none
 )
-PROCESS_COLUMNS_BEFORE = PROCESS_COLUMNS.remove(PROCESS_COLUMNS.get_field_index("scope"))
-"""Of stores written before there were scopes."""
 
 CHANNEL_COLUMNS = pa.schema(
     [
@@ -70,8 +68,6 @@ CHANNEL_COLUMNS = pa.schema(
         ("overtaking", pa.bool_()),
     ]
 )
-CHANNEL_COLUMNS_BEFORE = CHANNEL_COLUMNS.remove(CHANNEL_COLUMNS.get_field_index("overtaking"))
-"""Of stores written before there were channels that let markers overtake."""
 
 # The index within the process is the row's distance from the process's first row.
 EVENT_COLUMNS = pa.schema(

@@ -10,7 +10,7 @@ from snapshots.store.errors import StoreDamaged, StoreMissing
 from snapshots.store.layout import MANIFEST, PARTED
 
 FORMAT = "cutline-store"
-VERSION = 1
+VERSION = 2  # of the layout; a store of another one is to be ingested again
 
 _COUNTS = ("events", "messages", "markers", "processes", "channels", "snapshots", "defects")
 

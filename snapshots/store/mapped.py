@@ -208,8 +208,8 @@ def _mapped(folder: Path, part: Part) -> pa.RecordBatch:
     return batch
 
 
-def read_batch(path: Path, schema: pa.Schema, *earlier: pa.Schema) -> pa.RecordBatch:
-    """The mapped batch of a file of the layout, or of an earlier one. Raises: StoreDamaged."""
+def read_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
+    """The mapped batch of a file of the layout. Raises: StoreDamaged."""
     where = place_of(path)
     try:
         batch = map_batch(path)
@@ -219,7 +219,7 @@ def read_batch(path: Path, schema: pa.Schema, *earlier: pa.Schema) -> pa.RecordB
         raise StoreDamaged(
             where, f"It cannot be read ({error}).", "Was it cut short, or is the disk full?"
         ) from error
-    if batch.schema not in (schema, *earlier):
+    if batch.schema != schema:
         raise StoreDamaged(
             where,
             "Its columns are not the layout's.",

@@ -239,6 +239,11 @@ class StoredRecording:
         """One CheckpointReport as JSON per checkpoint of a dataflow; empty for other recordings."""
         return self._json(CHECKPOINTS, [])
 
+    @cached_property
+    def checkpoint_names(self) -> frozenset[str]:
+        """Which snapshots are checkpoints."""
+        return frozenset(report["checkpoint"] for report in self.checkpoints())
+
     @property
     def is_dataflow(self) -> bool:
         """Whether there are reports of checkpoints and failures."""

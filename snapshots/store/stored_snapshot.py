@@ -65,8 +65,10 @@ def read_snapshot(recording: "StoredRecording", snapshot: SnapshotId) -> StoredS
     if summary is None:
         raise KeyError(snapshot)
     code = recording.snapshot_code(snapshot)
-    topology = in_scope(recording.topology, summary["positions"])
     rows = _rows(recording, SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS, code)
+    processes = recording.topology.processes
+    recorded = [processes[row["process"]].id for row in rows if row["position"] != NONE]
+    topology = in_scope(recording.topology, recorded)
     states = _states(recording, topology, rows)
     rows = _rows(recording, SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS, code)
     found = {row["channel"]: _channel(recording, **row) for row in rows}

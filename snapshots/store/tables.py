@@ -11,7 +11,6 @@ from snapshots.store.errors import StoreDamaged
 from snapshots.store.in_flight import Flights
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
-    CHANNEL_COLUMNS_BEFORE,
     CHANNELS,
     EVENTS,
     INDEX,
@@ -21,7 +20,6 @@ from snapshots.store.layout import (
     MESSAGE_DISORDER,
     MESSAGES,
     PROCESS_COLUMNS,
-    PROCESS_COLUMNS_BEFORE,
     PROCESSES,
 )
 from snapshots.store.manifest import Manifest
@@ -43,8 +41,8 @@ class Tables:
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         """Raises: StoreDamaged."""
-        processes = read_batch(folder / PROCESSES, PROCESS_COLUMNS, PROCESS_COLUMNS_BEFORE)
-        channels = read_batch(folder / CHANNELS, CHANNEL_COLUMNS, CHANNEL_COLUMNS_BEFORE)
+        processes = read_batch(folder / PROCESSES, PROCESS_COLUMNS)
+        channels = read_batch(folder / CHANNELS, CHANNEL_COLUMNS)
         index = pa.Table.from_batches([read_batch(folder / INDEX, INDEX_COLUMNS)])
         self.source = channels.column("source").to_numpy().astype(np.int64)
         self.target = channels.column("target").to_numpy().astype(np.int64)
@@ -85,23 +83,16 @@ def _topology(processes: pa.RecordBatch, channels: pa.RecordBatch) -> Topology:
     names = processes.column("id").to_pylist()
     ends = (channels.column(end).to_pylist() for end in ("source", "target"))
     states = processes.column("state").to_pylist()
-    scopes = _or_all(processes, "scope", None)
-    overtaking = _or_all(channels, "overtaking", False)
-    rows = (channels.column("id").to_pylist(), *ends, channels.column("fifo").to_pylist())
+    scopes = processes.column("scope").to_pylist()
+    names_of_channels = channels.column("id").to_pylist()
+    kept = (channels.column(flag).to_pylist() for flag in ("fifo", "overtaking"))
     return Topology(
         tuple(Process(*fields) for fields in zip(names, states, scopes, strict=True)),
         tuple(
-            Channel(name, names[source], names[target], fifo, overtakes)
-            for name, source, target, fifo, overtakes in zip(*rows, overtaking, strict=True)
+            Channel(name, names[source], names[target], *flags)
+            for name, source, target, *flags in zip(names_of_channels, *ends, *kept, strict=True)
         ),
     )
-
-
-def _or_all(rows: pa.RecordBatch, column: str, default: object) -> list:
-    """A column that older stores lack."""
-    if column in rows.schema.names:
-        return rows.column(column).to_pylist()
-    return [default] * rows.num_rows
 
 
 def _codes(names: list[str | None]) -> Ints:

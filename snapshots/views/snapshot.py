@@ -110,8 +110,9 @@ def _knowledge(recording: Recording, row: Snapshot) -> dict | None:
 
 def _checkpoint_link(stored: StoredRecording, recording: Recording, row: Snapshot) -> str:
     """Of a dataflow's checkpoint, the page of where its time went."""
-    names = {item["checkpoint"] for item in stored.checkpoints()} if stored.is_dataflow else set()
-    return links.to_checkpoint(recording.pk, row.snapshot) if row.snapshot in names else ""
+    if row.snapshot not in stored.checkpoint_names:
+        return ""
+    return links.to_checkpoint(recording.pk, row.snapshot)
 
 
 def _neighbours(recording: Recording, row: Snapshot) -> dict[str, str]:

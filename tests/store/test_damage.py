@@ -94,15 +94,6 @@ def test_a_table_with_other_columns_is_named(folder):
     assert "another release" in error.cause
 
 
-def test_a_store_written_before_markers_could_overtake_is_read_as_ever(folder):
-    expected = StoredRecording.open(folder).topology
-    channels = parts.map_batch(folder / "channels.arrow").drop_columns(["overtaking"])
-    table = pa.Table.from_batches([channels])
-    (folder / "channels.arrow").unlink()
-    parts.write_table(folder / "channels.arrow", table, channels.schema)
-    assert StoredRecording.open(folder).topology == expected
-
-
 def test_a_row_that_points_nowhere_is_an_error_and_no_answer(tmp_path):
     manifest = write_recording(recorded(a_run().send("p->q", "m", value=1)), tmp_path)
     row = {

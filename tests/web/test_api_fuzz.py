@@ -43,6 +43,8 @@ FIELDS = {
         "slow",
         "failures",
     ],
+    "predicates": ["expression"],
+    "properties": ["expression", "snapshot"],
     "topologies": ["name", "processes", "channels", "layout", "dataflow"],
 }
 PROCESSES = st.lists(st.one_of(TEXTS, st.fixed_dictionaries({"id": VALUES})), max_size=3)

@@ -274,3 +274,15 @@ def test_several_expressions_share_one_child():
     outcomes = evaluate([Question(first, values), Question(second, values[:1])])
     assert [item.value for item in outcomes[0]] == [False, True, False]
     assert outcomes[1][0].error.column == 8
+
+
+def test_only_so_many_children_run_at_once():
+    for _ in range(sandbox.MOST_AT_ONCE):
+        assert sandbox._turns.acquire(timeout=1)
+    try:
+        with pytest.raises(TooMuch, match="expressions of others"):
+            strip("true", [a_state()], seconds=0.2)
+    finally:
+        for _ in range(sandbox.MOST_AT_ONCE):
+            sandbox._turns.release()
+    assert strip("true", [a_state()])[0].holds is True
