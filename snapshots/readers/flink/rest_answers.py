@@ -57,9 +57,8 @@ _BY_KEYS = (
     (NOT_USED, {"jid", "execution-config"}),
     (NOT_USED, {"status", "subtasks", "backpressure-level"}),
     (NOT_USED, {"id", "name", "parallelism", "subtasks"}),
-    (NOT_USED, {"jobs"}),
-    (NOT_USED, {"errors"}),
 )
+_NOT_USED_ALONE = ({"jobs"}, {"errors"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +170,8 @@ def _of_content(path: str, value: object) -> Answer:
     if value and all(isinstance(item, dict) and "path" in item for item in value.values()):
         return Answer(INDEX, path, value)
     kind = next((kind for kind, keys in _BY_KEYS if keys <= value.keys()), UNKNOWN)
+    if value.keys() in _NOT_USED_ALONE:
+        kind = NOT_USED
     number, named = value.get("id"), _IN_NAME.search(path)
     of_checkpoint = kind in (CHECKPOINT, SUBTASKS) and type(number) is int
     return Answer(
