@@ -73,6 +73,7 @@ class Files:
         self._most = most
         self._by_name: dict[str, list[str]] = defaultdict(list)
         self._list()
+        self.sizes = dict(sorted(self.sizes.items()))
         for path in self.sizes:
             self._by_name[path.rpartition("/")[2]].append(path)
         self._view = lru_cache(_KEPT_OPEN)(self._open)
