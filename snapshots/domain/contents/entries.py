@@ -1,0 +1,45 @@
+"""Entries of state, and data in flight: what there is too much of for one document."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """Bytes whose meaning is not known. head: the first of them."""
+
+    bytes: int
+    head: bytes
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateEntry:
+    """One key's value in one state.
+
+    checkpoint: number in ``UploadContents.checkpoints``; operator, subtask: as in
+    OperatorContents; state: its name. key_group, namespace: None where there is none. key, value,
+    namespace: JSON-able, key and value NotRead where not known. bytes: of the entry as stored.
+    identity: what tells that an entry of another checkpoint is of the same key; digest: what tells
+    whether its value is the same, None where that cannot be told.
+    """
+
+    checkpoint: int
+    operator: str
+    subtask: int
+    state: str
+    key: object
+    value: object
+    bytes: int
+    key_group: int | None = None
+    namespace: object = None
+    identity: bytes = b""
+    digest: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelBytes:
+    """The data in flight of one channel, whole or half; number: as in ChannelContents."""
+
+    checkpoint: int
+    number: int
+    data: bytes

@@ -1,0 +1,162 @@
+"""What an upload of an engine's files holds: checkpoints, operators, states, data in flight, files.
+
+None is what the files do not say. Sizes are bytes, instants epoch milliseconds. Each engine's
+reader fills this; pages, API and comparisons read nothing else.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+COMPLETED, FAILED, IN_PROGRESS, UNKNOWN = "completed", "failed", "in progress", "unknown"
+STATUSES = (COMPLETED, FAILED, IN_PROGRESS, UNKNOWN)
+WHOLE, INPUT_HALF, OUTPUT_HALF = "whole", "input half", "output half"
+COORDINATOR = -1  # as a subtask: an enumerator, a committer, the coordinator of an operator
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What only this engine knows, to be read by people. inferred: by what, for what no file says."""
+
+    name: str
+    value: str | int | float | None
+    inferred: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StateContents:
+    """One named state of an operator. kind: in the engine's word, as ``map`` or ``timers``.
+
+    type: of key and value, for people. entries: all there are; stored: those whose contents can be
+    shown; undecoded: those of which key or value could not be read, reason: why the first could
+    not. complete: False where files lack or are damaged, so that entries may, too.
+    """
+
+    name: str | None
+    kind: str
+    type: str | None = None
+    entries: int | None = None
+    bytes: int | None = None
+    stored: int = 0
+    undecoded: int = 0
+    reason: str | None = None
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskContents:
+    """index: COORDINATOR for what belongs to no subtask. key_groups: first and last, inclusive.
+
+    parts: bytes by part, as ``keyed`` or ``in flight``. finished: it had ended before.
+    """
+
+    index: int
+    bytes: int | None = None
+    key_groups: tuple[int, int] | None = None
+    parts: Mapping[str, int] = field(default_factory=dict)
+    finished: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorContents:
+    """id: as the engine has it. vertex: of the dataflow it runs in, where that is another name."""
+
+    id: str
+    name: str | None
+    parallelism: int | None
+    max_parallelism: int | None = None
+    uid: str | None = None
+    vertex: str | None = None
+    bytes: int | None = None
+    finished: bool = False
+    subtasks: tuple[SubtaskContents, ...] = ()
+    states: tuple[StateContents, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelContents:
+    """Data in flight. source, target: subtasks, as ``map[1]``. part: one of WHOLE, INPUT_HALF, …
+
+    number: place in the stored channels. bytes: of the data, without lengths. elements: how many
+    records, watermarks and so on; reason: why that is not known, or the channel not whole.
+    """
+
+    id: str
+    source: str | None
+    target: str | None
+    part: str
+    number: int
+    buffers: int | None
+    bytes: int
+    elements: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MissingFile:
+    """What a checkpoint needs and the upload does not hold."""
+
+    path: str
+    bytes: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileUse:
+    """A file of the upload. role: in a word; checkpoints: who needs it, by their numbers in
+    ``UploadContents``. reason: why nothing of it is shown, where that is so."""
+
+    path: str
+    bytes: int
+    role: str
+    checkpoints: tuple[int, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointContents:
+    """job: key of its job. id: the engine's number, or the batch. kind: in the engine's word.
+
+    problem: why nothing more is known, as a sentence; notes: what else has to be said. shared:
+    bytes that other checkpoints of the upload need, too.
+    """
+
+    job: str | None
+    id: int
+    kind: str
+    status: str
+    path: str | None = None
+    triggered_at: int | None = None
+    completed_at: int | None = None
+    bytes: int | None = None
+    shared: int | None = None
+    operators: tuple[OperatorContents, ...] = ()
+    channels: tuple[ChannelContents, ...] = ()
+    missing: tuple[MissingFile, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    notes: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobContents:
+    """key: as the engine has it, "" where it is not known."""
+
+    key: str
+    name: str | None = None
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UploadContents:
+    """engine: ``flink``, ``spark`` or ``seatunnel``. checkpoints: by job, then in their order.
+
+    Every file of the upload is in ``files`` once.
+    """
+
+    engine: str
+    jobs: tuple[JobContents, ...]
+    checkpoints: tuple[CheckpointContents, ...]
+    files: tuple[FileUse, ...]
+    notes: tuple[str, ...] = ()

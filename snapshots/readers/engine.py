@@ -1,0 +1,45 @@
+"""What a reader of an engine's files is: a folder in, contents and a derived recording out."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from snapshots.domain.assembly import Header
+from snapshots.domain.contents.entries import ChannelBytes, StateEntry
+from snapshots.domain.contents.model import UploadContents
+from snapshots.domain.recording import LoggedEvent
+
+
+class EngineUpload(Protocol):
+    """An upload that was understood. Whatever is asked for is read then; nothing raises for what
+    is wrong with a single file: contents say it."""
+
+    def contents(self) -> UploadContents:
+        """Everything but entries and data in flight. Counts of entries are those that ``entries``
+        has given until then: ask for these first."""
+
+    def entries(self) -> Iterator[StateEntry]:
+        """By checkpoint, then operator."""
+
+    def channel_bytes(self) -> Iterator[ChannelBytes]:
+        """By checkpoint, then number."""
+
+    def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
+        """The upload as a recording: what the engine keeps as statistics becomes events that are
+        marked ``derived``. A state or message that is not known is not known, never empty."""
+
+
+class EngineReader(Protocol):
+    """One engine. name: what ``format`` calls it; title: what it is called in a sentence."""
+
+    name: str
+    title: str
+
+    def recognised(self, names: list[str], start: bytes) -> str | None:
+        """Why an upload is this engine's, as a sentence; None if it is not.
+
+        names: of its files, with /; start: the first 64 bytes of an upload that is one file.
+        """
+
+    def read(self, root: Path) -> EngineUpload:
+        """root: the folder that holds the upload's files. Raises: InputRefused."""
