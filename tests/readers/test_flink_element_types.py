@@ -52,11 +52,11 @@ def test_a_type_fits_only_if_every_record_takes_all_of_its_bytes():
 
 def test_suggestions_are_types_that_fit():
     pair = [b"\x02" + bytes([97 + n]) + i64(n * 1000) for n in range(20)]
-    assert suggest(_records(*pair))[0] == "tuple<string,long>"
-    for text in suggest(_records(*pair)):
+    assert suggest([_records(*pair)])[0] == "tuple<string,long>"
+    for text in suggest([_records(*pair)]):
         assert fits(_records(*pair), parse_type(text))
     assert suggest([]) == []
-    assert suggest(_records(b"\xff\xfe" * 40)) == []
+    assert suggest([_records(b"\xff\xfe" * 40)]) == []
 
 
 def test_printable_runs_are_cut_off():
@@ -70,14 +70,14 @@ def test_the_true_type_of_every_edge_is_suggested_first(shared_data, name):
     for _, stored in case.snapshots():
         known = contents.state_types(case.upload, stored)
         for edge in contents.channels(case.upload, stored).edges:
-            records = [one for channel in edge.channels for one in channel.elements]
+            records = [channel.elements for channel in edge.channels]
             target = next(
                 vertex.members[0]
                 for vertex in case.upload.jobs[0].rest.graph.vertices
                 if vertex.id == edge.target
             )
             wire = ON_THE_WIRE.get(target) or ON_THE_WIRE[f"{target} {edge.gate}"]
-            if records:
+            if any(records):
                 assert suggest(records, known)[0] == wire
 
 

@@ -52,7 +52,7 @@ def test_each_subtask_took_what_its_answer_says(shared_data, name):
     jobs = _read(_files(folder)).values()
     compared = 0
     for number, vertex, answer in _subtask_answers(folder):
-        (checkpoint,) = filter(None, (job.checkpoint(number) for job in jobs))
+        (checkpoint,) = filter(None, (job.checkpoint_by_id.get(number) for job in jobs))
         (found,) = (one for one in checkpoint.vertices if one.vertex == vertex)
         assert found.totals.persisted == answer["persisted_data"]
         assert len(found.subtasks) == len(answer["subtasks"])
@@ -104,7 +104,7 @@ def test_the_graph_has_gates_in_order_and_chains_with_their_members(shared_data)
     by_name = {vertex.members[0]: vertex for vertex in job.graph.vertices}
     count = by_name["count"]
     assert [(one.gate, one.ship) for one in count.inputs] == [(0, "HASH"), (1, "HASH"), (2, "HASH")]
-    assert [job.graph.vertex(one.source).members[0] for one in count.inputs] == [
+    assert [job.graph.vertex_by_id[one.source].members[0] for one in count.inputs] == [
         "Source: bounded-source", "Source: half-bounded", "Source: endless-source",
     ]  # fmt: skip
     assert by_name["Source: bounded-source"].members[1:] == ("bounded-map",)

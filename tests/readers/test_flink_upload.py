@@ -201,7 +201,7 @@ def test_the_longest_tail_of_a_path_decides(tree):
     assert files.locate(h.File("/elsewhere/k", 1), "") == Place("k", 0, 1)
     assert files.locate(h.RelativeFile("m", 1), "n") == Place("n/m", 0, 1)
     ambiguous = files.locate(h.File("/elsewhere/u", 1), "")
-    assert "2 files of that name" in ambiguous.reason
+    assert "2 files of the upload fit" in ambiguous.reason
     assert "has 1 bytes; needed are 9 bytes" in files.locate(h.File("k", 9), "").reason
 
 

@@ -46,13 +46,14 @@ class UnknownType(ValueError):
     """A text names no type that is known here; says why in a sentence."""
 
 
-def parse_type(text: str, known: Mapping[str, Serializer] = {}) -> Serializer:  # noqa: B006
+def parse_type(text: str, known: Mapping[str, Serializer] | None = None) -> Serializer:
     """The type that ``text`` names. known: further types by name, see ``types_of``.
 
     Raises: UnknownType.
     """
     if len(text) > LONGEST_TEXT:
         raise UnknownType(f"A type of more than {LONGEST_TEXT:,} characters is not read.")
+    known = known or {}
     if text.strip() in known:
         return known[text.strip()]
     parsing = _Parsing(text, known)

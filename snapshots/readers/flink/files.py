@@ -27,6 +27,7 @@ MOST_FILES = 200_000
 MOST_DEEP = 50  # folders in folders
 _MAPPED_FROM = 2**20  # bytes; smaller files are read at once
 _KEPT_OPEN = 16
+_LONGEST_TAIL = 8  # folders and name that are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,12 @@ class Files:
         self.sizes: dict[str, int] = {}
         self.refused: dict[str, str] = {}
         self._most = most
-        self._by_name: dict[str, list[str]] = defaultdict(list)
+        self._by_tail: dict[str, list[str]] = defaultdict(list)
         self._list()
         self.sizes = dict(sorted(self.sizes.items()))
         for path in self.sizes:
-            self._by_name[path.rpartition("/")[2]].append(path)
+            for tail in _tails(path.split("/")):
+                self._by_tail[tail].append(path)
         self._view = lru_cache(_KEPT_OPEN)(self._open)
 
     def _list(self) -> None:
@@ -151,23 +153,17 @@ class Files:
             exact = "/".join([folder, *names] if folder else names)
             if exact in self.sizes:
                 return exact
-        return self._best(names) or Missing(
-            stream.path, stream.size, self._why_none(len(self._by_name.get(names[-1], ())))
-        )
+        return self._best(stream, names)
 
-    def _best(self, names: list[str]) -> str | None:
-        """The one file whose path ends in the longest tail of ``names``."""
-        tails: dict[int, list[str]] = defaultdict(list)
-        for path in self._by_name.get(names[-1], ()):
-            tails[_common_tail(path.split("/"), names)].append(path)
-        longest = tails[max(tails)] if tails else ()
-        return longest[0] if len(longest) == 1 else None
-
-    @staticmethod
-    def _why_none(same_name: int) -> str:
-        if not same_name:
-            return "No file of that name is in the upload."
-        return f"{same_name:,} files of that name are in the upload, and none fits better."
+    def _best(self, stream: File | RelativeFile | Segment, names: list[str]) -> str | Missing:
+        """The one file whose path ends in the longest tail of ``names`` that any has."""
+        for tail in _tails(names):
+            if found := self._by_tail.get(tail):
+                if len(found) == 1:
+                    return found[0]
+                reason = f"{len(found):,} files of the upload fit equally well."
+                return Missing(stream.path, stream.size, reason)
+        return Missing(stream.path, stream.size, "No file of that name is in the upload.")
 
     def read(self, stream: Stream, folder: str) -> bytes | memoryview | Missing:
         """The bytes a handle stands for. folder: that of its `_metadata`, below the root."""
@@ -206,10 +202,7 @@ class Files:
         return Usage({path: tuple(by) for path, by in used.items()}, unused, missing)
 
 
-def _common_tail(path: list[str], names: list[str]) -> int:
-    count = 0
-    for one, other in zip(reversed(path), reversed(names), strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
+def _tails(names: list[str]) -> list[str]:
+    """The last _LONGEST_TAIL names as a path, then one fewer each, to the last one alone."""
+    last = names[-_LONGEST_TAIL:]
+    return ["/".join(last[place:]) for place in range(len(last))]

@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from snapshots.readers.flink.metadata import Operator
 from snapshots.readers.flink.operator_ids import id_of_uid
@@ -14,6 +15,7 @@ STORED_IN_FLIGHT = frozenset({"HASH", "REBALANCE", "SHUFFLE", "CUSTOM", "GLOBAL"
 _BREAK = re.compile(r"<br\s*/?>|\n")
 _BRANCH = re.compile(r"^[\s:|+\-]*(?:[+:]-\s)?")
 _ARROWS = re.compile(r"\s->\s\(?|,\s|\)")
+_LONGEST_UID = 1_000  # characters of what is tried as one
 _ADDED_TO_UID = ("Source: ", "Sink: ")
 
 
@@ -41,14 +43,15 @@ class Vertex:
     inputs: tuple[Input, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobGraph:
     """vertices: in the order of the answer, ids unique."""
 
     vertices: tuple[Vertex, ...]
 
-    def vertex(self, vertex_id: str) -> Vertex | None:
-        return next((vertex for vertex in self.vertices if vertex.id == vertex_id), None)
+    @cached_property
+    def vertex_by_id(self) -> dict[str, Vertex]:
+        return {vertex.id: vertex for vertex in self.vertices}
 
     def edges(self) -> list[tuple[Vertex, Input]]:
         """Every edge as its target and its input there."""
@@ -73,7 +76,7 @@ def vertices_of(graph: JobGraph, operators: Iterable[Operator]) -> dict[str, str
     because only one place is left.
     """
     operators = list(operators)
-    found = {one.id: one.id for one in operators if graph.vertex(one.id) is not None}
+    found = {one.id: one.id for one in operators if one.id in graph.vertex_by_id}
     for known in (_by_name(graph), _by_uid(graph)):
         for one in operators:
             for key in (one.id, one.name):
@@ -97,6 +100,7 @@ def _by_uid(graph: JobGraph) -> dict[str, str]:
         id_of_uid(uid): vertex.id
         for vertex in graph.vertices
         for name in vertex.members[1:]
+        if len(name) <= _LONGEST_UID
         for uid in {name, *(name.removeprefix(added) for added in _ADDED_TO_UID)}
     }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from snapshots.readers.flink.job_graph import Input, JobGraph, Vertex, members
 from snapshots.readers.flink.rest_answers import (
@@ -31,7 +32,7 @@ class RestException:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RestJob:
     """A job; None where the upload has no such answer.
 
@@ -53,8 +54,9 @@ class RestJob:
     config: dict[str, object]
     counts: dict[str, int]
 
-    def checkpoint(self, number: int) -> RestCheckpoint | None:
-        return next((one for one in self.checkpoints if one.id == number), None)
+    @cached_property
+    def checkpoint_by_id(self) -> dict[int, RestCheckpoint]:
+        return {one.id: one for one in self.checkpoints}
 
 
 def jobs_of(answers: Answers) -> dict[str, RestJob]:

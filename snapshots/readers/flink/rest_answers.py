@@ -1,7 +1,8 @@
 """Which answer of Flink's REST API a JSON file holds: by the path it came from, or by its content.
 
-Three ways to keep answers are read: a file per answer, with an ``index.json`` beside them (file ->
-{"path"}) or without, and the archive of a History Server (one file, {"archive": [{path, json}]}).
+Ways to keep answers that are read: a file per answer, named at will, or with an ``index.json``
+beside them (file -> {"path"}), or named like the path in the API (as a History Server unpacks
+them), and a History Server's archive (one file, {"archive": [{path, json}]}).
 """
 
 import re
@@ -29,6 +30,7 @@ UNKNOWN = "unknown"
 _ID = r"([0-9a-f]{32})"
 _IN_NAME = re.compile(rf"subtasks\W{_ID}")
 _JOB_PATH = re.compile(rf"^/?(?:v1/)?jobs/{_ID}(/.*)?$")
+_FILE_OF_PATH = re.compile(rf"(?:^|/)(jobs/{_ID}(?:/.*)?)\.json$")
 _BELOW_JOB = tuple(
     (kind, re.compile(pattern))
     for kind, pattern in (
@@ -191,8 +193,11 @@ def _job_in(value: dict) -> str | None:
 
 
 def _with_paths(answers: list[Answer]) -> list[Answer]:
-    """What an index says of the files beside it counts more than their content."""
+    """What a file's path or an index beside it says counts more than the file's content."""
     paths = {}
+    for answer in answers:
+        if match := _FILE_OF_PATH.search(answer.file):
+            paths[answer.file] = match.group(1)
     for index in answers:
         if index.kind == INDEX:
             folder = index.file.rpartition("/")[0]

@@ -4,8 +4,8 @@ A suggestion decodes every record to its last byte and gives values that people 
 texts, whole numbers below 2^53, numbers with a point of a usual size. That is no proof.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, islice
 
 from snapshots.readers.cursor import Cursor, Malformed
 from snapshots.readers.flink.composites import ListSerializer, TupleSerializer
@@ -16,7 +16,7 @@ from snapshots.readers.flink.values import SIMPLE, Serializer
 MOST_FIELDS = 8
 MOST_SUGGESTED = 5
 _TRIED = 40  # records that the search looks at; what it finds is tried on all
-_MOST_STEPS = 20_000
+_MOST_BYTES = 16 * 2**20  # that the search decodes
 _EXACT = 2**53
 
 
@@ -53,26 +53,33 @@ _LESS_LIKELY = (
 )
 
 
-def suggest(elements: Iterable[Element], known: Mapping[str, Serializer] = {}) -> list[str]:  # noqa: B006
+def suggest(
+    channels: Sequence[Sequence[Element]], known: Mapping[str, Serializer] | None = None
+) -> list[str]:
     """Names of types that fit all records, the likeliest first, at most MOST_SUGGESTED.
 
-    known: types of the job's states by name, as ``element_types.types_of`` gives them.
+    channels: the elements of each channel of an edge. known: types of the job's states by name, as
+    ``element_types.types_of`` gives them.
     """
-    records = [element for element in elements if element.kind == RECORD]
-    if not records:
+    sample = _sample(channels)
+    if not sample:
         return []
-    sample = _sample([record.value for record in records])
     found = _Search(sample, _LIKELY).found() or _Search(sample, _LESS_LIKELY).found()
-    likely = (_of_states(known), found, _lists(sample))
+    likely = (_of_states(known or {}), found, _lists(sample))
     types = {type_.name: type_ for group in likely for type_ in group}
-    whole = (name for name, type_ in types.items() if fits(records, type_))
+    whole = (name for name, type_ in types.items() if fits(chain.from_iterable(channels), type_))
     return list(islice(whole, MOST_SUGGESTED))
 
 
-def _sample(values: Sequence[bytes]) -> list[bytes]:
-    """_TRIED different values at most, from all over."""
-    different = list(dict.fromkeys(values[:: max(1, len(values) // (_TRIED * 4))]))
-    return different[:: max(1, len(different) // _TRIED)][:_TRIED]
+def _sample(channels: Sequence[Sequence[Element]]) -> list[bytes]:
+    """_TRIED different values at most, from all over, the shorter ones first."""
+    different: dict[bytes, None] = {}
+    for elements in channels:
+        for place in range(0, len(elements), max(1, len(elements) // _TRIED)):
+            if elements[place].kind == RECORD:
+                different[elements[place].value] = None
+    by_length = sorted(different, key=len)
+    return by_length[:: max(1, len(by_length) // _TRIED)][:_TRIED]
 
 
 def _of_states(known: Mapping[str, Serializer]) -> list[Serializer]:
@@ -98,7 +105,7 @@ class _Search:
     def __init__(self, sample: list[bytes], types: Sequence[_Candidate]) -> None:
         self._sample = sample
         self._types = types
-        self._steps = 0
+        self._bytes_left = _MOST_BYTES
 
     def found(self) -> list[Serializer]:
         """A simple type, or the tuples with the fewest fields."""
@@ -116,8 +123,7 @@ class _Search:
         count: int,
         types: list[tuple[Serializer, ...]],
     ) -> None:
-        self._steps += 1
-        if not count or self._steps > _MOST_STEPS:
+        if not count or self._bytes_left <= 0:
             whole = all(at == len(v) for at, v in zip(positions, self._sample, strict=True))
             if not count and whole:
                 types.append(before)
@@ -135,6 +141,7 @@ class _Search:
         try:
             for value, at in zip(self._sample, positions, strict=True):
                 cursor = Cursor(value, at)
+                self._bytes_left -= len(value) - at + 1
                 if not likely(type_.decode(cursor)):
                     return None
                 behind.append(cursor.position)

@@ -23,6 +23,8 @@ from snapshots.readers.flink.rest_checkpoints import RestCheckpoint
 METADATA = "_metadata"
 _JOB_FOLDER = re.compile(r"[0-9a-f]{32}")
 _SAVEPOINT_FOLDER = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]{12}")
+_BEGIN = 6  # hex digits of the job's id in the name of a savepoint's folder
+_MOST_CANDIDATES = 100  # jobs that are compared
 _HEAD_BYTES = 64
 
 
@@ -101,7 +103,7 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
     if not needs and not rest:
         raise _nothing_readable(stored)
     stored = [replace(one, missing=usage.missing.get(one.path, ())) for one in stored]
-    jobs = _jobs([_joined(one, _job_of(one, rest, stored), rest) for one in stored], rest)
+    jobs = _jobs(list(map(_Owners(rest, stored).joined, stored)), rest)
     used_answers = tuple(path for path in not_state if path not in answers.unread)
     unread = _unread(files, usage, stored, used_answers, answers)
     return FlinkUpload(files, jobs, usage, used_answers, unread)
@@ -159,43 +161,56 @@ def _stored(files: Files, path: str, limits: FlinkLimits) -> StoredCheckpoint:
         return StoredCheckpoint(path, None, f"{malformed}.")
 
 
-def _job_of(
-    one: StoredCheckpoint, rest: dict[str, RestJob], stored: list[StoredCheckpoint]
-) -> str | None:
-    folders = one.folder.split("/")
-    in_path = [name for name in folders if _JOB_FOLDER.fullmatch(name)]
-    if in_path:
-        return in_path[-1]
-    told = [job for job, each in rest.items() if _told_at(one, each)]
-    if len(told) == 1:
-        return told[0]
-    if savepoint := _SAVEPOINT_FOLDER.fullmatch(folders[-1]):
-        known = {*rest, *(name for other in stored for name in other.folder.split("/"))}
-        begin = savepoint.group(1)
-        like = [job for job in known if _JOB_FOLDER.fullmatch(job) and job.startswith(begin)]
-        return like[0] if len(like) == 1 else None
-    return None
+class _Owners:
+    """Finds the job of a `_metadata` by its path and by what the REST API says."""
+
+    def __init__(self, rest: dict[str, RestJob], stored: list[StoredCheckpoint]) -> None:
+        self._rest = rest
+        self._by_checkpoint: dict[int, list[RestJob]] = defaultdict(list)
+        for job in rest.values():
+            for number in job.checkpoint_by_id:
+                self._by_checkpoint[number].append(job)
+        self._by_begin: dict[str, set[str]] = defaultdict(set)
+        for job_id in {*rest, *filter(None, map(_job_in_path, stored))}:
+            self._by_begin[job_id[:_BEGIN]].add(job_id)
+
+    def job_of(self, one: StoredCheckpoint) -> str | None:
+        if (in_path := _job_in_path(one)) is not None:
+            return in_path
+        if one.metadata is not None:
+            candidates = self._by_checkpoint[one.metadata.checkpoint_id]
+            told = [job.id for job in candidates[:_MOST_CANDIDATES] if _told_at(one, job)]
+            if len(told) == 1 and len(candidates) <= _MOST_CANDIDATES:
+                return told[0]
+        if savepoint := _SAVEPOINT_FOLDER.fullmatch(one.folder.rpartition("/")[2]):
+            like = self._by_begin[savepoint.group(1)]
+            return next(iter(like)) if len(like) == 1 else None
+        return None
+
+    def joined(self, one: StoredCheckpoint) -> StoredCheckpoint:
+        """The same with its job, what the REST API says of it, and its operators' vertices."""
+        job = self.job_of(one)
+        known = self._rest.get(job)
+        if known is None or one.metadata is None:
+            return replace(one, job=job)
+        vertices = {} if known.graph is None else vertices_of(known.graph, one.metadata.operators)
+        told = known.checkpoint_by_id.get(one.metadata.checkpoint_id)
+        return replace(one, job=job, rest=told, vertices=vertices)
+
+
+def _job_in_path(one: StoredCheckpoint) -> str | None:
+    names = one.folder.split("/")
+    return next((name for name in reversed(names) if _JOB_FOLDER.fullmatch(name)), None)
 
 
 def _told_at(one: StoredCheckpoint, job: RestJob) -> bool:
-    """Whether the job has a checkpoint of this id in a folder of this name, and its operators."""
-    if one.metadata is None or (told := job.checkpoint(one.metadata.checkpoint_id)) is None:
-        return False
+    """Whether the job's checkpoint of this id lies in a folder of this name, with its operators."""
+    told = job.checkpoint_by_id[one.metadata.checkpoint_id]
     folder = one.folder.rpartition("/")[2]
     if folder and told.path is not None and told.path.rstrip("/").rpartition("/")[2] != folder:
         return False
     operators = {operator.id for operator in one.metadata.operators}
-    return job.graph is not None and all(vertex.id in operators for vertex in job.graph.vertices)
-
-
-def _joined(one: StoredCheckpoint, job: str | None, rest: dict[str, RestJob]) -> StoredCheckpoint:
-    known = rest.get(job)
-    if known is None or one.metadata is None:
-        return replace(one, job=job)
-    vertices = {} if known.graph is None else vertices_of(known.graph, one.metadata.operators)
-    return replace(
-        one, job=job, rest=known.checkpoint(one.metadata.checkpoint_id), vertices=vertices
-    )
+    return job.graph is not None and job.graph.vertex_by_id.keys() <= operators
 
 
 def _jobs(stored: list[StoredCheckpoint], rest: dict[str, RestJob]) -> tuple[FlinkJob, ...]:
