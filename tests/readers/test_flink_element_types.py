@@ -1,5 +1,7 @@
 """Types of records in flight: named by a person, taken from a state, or suggested."""
 
+import time
+
 import pytest
 
 from snapshots.readers.cursor import Malformed
@@ -57,6 +59,14 @@ def test_suggestions_are_types_that_fit():
         assert fits(_records(*pair), parse_type(text))
     assert suggest([]) == []
     assert suggest([_records(b"\xff\xfe" * 40)]) == []
+
+
+def test_the_search_for_types_ends_also_for_long_records():
+    began = time.monotonic()
+    longs = b"\x00" * 7 + b"\x01"
+    suggest([_records(*(longs * (20_000 + number) for number in range(40)))])
+    suggest([_records(*(b"\x82\x82\x02" + "é".encode() * 8_000 for _ in range(40)))])
+    assert time.monotonic() - began < 5
 
 
 def test_printable_runs_are_cut_off():

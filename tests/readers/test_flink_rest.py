@@ -141,6 +141,18 @@ def test_without_an_index_the_content_and_the_file_name_tell(shared_data, name):
     assert list(_read(bare).values()) == [job]
 
 
+def test_answers_named_like_their_path_need_no_index(shared_data):
+    folder = shared_data / "flink" / "failures"
+    (job,) = _read(_files(folder)).values()
+    index = json.loads((folder / "rest" / "index.json").read_text())
+    files = [
+        (f"history{item['path']}.json", (folder / "rest" / name).read_bytes())
+        for name, item in index.items()
+    ]
+    (unpacked,) = _read(files).values()
+    assert (unpacked.checkpoints, unpacked.graph) == (job.checkpoints, job.graph)
+
+
 # Answers made by hand
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -114,6 +115,17 @@ def test_with_its_answers_a_lone_checkpoint_finds_its_job(shared_data, tmp_path)
     assert (other.job, other.rest) == (None, None)
 
 
+@pytest.mark.parametrize("name", ["savepoint-native", "rescaled"])
+def test_a_savepoint_finds_its_job_by_the_begin_of_its_folder_s_name(shared_data, tmp_path, name):
+    case = load(shared_data, name)
+    (stored,) = (one for _, one in case.snapshots() if "/savepoint-" in one.path)
+    _copied(case.folder, tmp_path, *(["rest-before"] if name == "rescaled" else ["rest"]))
+    shutil.copytree(case.folder / stored.folder, tmp_path / stored.folder)
+    (found,) = read_upload(tmp_path).checkpoints()
+    assert found.job == stored.job
+    assert found.vertices.keys() == {one.id for one in found.metadata.operators}
+
+
 def test_answers_alone_are_an_upload(shared_data, tmp_path):
     case = load(shared_data, "failures")
     upload = read_upload(_copied(case.folder, tmp_path, "rest"))
@@ -203,6 +215,15 @@ def test_the_longest_tail_of_a_path_decides(tree):
     ambiguous = files.locate(h.File("/elsewhere/u", 1), "")
     assert "2 files of the upload fit" in ambiguous.reason
     assert "has 1 bytes; needed are 9 bytes" in files.locate(h.File("k", 9), "").reason
+
+
+def test_many_files_of_one_name_and_many_handles_take_no_square(tree):
+    files = Files(tree({f"d{number}/u": b"1" for number in range(2_000)}))
+    began = time.monotonic()
+    for number in range(20_000):
+        assert isinstance(files.locate(h.File(f"/x{number}/u", 1), ""), Missing)
+    assert files.locate(h.File("/job/d7/u", 1), "") == Place("d7/u", 0, 1)
+    assert time.monotonic() - began < 2
 
 
 def test_segments_lie_inside_their_file(tree):
