@@ -15,8 +15,8 @@ class EngineUpload(Protocol):
     is wrong with a single file: contents say it."""
 
     def contents(self) -> UploadContents:
-        """Everything but entries and data in flight. Counts of entries are those that ``entries``
-        has given until then: ask for these first."""
+        """Everything but entries and data in flight. To be asked for after ``entries`` has ended:
+        while entries are read more comes to light."""
 
     def entries(self) -> Iterator[StateEntry]:
         """By checkpoint, then operator."""

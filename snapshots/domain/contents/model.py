@@ -15,7 +15,7 @@ COORDINATOR = -1  # as a subtask: an enumerator, a committer, the coordinator of
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What only this engine knows, to be read by people. inferred: by what, for what no file says."""
+    """What only this engine knows, for people to read. inferred: by what, if no file says it."""
 
     name: str
     value: str | int | float | None
@@ -26,9 +26,10 @@ class Fact:
 class StateContents:
     """One named state of an operator. kind: in the engine's word, as ``map`` or ``timers``.
 
-    type: of key and value, for people. entries: all there are; stored: those whose contents can be
-    shown; undecoded: those of which key or value could not be read, reason: why the first could
-    not. complete: False where files lack or are damaged, so that entries may, too.
+    type: of key and value, for people. complete: False where files lack or are damaged, so that
+    entries may, too. The rest is filled in by who keeps the entries: entries: all there are, and
+    their bytes; stored: those whose contents can be shown; undecoded: those of which key or value
+    could not be read, reason: why the first could not.
     """
 
     name: str | None

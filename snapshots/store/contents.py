@@ -1,0 +1,192 @@
+"""Questions to the contents of an engine's checkpoints, as ``contents_writer`` has written them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapshots.store.contents_layout import (
+    CHANNEL_BYTES,
+    CHANNEL_COLUMNS,
+    CHECKPOINT,
+    CONTENTS,
+    ENTRIES,
+    ENTRY_COLUMNS,
+    UPLOAD,
+)
+from snapshots.store.errors import StoreDamaged
+from snapshots.store.pages import map_file
+
+ADDED, REMOVED, CHANGED, SAME, UNKNOWN = "added", "removed", "changed", "same", "unknown"
+DIFFERENCES = (ADDED, REMOVED, CHANGED, UNKNOWN, SAME)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows of ENTRY_COLUMNS as dicts, and how many there are in all."""
+
+    rows: list[dict[str, Any]]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """counts: by one of DIFFERENCES. examples: (kind, row before, row after), the first of each
+    kind but SAME; a row is None where there is no such key."""
+
+    counts: dict[str, int]
+    examples: list[tuple[str, dict[str, Any] | None, dict[str, Any] | None]]
+
+
+class StoredContents:
+    """The contents in a store's folder. Raises: StoreDamaged, also by its methods."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / CONTENTS
+
+    @property
+    def exists(self) -> bool:
+        return (self.folder / UPLOAD).exists()
+
+    @cached_property
+    def upload(self) -> dict[str, Any]:
+        """UploadContents; of each checkpoint what a list shows."""
+        return self._json(UPLOAD)
+
+    def checkpoint(self, number: int) -> dict[str, Any]:
+        """CheckpointContents. Raises: KeyError."""
+        if not 0 <= number < len(self.upload["checkpoints"]):
+            raise KeyError(number)
+        return self._json(CHECKPOINT.format(number))
+
+    def entries(
+        self,
+        checkpoint: dict[str, Any],
+        operator: str,
+        state: str,
+        *,
+        containing: str = "",
+        offset: int = 0,
+        limit: int = 100,
+    ) -> Page:
+        """Entries of one state. containing: text in key, namespace or value, whatever its case.
+
+        Raises: KeyError where there is no such state.
+        """
+        rows = self._rows(checkpoint, operator, state)
+        if containing:
+            rows = rows.filter(_holding(rows, containing))
+        shown = rows.slice(offset, limit).drop_columns(["identity", "digest"])
+        return Page(shown.to_pylist(), rows.num_rows)
+
+    def compare(
+        self,
+        before: dict[str, Any],
+        after: dict[str, Any],
+        operator: str,
+        state: str,
+        most: int = 50,
+    ) -> Comparison:
+        """One state in two checkpoints; one that a checkpoint lacks is empty there.
+
+        most: examples of each kind.
+        """
+        one, other = (self._rows_or_none(item, operator, state) for item in (before, after))
+        counts = dict.fromkeys(DIFFERENCES, 0)
+        places: dict[str, list[tuple[int | None, int | None]]] = {kind: [] for kind in DIFFERENCES}
+        for kind, *place in _differences(one, other):
+            counts[kind] += 1
+            if kind != SAME and len(places[kind]) < most:
+                places[kind].append(tuple(place))
+        examples = [
+            (kind, _row(one, first), _row(other, second))
+            for kind in DIFFERENCES
+            for first, second in places[kind]
+        ]
+        return Comparison(counts, examples)
+
+    def channel(self, checkpoint: int, number: int) -> bytes:
+        """The data in flight of a channel. Raises: KeyError."""
+        file = self._file(CHANNEL_BYTES, CHANNEL_COLUMNS)
+        for place in range(file.num_record_batches):
+            batch = file.get_batch(place)
+            if (batch["checkpoint"][0].as_py(), batch["number"][0].as_py()) == (checkpoint, number):
+                return batch["data"][0].as_py()
+        raise KeyError(number)
+
+    def _rows(self, checkpoint: dict[str, Any], operator: str, state: str) -> pa.Table:
+        if not any(
+            item["name"] == state
+            for owner in checkpoint["operators"]
+            if owner["id"] == operator
+            for item in owner["states"]
+        ):
+            raise KeyError(state)
+        return self._rows_or_none(checkpoint, operator, state)
+
+    def _rows_or_none(self, checkpoint: dict[str, Any], operator: str, state: str) -> pa.Table:
+        first, count = checkpoint["index"].get(operator, {}).get(state, (0, 0))
+        file = self._file(ENTRIES, ENTRY_COLUMNS)
+        batches = [file.get_batch(place) for place in range(first, first + count)]
+        return pa.Table.from_batches(batches, ENTRY_COLUMNS)
+
+    def _file(self, name: str, schema: pa.Schema) -> pa.ipc.RecordBatchFileReader:
+        try:
+            file = pa.ipc.open_file(pa.py_buffer(map_file(self.folder / name)))
+        except (OSError, ValueError, pa.ArrowInvalid) as error:
+            raise _damaged(name, error) from error
+        if file.schema != schema:
+            raise _damaged(name, "its columns are not the layout's")
+        return file
+
+    def _json(self, name: str) -> Any:
+        try:
+            return orjson.loads((self.folder / name).read_bytes())
+        except (OSError, ValueError) as error:
+            raise _damaged(name, error) from error
+
+
+def _damaged(name: str, error: object) -> StoreDamaged:
+    return StoreDamaged(
+        f"{CONTENTS}/{name}", f"It cannot be read ({error}).", "Was it changed? Upload once more."
+    )
+
+
+def _holding(rows: pa.Table, text: str) -> pa.ChunkedArray:
+    found = None
+    for name in ("key", "namespace", "value"):
+        here = pc.fill_null(pc.match_substring(rows[name], text, ignore_case=True), False)
+        found = here if found is None else pc.or_(found, here)
+    return found
+
+
+def _differences(one: pa.Table, other: pa.Table) -> Iterator[tuple[str, int | None, int | None]]:
+    """Kind, and the rows of both: of each identity the k-th with the k-th."""
+    waiting: dict[bytes, list[int]] = {}
+    for place, identity in enumerate(one["identity"].to_pylist()):
+        waiting.setdefault(identity, []).append(place)
+    for places in waiting.values():
+        places.reverse()
+    before, after = one["digest"].to_pylist(), other["digest"].to_pylist()
+    for place, identity in enumerate(other["identity"].to_pylist()):
+        first = waiting[identity].pop() if waiting.get(identity) else None
+        if first is None:
+            yield ADDED, None, place
+        elif before[first] is None or after[place] is None:
+            yield UNKNOWN, first, place
+        else:
+            yield (SAME if before[first] == after[place] else CHANGED), first, place
+    for places in waiting.values():
+        for first in reversed(places):
+            yield REMOVED, first, None
+
+
+def _row(rows: pa.Table, place: int | None) -> dict[str, Any] | None:
+    if place is None:
+        return None
+    return rows.slice(place, 1).drop_columns(["identity", "digest"]).to_pylist()[0]

@@ -1,0 +1,29 @@
+"""The contents of an engine's checkpoints beside a stored recording: which file holds what."""
+
+import pyarrow as pa
+
+CONTENTS = "contents"  # folder
+UPLOAD = "upload.json"  # UploadContents; of each checkpoint only what a list shows
+CHECKPOINT = "checkpoint-{}.json"  # CheckpointContents
+ENTRIES = "entries.arrow"
+CHANNEL_BYTES = "channels.arrow"
+
+# Sorted by checkpoint, operator, state, subtask, as the operator's subtasks gave them.
+ENTRY_COLUMNS = pa.schema(
+    [
+        ("subtask", pa.int32()),
+        ("key_group", pa.int32()),  # null: none
+        ("namespace", pa.large_string()),  # JSON; null: none
+        ("key", pa.large_string()),  # JSON; null: not known
+        ("value", pa.large_string()),  # JSON; null: not known
+        ("bytes", pa.int64()),
+        ("head", pa.large_binary()),  # the first bytes of what is not known
+        ("reason", pa.large_string()),  # why it is not
+        ("identity", pa.binary()),
+        ("digest", pa.binary()),  # null: cannot be told
+    ]
+)
+
+CHANNEL_COLUMNS = pa.schema(
+    [("checkpoint", pa.int32()), ("number", pa.int32()), ("data", pa.large_binary())]
+)
