@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from snapshots import leases, simulations, stores, uploads
+from snapshots import engine_uploads, leases, simulations, stores, uploads
 from snapshots.domain.defects import InputRefused
 from snapshots.domain.expressions import ExpressionError
 from snapshots.domain.reordering_report import NotReorderable
@@ -22,6 +22,7 @@ from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Refused, cancelled, problem
 from snapshots.readers.native import NativeReader
+from snapshots.store.contents_writer import write_contents
 
 logger = logging.getLogger(__name__)
 
@@ -142,24 +143,31 @@ def _ingest(lease: Lease) -> None:
     name = stores.name_of(lease.job.pk, lease.job.attempt)
     temporary = stores.store().temporary(name)
     progress = Progress(lease)
-    ingest(
-        uploads.path_of(recording.upload),
-        temporary,
-        limits=recording_limits(),
-        progress=progress,
-        format=recording.format or None,
-        name=recording.name,
-    )
-    judge_snapshots(temporary, progress)
-    explain_checkpoints(temporary, progress)
-    lease.report("publishing", 0.97)
+    with engine_uploads.opened(recording, name, progress) as source:
+        ingest(
+            source.path,
+            temporary,
+            limits=recording_limits(),
+            progress=progress,
+            format=source.format,
+            name=recording.name,
+        )
+        judge_snapshots(temporary, progress)
+        explain_checkpoints(temporary, progress)
+        if source.upload is not None:
+            progress("keeping contents", 0, 0)
+            write_contents(temporary, source.upload)
+    lease.report("publishing", 0.99)
     stores.publish(temporary, name)
-    _make_ready(lease, name)
+    _make_ready(lease, name, source.shown_format)
 
 
-def _make_ready(lease: Lease, name: str) -> None:
+def _make_ready(lease: Lease, name: str, format: str | None) -> None:
+    """format: what the recording says it is of; None: what its log is."""
     recording = lease.job.recording
     found = stores.summary(name)
+    if format is not None:
+        found.fields["format"] = format
     replaced = recording.store
     with transaction.atomic():
         lease.write(
@@ -247,6 +255,8 @@ STEPS: dict[str, Callable[[Lease], None]] = {
 
 SHARES = {
     "simulating": (0.0, 0.1),
+    "unpacking": (0.0, 0.05),
+    "reading checkpoints": (0.05, 0.1),
     "reading": (0.1, 0.45),
     "ordering": (0.45, 0.6),
     "matching": (0.6, 0.72),
@@ -254,6 +264,7 @@ SHARES = {
     "finishing": (0.8, 0.85),
     "judging": (0.85, 0.95),
     "explaining checkpoints": (0.95, 0.97),
+    "keeping contents": (0.97, 0.99),
     "replaying channels": (0.0, 0.5),
     "replaying processes": (0.5, 1.0),
     "evaluating states": (0.0, 0.5),

@@ -20,7 +20,7 @@ from snapshots.domain.spark_streaming.failover import SPARK_FAILOVERS
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot, Topology
 from snapshots.problems import Conflict, Invalid, Refused, cancelled
-from snapshots.readers import registry
+from snapshots.readers import engines, registry
 from snapshots.simulations import checked_for
 from tasks import recordings as tasks
 
@@ -66,6 +66,12 @@ def _checked_head(file: uploads.DraftUpload, format: str) -> str:
     """The name of the file's format, after a look at its beginning. Raises: Refused."""
     file.draft.file.flush()
     try:
+        if format in engines.FORMATS:
+            return format
+        if not format and (
+            found := engines.format_of(file.draft.path, file.name, recording_limits())
+        ):
+            return found
         head = registry.check_head(file.draft.path, recording_limits(), format=format or None)
     except InputRefused as refused:
         raise Refused.of(refused, file.name) from None

@@ -1,0 +1,64 @@
+"""What a worker does with an upload before it is ingested: engines' files become a native log."""
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from snapshots import stores, uploads
+from snapshots.limits import recording_limits
+from snapshots.models import Recording
+from snapshots.readers import engines
+from snapshots.readers.engine import EngineUpload
+from snapshots.readers.native import NativeReader, write_lines
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is ingested. path: of a log; format: its reader's name, None: told from the content.
+
+    upload: None where the log came as it is. shown_format: what the recording says it is of.
+    """
+
+    path: Path
+    format: str | None
+    upload: EngineUpload | None = None
+    shown_format: str | None = None
+
+
+@contextlib.contextmanager
+def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Source]:
+    """The recording's upload as a log. name: of the run, whose leftovers are swept.
+
+    Raises: InputRefused, what ``progress`` raises, OSError.
+    """
+    path = uploads.path_of(recording.upload)
+    if recording.format not in engines.FORMATS:
+        yield Source(path, recording.format or None)
+        return
+    scratch = stores.store().temporary(name)
+    try:
+        yield _understood(path, recording, scratch, progress)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _understood(path: Path, recording: Recording, scratch: Path, progress: Progress) -> Source:
+    from tasks.spark.engines import with_state
+
+    progress("unpacking", 0, 0)
+    folder, limits = scratch / "files", recording_limits()
+    files = engines.unpacked(path, recording.source_name, folder, limits).files
+    found = engines.recognise(folder, files, recording.format)
+    if found.reader is None:
+        return Source(found.log, None)
+    progress("reading checkpoints", 0, 0)
+    upload = with_state(found.reader.read(folder))
+    derived = scratch / "derived.jsonl"
+    with derived.open("wb") as log:
+        for line in write_lines(*upload.recording()):
+            log.write(line)
+    return Source(derived, NativeReader.name, upload, found.reader.name)

@@ -1,0 +1,77 @@
+"""Which engine wrote the files of an upload, told from their names and beginnings.
+
+An upload is one file: an archive of what an engine wrote, or one of its files alone. Archives are
+unpacked by a worker; until then nobody knows what is in them.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from snapshots.domain.defects import quoted, refuse
+from snapshots.readers import tar_entries, zip_entries
+from snapshots.readers.archives import ArchiveLimits, Unpacked, unpack
+from snapshots.readers.base import Limits
+from snapshots.readers.compression import open_stream
+from snapshots.readers.engine import EngineReader
+
+ARCHIVE = "archive"
+READERS: dict[str, EngineReader] = {reader.name: reader for reader in ()}
+FORMATS = (ARCHIVE, *READERS)
+_START = 512  # bytes
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """reader: None where the upload is no engine's, but holds one log, whose path is ``log``.
+
+    reason: what was recognised and by what, as a sentence.
+    """
+
+    reader: EngineReader | None
+    reason: str
+    log: Path | None = None
+
+
+def format_of(source: Path, name: str, limits: Limits) -> str | None:
+    """One of FORMATS for an archive or an engine's file; None for what is none of these.
+
+    name: what the file was called. Raises: InputRefused where its packing is damaged.
+    """
+    with source.open("rb") as file:
+        start = file.read(_START)
+    if zip_entries.is_zip(start):
+        return ARCHIVE
+    with open_stream(source, limits) as stream:
+        start = stream.read(_START)
+    if tar_entries.is_tar(start):
+        return ARCHIVE
+    return next((key for key, item in READERS.items() if item.recognised([name], start)), None)
+
+
+def unpacked(source: Path, name: str, folder: Path, limits: Limits) -> Unpacked:
+    """An upload's files in ``folder``. Raises: InputRefused."""
+    return unpack(source, folder, ArchiveLimits(total_bytes=limits.total_bytes), name=name)
+
+
+def recognise(folder: Path, files: tuple[str, ...], format: str) -> Recognised:
+    """Who reads the files of a folder. format: one of FORMATS; ARCHIVE: told from the files.
+
+    Raises: InputRefused (``unknown-format``).
+    """
+    if format != ARCHIVE:
+        return Recognised(READERS[format], f"The format was given as {format}.")
+    start = b""
+    if len(files) == 1:
+        with (folder / files[0]).open("rb") as file:
+            start = file.read(_START)
+    for reader in READERS.values():
+        if reason := reader.recognised(list(files), start):
+            return Recognised(reader, reason)
+    if len(files) == 1:
+        return Recognised(None, "An archive with one file.", folder / files[0])
+    titles = ", ".join(reader.title for reader in READERS.values())
+    raise refuse(
+        "unknown-format",
+        f"The archive holds {len(files):,} files that no engine known here has written, "
+        f"{quoted(files[0])} among them. Known are: {titles}. Several logs: upload each by itself.",
+    )
