@@ -1,5 +1,6 @@
 """Keyed state of real checkpoints: every value, in every layout, beside what Flink restored."""
 
+from collections import Counter
 from dataclasses import replace
 from itertools import groupby
 
@@ -78,6 +79,25 @@ def test_the_counts_of_forst_add_up_to_what_the_job_sent(shared_data):
             if entry.state == "count"
         ]
         assert sum(counts) == snapshot["job"]["to-pair"]["0"]["recordsOutSinceStart"] > 0
+
+
+BANKS = (
+    "bank-aligned", "bank-unaligned", "changelog", "changelog-files", "v2-bank-fs",
+    "v5-unaligned-bank",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BANKS)
+def test_the_accounts_of_the_bank_hold_what_the_job_says(shared_data, name):
+    for number, (snapshot, _) in enumerate(load(shared_data, name).snapshots()):
+        sums = Counter()
+        for part in parts(shared_data, name):
+            if part.snapshot == number:
+                for entry in part.entries:
+                    sums[entry.state] += entry.value
+                    sums["accounts"] += entry.state == "balance"
+        assert 1000 * sums["accounts"] - sums["balance"] == snapshot["money"]["withdrawn"] > 0
+        assert sums["credited"] == snapshot["money"]["deposited"]
 
 
 def test_timers_are_those_that_the_operator_set(shared_data):

@@ -1,10 +1,11 @@
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots.readers.cursor import Malformed
 from snapshots.readers.flink.snappy import inflate_block, inflate_frames
+from tests.effort import examples
 from tests.readers.mutated import MANY, mutated
 
 IDENTIFIER = b"\xff\x06\x00\x00sNaPpY"
@@ -20,11 +21,13 @@ def frame(data: bytes, kind: int = 0) -> bytes:
     return bytes([kind]) + len(content).to_bytes(3, "little") + content
 
 
+@settings(max_examples=examples(100))
 @given(st.binary(max_size=300) | st.integers(0, 70_000).map(lambda size: b"ab" * size))
 def test_a_block_is_inflated(data):
     assert inflate_block(block(data), LIMIT) == data
 
 
+@settings(max_examples=examples(100))
 @given(st.lists(st.tuples(st.binary(max_size=50), st.sampled_from([0, 1])), max_size=4))
 def test_frames_are_joined(parts):
     framed = IDENTIFIER + b"".join(frame(data, kind) for data, kind in parts)

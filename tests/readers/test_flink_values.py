@@ -3,12 +3,13 @@
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots.readers.cursor import Cursor, Malformed
 from snapshots.readers.flink import composites, moments, sql_rows
 from snapshots.readers.flink.values import SIMPLE, Undecodable, shortest_f32
+from tests.effort import examples
 from tests.readers.flink_types import string
 from tests.readers.flink_writing import i32, i64
 
@@ -97,6 +98,7 @@ def test_a_number_of_thousands_of_digits_is_not_written_out():
         decode("biginteger", i32(5_004) + b"\x01" * 5_000)
 
 
+@settings(max_examples=examples(100))
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
 def test_a_float_is_given_with_as_few_digits_as_tell_it_apart(number):
     short = shortest_f32(number)
@@ -104,6 +106,7 @@ def test_a_float_is_given_with_as_few_digits_as_tell_it_apart(number):
     assert len(repr(abs(short)).replace(".", "").split("e")[0].strip("0")) <= 9
 
 
+@settings(max_examples=examples(100))
 @given(st.integers(-31557014167219200, 31556889864403199))
 def test_every_moment_of_java_has_a_text(seconds):
     text = moments.instant_text(seconds, 0)
@@ -111,6 +114,7 @@ def test_every_moment_of_java_has_a_text(seconds):
     assert text.lstrip("+-")[:4].isdigit()
 
 
+@settings(max_examples=examples(100))
 @given(st.datetimes())
 def test_days_are_those_of_the_calendar(moment):
     days = moment.toordinal() - 719_163

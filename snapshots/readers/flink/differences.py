@@ -140,8 +140,8 @@ def _identified(entries: Iterable[Entry]) -> Iterator[tuple[_Identity, Entry]]:
 
 
 def _identity(entry: Entry) -> _Identity:
-    if entry.raw_key or isinstance(entry.key, Opaque):
-        return entry.state, bytes(entry.raw_key)
+    if isinstance(entry.key, Opaque) or (entry.raw_key and entry.kind == "MAP"):
+        return entry.state, bytes(entry.raw_key)  # of a MAP one of its user keys cannot be read
     identity = (entry.state, dumps(entry.namespace), dumps(entry.key))
     return (*identity, entry.value) if entry.kind == TIMERS and entry.is_known else identity
 
