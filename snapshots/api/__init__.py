@@ -9,6 +9,7 @@ from ninja import NinjaAPI
 
 from snapshots.api import (
     checkpoints,
+    contents,
     errors,
     jobs,
     predicates,
@@ -34,6 +35,7 @@ errors.install(api)
 api.add_router("", recordings.router, tags=["recordings"])
 api.add_router("", snapshots.router, tags=["snapshots"])
 api.add_router("", checkpoints.router, tags=["checkpoints"])
+api.add_router("", contents.router, tags=["contents"])
 api.add_router("", replay.router, tags=["replay"])
 api.add_router("", properties.router, tags=["properties"])
 api.add_router("", predicates.router, tags=["predicates"])

@@ -1,0 +1,104 @@
+"""What an engine's checkpoints hold: operators, states, data in flight, files."""
+
+from typing import Annotated
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router
+
+from snapshots import access, contents, contents_payloads
+from snapshots.api.json import reply
+from snapshots.api.parameters import Limit, Offset
+from snapshots.store.contents import StoredContents
+
+router = Router()
+
+Operator = Annotated[str, Query(description="its id")]
+State = Annotated[str, Query(description="its name")]
+
+
+@router.get("/recordings/{int:id}/contents", response=contents_payloads.ContentsSummary)
+def get_contents(request: HttpRequest, id: int) -> HttpResponse:
+    """Jobs and checkpoints of an upload; a checkpoint's number is its place in the list."""
+    upload = _opened(request, id).upload
+    return reply({**upload, "files": len(upload["files"])})
+
+
+@router.get("/recordings/{int:id}/contents/files", response=contents_payloads.FileList)
+def list_files_of_upload(
+    request: HttpRequest, id: int, limit: Limit, offset: Offset
+) -> HttpResponse:
+    """Every file of the upload, with who needs it, or why nothing of it is shown."""
+    files = _opened(request, id).upload["files"]
+    return reply({"items": files[offset : offset + limit], "total": len(files)})
+
+
+@router.get(
+    "/recordings/{int:id}/contents/{int:number}",
+    response=contents_payloads.EngineCheckpointDetail,
+)
+def get_checkpoint_contents(request: HttpRequest, id: int, number: int) -> HttpResponse:
+    found = contents.checkpoint(_opened(request, id), number)
+    return reply({name: value for name, value in found.items() if name != "index"})
+
+
+@router.get(
+    "/recordings/{int:id}/contents/{int:number}/entries", response=contents_payloads.EntryList
+)
+def list_entries(
+    request: HttpRequest,
+    id: int,
+    number: int,
+    operator: Operator,
+    state: State,
+    limit: Limit,
+    offset: Offset,
+    q: str = "",
+) -> HttpResponse:
+    """The entries of one state. q: part of key, namespace or value."""
+    found = contents.entries(
+        _opened(request, id), number, operator, state, containing=q, offset=offset, limit=limit
+    )
+    return reply(found)
+
+
+@router.get(
+    "/recordings/{int:id}/contents/{int:number}/channels/{int:channel}",
+    response=contents_payloads.ChannelElements,
+)
+def get_channel_contents(
+    request: HttpRequest,
+    id: int,
+    number: int,
+    channel: int,
+    limit: Limit,
+    offset: Offset,
+    type: str = "",
+) -> HttpResponse:
+    """The data in flight of one channel. type: of its records, as ``tuple<string,long>``; a type
+    that does not fit every record is refused."""
+    found = contents.channel(
+        _opened(request, id), number, channel, type_name=type, offset=offset, limit=limit
+    )
+    return reply(found)
+
+
+@router.get(
+    "/recordings/{int:id}/contents/{int:before}/compare/{int:after}",
+    response=contents_payloads.StateComparison,
+)
+def compare_states(
+    request: HttpRequest,
+    id: int,
+    before: int,
+    after: int,
+    operator: Operator,
+    state: State,
+    examples: Annotated[int, Query(ge=0, le=500)] = 50,
+) -> HttpResponse:
+    """One state in two checkpoints: which keys were added, removed, changed."""
+    found = contents.compare(_opened(request, id), before, after, operator, state, examples)
+    return reply(found)
+
+
+def _opened(request: HttpRequest, id: int) -> StoredContents:
+    return contents.opened(access.recording(request.user, id))

@@ -1,0 +1,187 @@
+"""What the checkpoints of an upload hold, asked for by pages and API."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from snapshots import services, stores
+from snapshots.domain.contents.model import WHOLE
+from snapshots.models import Recording
+from snapshots.problems import Invalid, NotFound
+from snapshots.readers.cursor import Malformed
+from snapshots.readers.flink.element_types import UnknownType, decoded, parse_type
+from snapshots.readers.flink.elements import RECORD, Element, Elements, printable_runs, split
+from snapshots.readers.flink.type_suggestions import suggest
+from snapshots.readers.flink.values import Serializer
+from snapshots.store.contents import StoredContents
+
+SHOWN_BYTES = 64  # of what is not known, in a list
+MOST_SHOWN = 500  # differences of each kind
+
+
+def opened(recording: Recording) -> StoredContents:
+    """Raises: Conflict unless the recording is ready, NotFound where no engine wrote it."""
+    services.require_ready(recording)
+    contents = StoredContents(stores.store().folder(recording.store))
+    if not contents.exists:
+        raise NotFound(
+            f"“{recording.name}” is a log, not the files of an engine: there is no state in it."
+        )
+    return contents
+
+
+def checkpoint(contents: StoredContents, number: int) -> dict[str, Any]:
+    """Raises: NotFound."""
+    try:
+        return contents.checkpoint(number)
+    except KeyError:
+        count = len(contents.upload["checkpoints"])
+        raise NotFound(
+            f"There is no checkpoint {number}: the upload has 0 to {count - 1}."
+        ) from None
+
+
+def entries(
+    contents: StoredContents,
+    number: int,
+    operator: str,
+    state: str,
+    *,
+    containing: str = "",
+    offset: int = 0,
+    limit: int = 100,
+) -> dict[str, Any]:
+    """A page of a state's entries. Raises: NotFound."""
+    found = checkpoint(contents, number)
+    try:
+        page = contents.entries(
+            found, operator, state, containing=containing, offset=offset, limit=limit
+        )
+    except KeyError:
+        raise NotFound(f"Checkpoint {found['id']} has no such state of that operator.") from None
+    return {"items": [entry(row) for row in page.rows], "total": page.total}
+
+
+def entry(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the entries as JSON; ``head`` in hex and ``reason`` for what is not known."""
+    known = {
+        name: None if row[name] is None else orjson.Fragment(row[name])
+        for name in ("namespace", "key", "value")
+    }
+    head = row["head"]
+    return {
+        "subtask": row["subtask"],
+        "key_group": row["key_group"],
+        **known,
+        "bytes": row["bytes"],
+        "reason": row["reason"],
+        "head": None if head is None else head[:SHOWN_BYTES].hex(" "),
+    }
+
+
+def compare(
+    contents: StoredContents, before: int, after: int, operator: str, state: str, most: int = 50
+) -> dict[str, Any]:
+    """One state in two checkpoints of the upload. Raises: NotFound."""
+    one, other = checkpoint(contents, before), checkpoint(contents, after)
+    if not any(_has_state(item, operator, state) for item in (one, other)):
+        raise NotFound("Neither checkpoint has such a state of that operator.")
+    found = contents.compare(one, other, operator, state, min(most, MOST_SHOWN))
+    return {
+        "counts": found.counts,
+        "examples": [
+            {"kind": kind, "before": first and entry(first), "after": second and entry(second)}
+            for kind, first, second in found.examples
+        ],
+    }
+
+
+def _has_state(found: Mapping[str, Any], operator: str, state: str) -> bool:
+    owners = (item for item in found["operators"] if item["id"] == operator)
+    return any(item["name"] == state for owner in owners for item in owner["states"])
+
+
+def channel(
+    contents: StoredContents,
+    number: int,
+    place: int,
+    *,
+    type_name: str = "",
+    offset: int = 0,
+    limit: int = 100,
+) -> dict[str, Any]:
+    """The data in flight of a channel, element by element, its records decoded as ``type_name``.
+
+    Raises: NotFound; Invalid for a type that is not known, or that some record is not of.
+    """
+    found = checkpoint(contents, number)
+    own = next((item for item in found["channels"] if item["number"] == place), None)
+    if own is None:
+        raise NotFound(f"Checkpoint {found['id']} has no channel {place} with data in flight.")
+    data = contents.channel(number, place)
+    type_ = _type(type_name)
+    elements, reason = _elements(data, own)
+    suggested: list[str] = []
+    if elements is not None:
+        suggested = suggest([elements])
+    if elements is not None and type_ is not None:
+        _require_fit(elements, type_)
+    end = 0 if elements is None else min(offset + limit, len(elements))
+    shown = [elements[place] for place in range(offset, end)]
+    return {
+        **own,
+        "total": None if elements is None else len(elements),
+        "items": [_element(item, type_, data) for item in shown],
+        "type": type_name or None,
+        "suggested": suggested,
+        "reason": reason,
+        "head": data[:SHOWN_BYTES].hex(" "),
+        "texts": [text for _, text in printable_runs(data, most=20)],
+    }
+
+
+def _type(name: str) -> Serializer | None:
+    if not name:
+        return None
+    try:
+        return parse_type(name)
+    except UnknownType as unknown:
+        raise Invalid(str(unknown), field="type") from None
+
+
+def _elements(data: bytes, own: Mapping[str, Any]) -> tuple[Elements | None, str | None]:
+    """Those of a whole channel; else, or where they cannot be told apart, the reason."""
+    if own["part"] != WHOLE:
+        return None, own["reason"]
+    try:
+        return split(data), None
+    except Malformed as malformed:
+        return None, f"The records cannot be told apart: {malformed}."
+
+
+def _require_fit(elements: Elements, type_: Serializer) -> None:
+    """Raises: Invalid unless every record is of the type, to its last byte."""
+    for item in elements:
+        if item.kind == RECORD:
+            try:
+                decoded(item, type_)
+            except Malformed as malformed:
+                raise Invalid(
+                    f"Not every record is a {type_.name}: the one at byte {item.offset} is not "
+                    f"({malformed}).",
+                    field="type",
+                ) from None
+
+
+def _element(item: Element, type_: Serializer | None, data: bytes) -> dict[str, Any]:
+    is_typed = type_ is not None and item.kind == RECORD
+    return {
+        "kind": item.kind,
+        "offset": item.offset,
+        "bytes": item.size,
+        "timestamp": item.timestamp,
+        "value": decoded(item, type_) if is_typed else None,
+        "details": item.details,
+        "head": data[item.offset : item.offset + SHOWN_BYTES].hex(" "),
+    }
