@@ -19,9 +19,13 @@ from snapshots.readers.json_lines import fault
 from snapshots.readers.lines import BYTE_ORDER_MARK, first_line
 from snapshots.readers.native import NativeReader
 from snapshots.readers.native_parquet import ParquetReader
+from snapshots.readers.shiviz import known
+from snapshots.readers.shiviz.logs import has_expressions
+from snapshots.readers.shiviz.reader import ShivizReader
 
 READERS: dict[str, Reader] = {
-    reader.name: reader for reader in (NativeReader(), ParquetReader(), Cos418Reader())
+    reader.name: reader
+    for reader in (NativeReader(), ParquetReader(), Cos418Reader(), ShivizReader())
 }
 _BY_HEADER_FORMAT = {headers.FORMAT: NativeReader.name, cos418.FORMAT: Cos418Reader.name}
 _PARQUET = b"PAR1"
@@ -47,6 +51,7 @@ _OTHER_FILES = {
 }
 _WIDE_TEXT = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF-32"}
 SMALL_EVENTS = 20_000
+_LOOKED_AT = 2**16  # bytes, for what the first line alone does not tell
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,10 @@ def names() -> tuple[str, ...]:
 
 
 def reader_named(name: str) -> Reader:
-    """Raises: InputRefused (``unknown-format``)."""
+    """The reader; ``shiviz:NAME`` reads one execution of several. Raises: InputRefused."""
+    format, colon, execution = name.partition(":")
+    if colon and format == "shiviz":
+        return ShivizReader(execution)
     if name not in READERS:
         raise refuse(
             "unknown-format",
@@ -100,7 +108,19 @@ def sniff(source: Path, limits: Limits, format: str | None = None) -> Sniffed:
     _refuse_other_files(start)
     line, text = first_line(source, limits)
     packed = f", inside {compression}" if compression else ""
+    if reason := _clocked(source, text, limits):
+        return Sniffed(READERS["shiviz"], f"{reason}{packed}.")
     return _sniffed_line(text, line, packed)
+
+
+def _clocked(source: Path, first: bytes, limits: Limits) -> str | None:
+    """Why an input is a log with vector clocks, or None where it is none."""
+    if has_expressions(first):
+        return "A log with vector clocks, by the parser expression on its first line"
+    with open_stream(source, limits) as stream:
+        start = stream.read(_LOOKED_AT)
+    form = None if first.lstrip().startswith(b"{") else known.recognised(start)
+    return form and f"A log with vector clocks ({form.title}), by the events found in it"
 
 
 def _titles() -> str:

@@ -1,0 +1,1 @@
+"""Text logs with vector clocks, as ShiViz, TSViz and GoVector have them."""

@@ -1,0 +1,246 @@
+"""A log cut into executions, and an execution into events."""
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import orjson
+
+from snapshots.domain.defects import quoted, refuse
+from snapshots.readers.base import Limits
+from snapshots.readers.fields import LONGEST_NAME
+from snapshots.readers.shiviz.clocks import Clocks
+from snapshots.readers.shiviz.expressions import Expression
+from snapshots.readers.shiviz.scanning import Scanner
+
+NEEDED = ("host", "clock", "event")
+MOST_SHOWN = 100  # places of skipped text that are named
+_SHOWN = 80  # characters of each
+_LARGEST_COUNT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """The text of one execution: ``text[start:end]``; line: of its first byte, 1-based."""
+
+    name: str
+    start: int
+    end: int
+    line: int
+
+
+@dataclass
+class Skipped:
+    """Text that no event was read from. lines: how many; places: (line, its beginning)."""
+
+    lines: int = 0
+    bytes: int = 0
+    places: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, text: bytes, line: int) -> None:
+        """text: what stands between two events, the first of its lines having this number."""
+        if not text or text.isspace():
+            return
+        for number, piece in enumerate(text.split(b"\n"), line):
+            if stripped := piece.strip():
+                self.lines += 1
+                self.bytes += len(stripped)
+                if len(self.places) < MOST_SHOWN:
+                    shown = stripped[: 4 * _SHOWN].decode("utf-8", "replace")[:_SHOWN]
+                    self.places.append((number, shown))
+
+
+@dataclass(frozen=True)
+class Events:
+    """One execution. order: int64[rows], the place in ``texts`` of each row of the clocks.
+
+    texts, fields, clock_texts: of each event in the order of the log.
+    """
+
+    name: str
+    clocks: Clocks
+    order: np.ndarray
+    texts: list[str]
+    fields: list[dict[str, str]]
+    clock_texts: list[bytes]
+    skipped: Skipped
+
+
+def parts(
+    text: bytes, start: int, line: int, delimiter: Expression | None, scanner: Scanner
+) -> list[Part]:
+    """The executions that hold something. Raises: InputRefused where two have one name."""
+    found: list[Part] = []
+    name, begin, begin_line = "", start, line
+    breaks = scanner.matches(delimiter, text, start, len(text)) if delimiter else ()
+    for match in breaks:
+        found.append(Part(name, begin, match.start, begin_line))
+        begin_line += text.count(b"\n", begin, match.end)
+        begin = match.end
+        name = dict(zip(delimiter.groups, match.values, strict=True)).get("trace", b"").decode()
+    found.append(Part(name, begin, len(text), begin_line))
+    found = [part for part in found if not text[part.start : part.end].isspace()]
+    found = [part for part in found if part.end > part.start]
+    names = [part.name for part in found]
+    for place, part in enumerate(found):
+        if part.name in names[:place]:
+            raise refuse(
+                "bad-expression",
+                f"Two executions are named {quoted(part.name)}. The delimiter needs a group "
+                "(?<trace>…) that names them differently.",
+                line=part.line,
+            )
+    return found
+
+
+def read_part(
+    text: bytes, part: Part, expression: Expression, scanner: Scanner, limits: Limits
+) -> Events:
+    """The events of one execution. Raises: InputRefused."""
+    reading = _Reading(limits)
+    places = [expression.groups.index(name) for name in NEEDED]
+    further = [item for item in enumerate(expression.groups) if item[1] not in NEEDED]
+    line, position = part.line, part.start
+    for match in scanner.matches(expression, text, part.start, part.end):
+        begin, end, values = match
+        reading.skipped.add(text[position:begin], line)
+        line += text.count(b"\n", position, begin)
+        fields = {name: values[place].decode() for place, name in further}
+        host, clock, event = (values[place] for place in places)
+        reading.add(host.decode(), clock, event.decode(), fields, line)
+        line += text.count(b"\n", begin, end)
+        position = end
+    reading.skipped.add(text[position : part.end], line)
+    if not reading.texts:
+        where = f"execution {quoted(part.name)}" if part.name else "the log"
+        raise refuse(
+            "bad-expression",
+            f"The expression {quoted(expression.text)} finds no event in {where}.",
+            line=part.line,
+        )
+    return reading.events(part.name)
+
+
+class _Reading:
+    """Collects events; knows hosts by code, in the order in which the log names them."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._codes: dict[str, int] = {}
+        self._hosts, self._own, self._lines = array("q"), array("q"), array("q")
+        self._lengths, self._entry_hosts, self._entry_counts = array("q"), array("q"), array("q")
+        self.texts: list[str] = []
+        self._fields: list[dict[str, str]] = []
+        self._clock_texts: list[bytes] = []
+        self.skipped = Skipped()
+
+    def add(self, host: str, clock: bytes, event: str, fields: dict[str, str], line: int) -> None:
+        entries = _entries(clock, line)
+        if 0 in entries.values():
+            entries = {name: count for name, count in entries.items() if count}
+        own = entries.get(host, 0)
+        if not own:
+            hint = "" if host else " Does the expression take a line that is no event for one?"
+            raise refuse(
+                "bad-clock", f"The clock does not count the host {quoted(host)} itself.{hint}",
+                line=line,
+            )  # fmt: skip
+        codes = self._codes
+        if host not in codes or not codes.keys() >= entries.keys():
+            for name in (host, *entries):
+                self._code(name, line)
+        self._hosts.append(codes[host])
+        self._lengths.append(len(entries))
+        self._entry_hosts.extend([codes[name] for name in entries])
+        self._entry_counts.extend(entries.values())
+        self._own.append(own)
+        self._lines.append(line)
+        self.texts.append(event)
+        self._fields.append(fields)
+        self._clock_texts.append(clock)
+
+    def _code(self, name: str, line: int) -> None:
+        """Gives a host a code if it has none yet. Raises: InputRefused."""
+        if self._codes.setdefault(name, len(self._codes)) >= self._limits.processes:
+            raise refuse(
+                "too-many-processes",
+                f"The log has more than {self._limits.processes:,} hosts, the most read here.",
+                line=line,
+            )
+        if not name or len(name) > LONGEST_NAME or "\x00" in name:
+            raise refuse("bad-clock", f"{quoted(name)} cannot name a host.", line=line)
+
+    def events(self, name: str) -> Events:
+        hosts, own, lines = (np.array(a) for a in (self._hosts, self._own, self._lines))
+        counts = np.bincount(hosts, minlength=len(self._codes))
+        if not counts.all():
+            raise self._silent(counts, lines)
+        order = np.lexsort((lines, own, hosts))
+        rows = np.empty_like(order)
+        rows[order] = np.arange(len(order))
+        entry_rows = np.repeat(rows, np.array(self._lengths))
+        keys = entry_rows * len(self._codes) + np.array(self._entry_hosts)
+        sorted_places = np.argsort(keys)
+        clocks = Clocks(
+            hosts=tuple(self._codes),
+            starts=np.concatenate(([0], np.cumsum(counts))),
+            keys=keys[sorted_places],
+            counts=np.array(self._entry_counts)[sorted_places],
+            lines=lines[order],
+        )
+        return Events(
+            name, clocks, order, self.texts, self._fields, self._clock_texts, self.skipped
+        )
+
+    def _silent(self, counts: np.ndarray, lines: np.ndarray) -> Exception:
+        code = int(np.flatnonzero(counts == 0)[0])
+        event = int(
+            np.searchsorted(np.cumsum(self._lengths), self._entry_hosts.index(code), "right")
+        )
+        return refuse(
+            "bad-clock",
+            f"A clock counts events of {quoted(list(self._codes)[code])}, which has none.",
+            line=int(lines[event]),
+        )
+
+
+def _entries(clock: bytes, line: int) -> dict[str, int]:
+    value = clock_value(clock)
+    if type(value) is not dict:
+        raise refuse(
+            "bad-clock", f"The clock {quoted(clock[:200].decode('utf-8', 'replace'))} is no JSON "
+            "object of hosts and counts.", line=line,
+        )  # fmt: skip
+    counts = value.values()
+    if set(map(type, counts)) == {int} and min(counts) >= 0 and max(counts) <= _LARGEST_COUNT:
+        return value
+    for name, count in value.items():
+        if type(count) is not int or not 0 <= count <= _LARGEST_COUNT:
+            raise refuse(
+                "bad-clock",
+                f"The clock's entry for {quoted(name)} is {quoted(count)}, not a count.",
+                line=line,
+            )
+    return value
+
+
+def clock_value(clock: bytes) -> object:
+    r"""The JSON of a clock, also where its quotes stand as \"; None where it is none."""
+    for text in (clock, clock.replace(b'\\"', b'"')):
+        try:
+            return orjson.loads(text)
+        except orjson.JSONDecodeError:
+            continue
+    return None
+
+
+def valid_events(
+    text: bytes, part: Part, expression: Expression, scanner: Scanner
+) -> Iterator[bool]:
+    """For each match whether it can be an event: a clock that counts the host."""
+    host_place, clock_place = expression.groups.index("host"), expression.groups.index("clock")
+    for match in scanner.matches(expression, text, part.start, part.end):
+        value = clock_value(match.values[clock_place])
+        host = match.values[host_place].decode("utf-8", "replace")
+        yield type(value) is dict and type(value.get(host)) is int

@@ -1,0 +1,173 @@
+"""A whole file: its expressions, given in its first two lines or recognised, and its executions.
+
+Source: shiviz.md, "A whole file".
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from snapshots.domain.defects import quoted, refuse
+from snapshots.readers.base import Limits
+from snapshots.readers.compression import open_stream
+from snapshots.readers.lines import BYTE_ORDER_MARK
+from snapshots.readers.shiviz.clocks import Edges, edges, receives
+from snapshots.readers.shiviz.events import NEEDED, Events, Part, parts, read_part, valid_events
+from snapshots.readers.shiviz.expressions import Expression, compiled
+from snapshots.readers.shiviz.known import DEFAULT, EXECUTIONS, FORMS, recognised
+from snapshots.readers.shiviz.scanning import Scanner
+
+MOST_TEXT = 128 * 2**20  # bytes of a log
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log and how to read it. form: its name where it was recognised, None where it was given.
+
+    delimiter: None where the log is one execution. start: where the log begins in ``text``.
+    """
+
+    text: bytes
+    parser: Expression
+    delimiter: Expression | None
+    form: str | None
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What a log has of one execution, in numbers."""
+
+    name: str
+    events: dict[str, int]  # of each host
+    receives: int
+    edges: int
+    skipped_lines: int
+
+
+def has_expressions(first_line: bytes) -> bool:
+    """Whether a file's first line is a parser expression."""
+    return b"(?<" in first_line
+
+
+def whole_file(parser: str, delimiter: str, log: bytes) -> bytes:
+    """A file with the expressions in front, as ShiViz takes it. Raises: InputRefused."""
+    if "\n" in parser or "\n" in delimiter:
+        raise refuse("bad-expression", "An expression must stand on one line: write \\n.")
+    compiled(parser or DEFAULT.parser, NEEDED)
+    if delimiter:
+        compiled(delimiter)
+    return f"{parser or DEFAULT.parser}\n{delimiter}\n".encode() + log
+
+
+def open_log(source: Path, limits: Limits) -> Log:
+    """Raises: InputRefused."""
+    text = _text(source, limits)
+    scanner = Scanner()
+    first, _, rest = text.partition(b"\n")
+    if has_expressions(first):
+        second = rest.partition(b"\n")[0]
+        start = min(len(text), len(first) + len(second) + 2)
+        return _given(text, first.decode().strip(), second.decode().strip(), start, scanner)
+    form = recognised(text)
+    if form is None:
+        known = "; ".join(f"{form.name} ({form.title})" for form in FORMS)
+        raise refuse(
+            "unknown-format",
+            "No form of log with vector clocks that is known here finds an event in it. Put the "
+            f"parser expression on its first line. Known are: {known}.",
+        )
+    delimiter = compiled(EXECUTIONS)
+    found = parts(text, 0, 1, delimiter, scanner)
+    if len(found) == 1 and not found[0].name:
+        delimiter = None
+    return Log(text, compiled(form.parser, NEEDED), delimiter, form.name, tuple(found))
+
+
+def _given(text: bytes, parser: str, delimiter: str, start: int, scanner: Scanner) -> Log:
+    """Both expressions stand for whole lines, unless they find more events when they do not."""
+    logs = []
+    for whole in (True, False):
+        breaks = compiled(delimiter, whole_lines=whole) if delimiter else None
+        expression = compiled(parser, NEEDED, whole_lines=whole)
+        found = tuple(parts(text, start, 3, breaks, scanner))
+        valid = sum(sum(valid_events(text, part, expression, scanner)) for part in found)
+        logs.append((valid, Log(text, expression, breaks, None, found)))
+    return max(logs, key=lambda log: log[0])[1]
+
+
+def _text(source: Path, limits: Limits) -> bytes:
+    """The whole text, with \\n at the ends of lines."""
+    most = min(limits.total_bytes, MOST_TEXT)
+    with open_stream(source, limits) as stream:
+        pieces, size = [], 0
+        while piece := stream.read():
+            size += len(piece)
+            if size > most:
+                raise refuse(
+                    "too-large",
+                    f"The log has more than {most:,} bytes, the most that is read of such a log.",
+                )
+            pieces.append(piece)
+    text = b"".join(pieces).removeprefix(BYTE_ORDER_MARK)
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        raise refuse(
+            "not-utf8",
+            f"The log is not UTF-8 at this line (byte 0x{text[error.start]:02x}).",
+            line=text.count(b"\n", 0, error.start) + 1,
+        ) from None
+    if not text or text.isspace():
+        raise refuse("empty", "The file is empty: it holds no event.")
+    return text.replace(b"\r\n", b"\n")
+
+
+def chosen(log: Log, execution: str | None) -> Part:
+    """The execution of this name, else of this number (1 …), or the only one.
+
+    Raises: InputRefused (``several-executions``).
+    """
+    if not log.parts:
+        raise refuse("empty", "The log holds nothing beside its expressions.")
+    if execution is None and len(log.parts) == 1:
+        return log.parts[0]
+    for part in log.parts:
+        if execution == part.name:
+            return part
+    if execution is not None and execution in map(str, range(1, len(log.parts) + 1)):
+        return log.parts[int(execution) - 1]
+    listed = ", ".join(quoted(part.name) for part in log.parts[:20])
+    if execution is None:
+        raise refuse(
+            "several-executions",
+            f"The log holds {len(log.parts)} executions: {listed}. Each is a recording of its own: "
+            'choose one with the format "shiviz:" and its name, or its number, as in "shiviz:1".',
+        )
+    raise refuse(
+        "several-executions", f"No execution is named {quoted(execution)}. There are: {listed}."
+    )
+
+
+def read_execution(log: Log, part: Part, limits: Limits) -> tuple[Events, Edges]:
+    """Raises: InputRefused."""
+    events = read_part(log.text, part, log.parser, Scanner(), limits)
+    return events, edges(events.clocks)
+
+
+def executions(source: Path, limits: Limits) -> list[Execution]:
+    """All executions of a log. Raises: InputRefused."""
+    log, found = open_log(source, limits), []
+    for part in log.parts:
+        events, messages = read_execution(log, part, limits)
+        clocks = events.clocks
+        counts = (clocks.starts[1:] - clocks.starts[:-1]).tolist()
+        found.append(
+            Execution(
+                part.name,
+                dict(zip(clocks.hosts, counts, strict=True)),
+                receives(clocks),
+                len(messages.senders),
+                events.skipped.lines,
+            )
+        )
+    return found

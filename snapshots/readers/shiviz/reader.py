@@ -1,0 +1,162 @@
+"""An execution of a log with vector clocks as a recording.
+
+The log has events with clocks and nothing else. What follows from the clocks is marked ``derived``:
+an event that learns something of another host is a receive, the last event that it learns of is the
+send. An event that is more than one of these becomes several, its receives before its sends; the
+first has its text and its fields. A message is named by the number of its sending event.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from snapshots.domain.assembly import Header
+from snapshots.domain.defects import Defects, defect, quoted, refuse, times
+from snapshots.domain.recording import INTERNAL, RECEIVE, SEND
+from snapshots.domain.topology import Channel, Process, Topology
+from snapshots.readers.base import Limits
+from snapshots.readers.columns import BATCH_ROWS, NONE, raw_batch
+from snapshots.readers.fields import json_text
+from snapshots.readers.shiviz.clocks import Edges
+from snapshots.readers.shiviz.events import Events, clock_value
+from snapshots.readers.shiviz.logs import Log, chosen, open_log, read_execution
+
+NOTES = (
+    "Which events send and receive follows from the clocks, not from the log.",
+    "A message that was never received leaves no trace in the clocks.",
+    "A message that told its receiver nothing new leaves no trace either: the number of messages "
+    "is a lower bound, and whether channels keep order cannot be told.",
+    "Where sending does not count as an event, a message begins at the last event before it.",
+    "What a channel holds at a cut is complete only if every message is received in the log.",
+    "The states of the hosts are not known.",
+)
+
+_KEPT = 16 * 2**20  # bytes of a log that is not read twice
+
+
+class ShivizReader:
+    """Text with vector clocks. execution: its name or number (1 …), where a log holds several.
+
+    A small log that ``header`` has read is kept for the ``batches`` that follow.
+    """
+
+    title = "ShiViz or GoVector log"
+
+    def __init__(self, execution: str | None = None) -> None:
+        self.name = "shiviz" if execution is None else f"shiviz:{execution}"
+        self._execution = execution
+        self._kept: tuple[object, tuple[Log, Events, Edges]] | None = None
+
+    def header(self, source: Path, limits: Limits) -> Header:
+        log, events, edges = read = self._read(source, limits)
+        small = len(log.text) <= _KEPT
+        self._kept = (self._key(source, limits), read) if small else None
+        return _header(log, events, edges, limits)
+
+    def batches(
+        self, source: Path, header: Header, limits: Limits, defects: Defects
+    ) -> Iterator[pa.RecordBatch]:
+        kept, self._kept = self._kept, None
+        if kept is None or kept[0] != self._key(source, limits):
+            _, events, edges = self._read(source, limits)
+        else:
+            _, events, edges = kept[1]
+        if events.skipped.lines:
+            line, shown = events.skipped.places[0]
+            defects.add(
+                defect(
+                    "skipped-text",
+                    f"The parser expression leaves out {times(events.skipped.lines, 'line')}; the "
+                    f"first is {quoted(shown)}. Does it fit the log?",
+                    line=line,
+                    count=events.skipped.lines,
+                )
+            )
+        rows = _rows(events, edges, header)
+        while batch := [row for _, row in zip(range(BATCH_ROWS), rows, strict=False)]:
+            yield raw_batch(batch)
+
+    def _read(self, source: Path, limits: Limits) -> tuple[Log, Events, Edges]:
+        log = open_log(source, limits)
+        return log, *read_execution(log, chosen(log, self._execution), limits)
+
+    def _key(self, source: Path, limits: Limits) -> tuple:
+        stat = source.stat()
+        return str(source), stat.st_mtime_ns, stat.st_size, limits
+
+
+def channel_id(source: str, target: str) -> str:
+    return f"{source}->{target}"
+
+
+def _header(log: Log, events: Events, edges: Edges, limits: Limits) -> Header:
+    clocks = events.clocks
+    owner, hosts = clocks.owner, len(clocks.hosts)
+    pairs = np.unique(owner[edges.senders] * hosts + owner[edges.receivers])
+    if len(pairs) > limits.channels:
+        raise refuse(
+            "too-many-channels",
+            f"The log has messages between {len(pairs):,} pairs of hosts; at most "
+            f"{limits.channels:,} are read here.",
+        )
+    ends = [[clocks.hosts[code] for code in divmod(pair, hosts)] for pair in pairs.tolist()]
+    channels = [Channel(channel_id(*pair), *pair, fifo=False) for pair in ends]
+    about = {
+        "parser": log.parser.text,
+        "form": log.form,
+        "delimiter": log.delimiter and log.delimiter.text,
+        "execution": events.name,
+        "executions": [part.name for part in log.parts][:1000],
+        "events": len(clocks.lines),
+        "messages": len(edges.senders),
+        "skipped_lines": events.skipped.lines,
+        "skipped": [list(place) for place in events.skipped.places],
+    }
+    return Header(
+        events.name,
+        "step",
+        Topology(tuple(Process(host) for host in clocks.hosts), tuple(channels)),
+        {"shiviz": about, "notes": list(NOTES)},
+    )
+
+
+def _rows(events: Events, edges: Edges, header: Header) -> Iterator[tuple]:
+    """Rows of columns.RAW in the order of the log."""
+    clocks = events.clocks
+    count, hosts = len(clocks.lines), clocks.hosts
+    owner = clocks.owner.tolist()
+    numbers = (np.arange(count) - clocks.starts[clocks.owner] + 1).tolist()
+    incoming, senders = _by_row(edges.receivers, edges.senders, count)
+    outgoing, receivers = _by_row(edges.senders, edges.receivers, count)
+    width = np.maximum(1, np.diff(incoming) + np.diff(outgoing))
+    before = np.concatenate(([0], np.cumsum(width)))
+    first = (before[:-1] - before[clocks.starts[clocks.owner]]).tolist()
+    rows = np.empty(count, np.int64)
+    rows[events.order] = np.arange(count)
+    for place, row in enumerate(rows.tolist()):
+        line, process, index = int(clocks.lines[row]), owner[row], first[row]
+        label = events.texts[place]
+        kept = events.fields[place] | {"clock": clock_value(events.clock_texts[place])}
+        ends = [(RECEIVE, s, row) for s in senders[incoming[row] : incoming[row + 1]]]
+        ends += [(SEND, row, r) for r in receivers[outgoing[row] : outgoing[row + 1]]]
+        if not ends:
+            yield (
+                line, process, INTERNAL, index, None, NONE, None, None, None, None, None, label,
+                json_text(kept),
+            )  # fmt: skip
+        for part, (kind, sender, receiver) in enumerate(ends):
+            channel = channel_id(hosts[owner[sender]], hosts[owner[receiver]])
+            extra = (kept if part == 0 else {"event": numbers[row]}) | {"derived": True}
+            yield (
+                line, process, kind, index + part, None, header.channel_codes[channel],
+                str(numbers[sender]), None, None, None, None, label if part == 0 else None,
+                json_text(extra),
+            )  # fmt: skip
+
+
+def _by_row(rows: np.ndarray, others: np.ndarray, count: int) -> tuple[np.ndarray, list[int]]:
+    """``others`` sorted by ``rows``, and where each row's begin in them."""
+    order = np.lexsort((others, rows))
+    return np.searchsorted(rows[order], np.arange(count + 1)), others[order].tolist()

@@ -1,0 +1,63 @@
+"""ShiViz's logs with the counts that ShiViz itself gives, beside what the reader gives."""
+
+import json
+from pathlib import Path
+
+from snapshots.domain.assembly import Assembly, assemble
+from snapshots.domain.defects import Defects
+from snapshots.readers import registry
+from snapshots.readers.base import Limits
+from snapshots.readers.shiviz.logs import executions, whole_file
+
+
+def cases(shared_data: Path) -> list[dict]:
+    """The entries of the manifest, each with the path of its log."""
+    folder = shared_data / "shiviz"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    return [entry | {"path": folder / entry["file"]} for entry in manifest]
+
+
+def with_expressions(case: dict, target: Path) -> Path:
+    """The log as a file with the manifest's expressions in front."""
+    log = case["path"].read_bytes()
+    target.write_bytes(whole_file(case["parser"], case["delimiter"] or "", log))
+    return target
+
+
+def counted(source: Path) -> list[dict]:
+    """The executions of a log in the words of the manifest."""
+    return [
+        {
+            "execution": found.name,
+            "events": sum(found.events.values()),
+            "hosts": found.events,
+            "receives": found.receives,
+            "edges": found.edges,
+        }
+        for found in executions(source, Limits())
+    ]
+
+
+def recorded(source: Path, execution: str | None = None) -> tuple[Assembly, Defects]:
+    """An execution as the recording that an upload of it becomes."""
+    defects, limits = Defects(), Limits()
+    format = None if execution is None else f"shiviz:{execution}"
+    reader = registry.sniff(source, limits, format).reader
+    header = reader.header(source, limits)
+    return assemble(header, registry.events(reader, source, header, limits, defects)), defects
+
+
+def agreement(case: dict) -> dict[str, int]:
+    """How many counts of the manifest were compared, and how many agree: those of the executions,
+    of their hosts, and of the messages of each recording."""
+    pairs = []
+    found = {entry["execution"]: entry for entry in counted(case["path"])}
+    for known in case["executions"]:
+        entry = found.get(known["execution"], {})
+        pairs += [(known[key], entry.get(key)) for key in ("events", "receives", "edges")]
+        hosts = entry.get("hosts", {})
+        pairs += [(count, hosts.get(host)) for host, count in known["hosts"].items()]
+        several = len(case["executions"]) > 1
+        recording = recorded(case["path"], known["execution"] if several else None)[0].recording
+        pairs.append((known["edges"], sum(map(len, recording.messages.values()))))
+    return {"compared": len(pairs), "agreed": sum(known == mine for known, mine in pairs)}
