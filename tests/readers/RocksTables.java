@@ -19,7 +19,7 @@ public class RocksTables {
     Path folder = Files.createTempDirectory("rocks");
     BlockBasedTableConfig table = new BlockBasedTableConfig().setBlockSize(256)
         .setFormatVersion(format).setIndexType(index).setMetadataBlockSize(128)
-        .setPartitionFilters(false);
+        .setPartitionFilters(false).setIndexBlockRestartInterval(format == 4 ? 8 : 1);
     ColumnFamilyOptions options = new ColumnFamilyOptions().setTableFormatConfig(table)
         .setCompressionType(compression).setDisableAutoCompactions(true)
         .setMergeOperator(new StringAppendOperator(','));

@@ -62,6 +62,23 @@ def test_several_undecodable_entries_of_a_state_stay_together():
     assert "With it 1 more of its entries are lost." in entries[0].value.reason
 
 
+def test_the_next_state_is_not_taken_from_inside_an_undecodable_value():
+    """What Kryo wrote here reads as the next state up to the end, only that one more lacks."""
+    rest = write.heap_group(0, (1, [entry("a", long(7))]), (2, []))[4:]
+    swallowing = i32(1) + b"\0" + types.varint(len(rest) - 8 + 1)
+    group = write.heap_group(0, (0, [entry("a", write.i16(1) + swallowing)])) + rest
+    _, entries = read(write.meta(ODDS, TOTALS, TEXTS), {0: group})
+    assert shown(entries)[1:] == [("totals", 0, "a", 7)]
+
+
+def test_no_state_stands_twice_in_a_key_group():
+    twice = write.heap_group(2, (0, [entry("a", long(7))]), (0, [entry("a", long(8))]))
+    state, entries = read(write.meta(TOTALS), {2: twice})
+    assert shown(entries)[0] == ("totals", 2, "a", 7)
+    assert [one.is_known for one in entries] == [True, False]
+    assert not state.notes.complete
+
+
 def test_where_no_next_state_fits_the_rest_of_the_key_group_stays_bytes():
     group = write.heap_group(0, (0, [entry("a", ODD)]), (1, [entry("a", long(7))])) + b"rest"
     other = write.heap_group(1, (0, []), (1, [entry("c", long(8))]))
@@ -187,6 +204,21 @@ def test_lists_and_maps_in_the_full_layout():
         ("maps", 3, "b", {"x": 4}),
     ]
     assert entries[2].raw_key == scope + types.string("z")
+
+
+def test_elements_of_a_list_that_no_comma_parts_are_not_known():
+    lists = write.state("lists", types.list_of(LONG).snapshot, "LIST")
+    written = long(1) + b";" + long(2)
+    group = write.full_group((0, [(PREFIX + types.string("a") + b"\0", written)]))
+    _, entries = read(write.meta(lists), {3: group}, savepoint=True)
+    assert shown(entries) == [("lists", 3, "a", written)]
+
+
+def test_bytes_behind_the_last_key_of_a_key_group_are_kept():
+    group = write.full_group((0, [(PREFIX + types.string("a") + b"\0", long(1))]))
+    state, entries = read(write.meta(TOTALS), {3: group + b"rest"}, savepoint=True)
+    assert shown(entries) == [("totals", 3, "a", 1), (None, 3, "?", b"rest")]
+    assert not state.notes.complete
 
 
 def test_a_map_larger_than_the_limit_is_counted_and_not_held():

@@ -137,6 +137,13 @@ def test_a_composite_with_too_many_parts_is_refused():
         read(types.composite(types._BASE + "MapSerializerSnapshot", (LONG, LONG, LONG)))
 
 
+def test_a_null_with_padding_takes_as_many_bytes_as_a_value():
+    serializer = read(types.nullable(LONG, 8).snapshot)
+    assert serializer.fixed_length == 9
+    assert decoded(serializer, b"\x01" + bytes(8)) is None
+    assert decoded(serializer, bytes(8) + b"\x05") == 5
+
+
 def test_a_state_is_described_with_options_and_serializers():
     written = utf("totals") + i32(0, 1) + utf("KEYED_STATE_TYPE") + utf("VALUE") + i32(1)
     written += utf("VALUE_SERIALIZER") + types.envelope(LONG.snapshot)

@@ -9,6 +9,7 @@ import pytest
 from snapshots.readers.cursor import Malformed
 from snapshots.readers.flink.table_merging import NamedTable, merged
 from snapshots.readers.flink.tables import Table, block_entries
+from tests.readers.flink_types import varint
 from tests.readers.mutated import MANY, mutated
 
 _SEQUENCE = (7 << 8 | 1).to_bytes(8, "little")
@@ -97,6 +98,16 @@ def test_all_blocks_of_a_table_are_bounded_together():
     table = opened(max(cases()["zlib 4 plain"][0], key=len), table_bytes=2_000).table
     with pytest.raises(Malformed, match="read here"):
         [version for block in table.blocks() for version in table.versions(block)]
+
+
+def test_no_block_is_read_twice():
+    data = max(cases()["none 2 plain"][0], key=len)
+    first, second = list(opened(data).table.blocks())[:2]
+    written = varint(second.offset) + varint(second.size)
+    assert data.count(written) == 1
+    overlapping = data.replace(written, varint(second.offset - 1) + varint(second.size))
+    with pytest.raises(Malformed, match="overlap"):
+        list(opened(overlapping).table.blocks())
 
 
 def test_a_key_can_repeat_the_one_before_it():
