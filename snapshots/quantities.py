@@ -2,6 +2,7 @@
 
 import json
 import math
+from datetime import UTC, datetime
 from typing import Any
 
 _NANOSECONDS = {
@@ -35,6 +36,15 @@ def thousands(number: float) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """ "1 event", "2,000 events"."""
     return f"{thousands(number)} {noun if number == 1 else plural or noun + 's'}"
+
+
+def epoch(milliseconds: int) -> str:
+    """A moment of the calendar: 1795188546004 is "2026-11-20 10:09:06.004 UTC"."""
+    try:
+        moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{thousands(milliseconds)} ms"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03d} UTC"
 
 
 def three_digits(number: float) -> str:

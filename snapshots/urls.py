@@ -5,6 +5,7 @@ from django.urls import path
 from snapshots.views import (
     checkpoints,
     compare,
+    contents,
     jobs,
     learn,
     predicates,
@@ -27,6 +28,12 @@ urlpatterns = [
     path("recordings/<int:pk>/snapshots/<text:snapshot_id>", snapshot.snapshot, name="snapshot"),
     path("recordings/<int:pk>/checkpoints", checkpoints.checkpoint_list, name="checkpoints"),
     path("recordings/<int:pk>/compare-failovers", compare.begin, name="compare-failovers"),
+    path("recordings/<int:pk>/contents", contents.of_recording, name="contents"),
+    path(
+        "recordings/<int:pk>/contents/<int:number>",
+        contents.of_checkpoint,
+        name="checkpoint-contents",
+    ),
     path("compare", compare.compare, name="compare"),
     path("recordings/<int:pk>/proof", proof.proof, name="proof"),
     path("recordings/<int:pk>/properties", properties.of_recording, name="properties"),

@@ -14,6 +14,7 @@ register.filter(quantities.duration)
 register.filter(quantities.instant)
 register.filter(quantities.file_size)
 register.filter("as_value", quantities.value)
+register.filter(quantities.epoch)
 
 
 @register.filter
@@ -45,6 +46,11 @@ def page_address(context, parameter: str, number: int) -> str:
     query = context["request"].GET.copy()
     query[parameter] = number
     return f"?{query.urlencode()}"
+
+
+@register.filter
+def item(items: list, place: int):
+    return items[place]
 
 
 @register.filter

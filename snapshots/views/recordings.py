@@ -21,6 +21,7 @@ from snapshots.domain.findings import VERDICTS
 from snapshots.guides import GUIDES
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Conflict, NotFound, Problem, Refused
+from snapshots.readers import engines
 from snapshots.stores import open_recording
 from snapshots.views.listing import Column, Listing
 from snapshots.views.pages import back, page, wants_list_alone
@@ -111,8 +112,13 @@ def _upload(request: HttpRequest) -> HttpResponse:
 @page
 @require_safe
 def recording(request: HttpRequest, pk: int) -> HttpResponse:
-    """The workbench when it is ready, its progress before, the reasons when it will not be."""
+    """The workbench when it is ready, its progress before, the reasons when it will not be.
+
+    What an engine wrote opens with its contents; a link into the workbench says where.
+    """
     row = access.recording(request.user, pk)
+    if row.is_ready and row.format in engines.READERS and not request.GET:
+        return redirect("contents", pk)
     if row.is_ready:
         context = {"recording": row, "workbench": _workbench(row)}
         return render(request, "snapshots/workbench.html", context)
@@ -135,6 +141,7 @@ def _workbench(row: Recording) -> dict:
         "topology": _topology(row) if few else None,
         "snapshots": summaries,
         "is_dataflow": open_recording(row).is_dataflow,
+        "has_contents": row.format in engines.READERS,
         "guide": GUIDES[row.slug].to_json(row.pk) if row.slug in GUIDES else None,
         "urls": {},
     }

@@ -57,3 +57,16 @@ def test_sizes_and_counts_are_words():
     assert quantities.file_size(1_070_000_000) == "1.07 GB"
     assert quantities.counted(1, "event") == "1 event"
     assert quantities.counted(2000, "process", "processes") == "2,000 processes"
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "written"),
+    [
+        (1_795_188_546_004, "2026-11-20 15:29:06.004 UTC"),
+        (0, "1970-01-01 00:00:00.000 UTC"),
+        (-1, "1969-12-31 23:59:59.999 UTC"),
+        (2**62, "4,611,686,018,427,387,904 ms"),
+    ],
+)
+def test_a_moment_of_the_calendar(milliseconds, written):
+    assert quantities.epoch(milliseconds) == written

@@ -1,0 +1,191 @@
+"""What an upload of an engine's files holds: the list of checkpoints, and one of them."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+from django.core.paginator import Page, Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from snapshots import access, contents
+from snapshots.models import Recording
+from snapshots.problems import Invalid, NotFound
+from snapshots.store.contents import StoredContents
+from snapshots.stores import open_recording
+from snapshots.views import links
+from snapshots.views.pages import page
+
+ROWS = 50
+MOST_FILES = 500
+MOST_CHANNELS = 300
+LONGEST_SHOWN = 300  # characters of a key or value
+
+
+@page
+@require_safe
+def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
+    """All checkpoints of the upload, and every file of it."""
+    recording = access.recording(request.user, pk)
+    upload = contents.opened(recording).upload
+    items = [
+        {**item, "number": number, "address": _address(pk, number)}
+        for number, item in enumerate(upload["checkpoints"])
+    ]
+    files = upload["files"]
+    context = {
+        "recording": recording,
+        "upload": upload,
+        "workbench_link": links.to_workbench(pk, t="0"),
+        "has_checkpoints": open_recording(recording).is_dataflow,
+        "checkpoints": Paginator(items, 100).get_page(request.GET.get("page")),
+        "largest": max((item["bytes"] or 0 for item in items), default=0) or 1,
+        "unread": [file for file in files if file["reason"]],
+        "files": files[:MOST_FILES],
+        "files_total": len(files),
+        "files_hidden": max(0, len(files) - MOST_FILES),
+        "files_bytes": sum(file["bytes"] for file in files),
+    }
+    return render(request, "snapshots/contents_list.html", context)
+
+
+@page
+@require_safe
+def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+    """One checkpoint; ``operator`` and ``state``, or ``channel``, open what they name."""
+    recording = access.recording(request.user, pk)
+    opened = contents.opened(recording)
+    found = contents.checkpoint(opened, number)
+    last = len(opened.upload["checkpoints"]) - 1
+    context = {
+        "recording": recording,
+        "engine": opened.upload["engine"],
+        "number": number,
+        "checkpoint": found | {"channels": found["channels"][:MOST_CHANNELS]},
+        "operators": [_operator(item, pk, number) for item in found["operators"]],
+        "channels_total": len(found["channels"]),
+        "channels_hidden": max(0, len(found["channels"]) - MOST_CHANNELS),
+        "in_flight": sum(item["bytes"] for item in found["channels"]),
+        "previous": _address(pk, number - 1) if number else "",
+        "next": _address(pk, number + 1) if number < last else "",
+        "others": [
+            {"number": place, "id": item["id"], "kind": item["kind"]}
+            for place, item in enumerate(opened.upload["checkpoints"])
+            if place != number and item["job"] == found["job"]
+        ],
+        **_state(request, opened, number),
+        **_channel(request, opened, number),
+        **_links(recording, found),
+    }
+    return render(request, "snapshots/contents_checkpoint.html", context)
+
+
+def _address(pk: int, number: int, **opened: object) -> str:
+    query = urlencode(opened)
+    return f"/recordings/{pk}/contents/{number}{'?' if query else ''}{query}"
+
+
+def _links(recording: Recording, found: dict[str, Any]) -> dict[str, str]:
+    return {"workbench_link": links.to_workbench(recording.pk, snapshot=str(found["id"]))}
+
+
+def _operator(item: dict[str, Any], pk: int, number: int) -> dict[str, Any]:
+    """With the share of each subtask in its largest, and where its states are opened."""
+    most = max((subtask["bytes"] or 0 for subtask in item["subtasks"]), default=0) or 1
+    states = [
+        state
+        | {
+            "address": _address(pk, number, operator=item["id"], state=state["name"] or "")
+            + "#entries"
+        }
+        for state in item["states"]
+    ]
+    return item | {"largest": most, "states": states}
+
+
+def _state(request: HttpRequest, opened: StoredContents, number: int) -> dict[str, Any]:
+    """A page of the entries of the chosen state, and how it differs from another checkpoint's."""
+    operator, state = request.GET.get("operator"), request.GET.get("state")
+    if operator is None or state is None:
+        return {}
+    typed, place = request.GET.get("q", ""), _number(request.GET.get("page", "1"))
+    first = contents.entries(
+        opened, number, operator, state, containing=typed, offset=(place - 1) * ROWS, limit=ROWS
+    )
+    listed = [_shown(row) for row in first["items"]]
+    pages = Paginator(range(first["total"]), ROWS)
+    chosen = {
+        "operator": operator,
+        "state": state,
+        "q": typed,
+        "rows": listed,
+        "page": pages.get_page(place),
+        "total": first["total"],
+        "has_namespace": any(row["namespace"] for row in listed),
+        "has_key_group": any(row["key_group"] is not None for row in listed),
+    }
+    with_number = request.GET.get("with", "")
+    if with_number.isdecimal():
+        chosen["with"] = int(with_number)
+        found = contents.compare(opened, int(with_number), number, operator, state)
+        chosen["comparison"] = found | {
+            "examples": [
+                {
+                    "kind": item["kind"],
+                    "before": item["before"] and _shown(item["before"]),
+                    "after": item["after"] and _shown(item["after"]),
+                }
+                for item in found["examples"]
+            ]
+        }
+    return {"chosen": chosen}
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """An entry with its JSON as people read it; long texts are cut, and say so."""
+    return row | {name: _text(row[name]) for name in ("namespace", "key", "value")}
+
+
+def _text(part: orjson.Fragment | None) -> str | None:
+    if part is None:
+        return None
+    text = orjson.dumps(part).decode()
+    if len(text) <= LONGEST_SHOWN:
+        return text
+    return f"{text[:LONGEST_SHOWN]}… ({len(text):,} characters)"
+
+
+def _channel(request: HttpRequest, opened: StoredContents, number: int) -> dict[str, Any]:
+    wanted = request.GET.get("channel", "")
+    if not wanted:
+        return {}
+    if not wanted.isdecimal() or len(wanted) > 9:
+        raise NotFound("There is no such channel.")
+    typed, place = request.GET.get("type", "").strip(), _number(request.GET.get("elements", "1"))
+    refused = ""
+    asked = {"offset": (place - 1) * ROWS, "limit": ROWS}
+    try:
+        found = contents.channel(opened, number, int(wanted), type_name=typed, **asked)
+    except Invalid as invalid:
+        refused = invalid.detail
+        found = contents.channel(opened, number, int(wanted), **asked)
+    return {
+        "channel": found | {"items": [_element(item) for item in found["items"]]},
+        "typed": typed,
+        "type_refused": refused,
+        "elements": _page(found["total"] or 0, place),
+    }
+
+
+def _element(item: dict[str, Any]) -> dict[str, Any]:
+    value = item["value"]
+    return item | {"value": None if value is None else orjson.dumps(value, default=str).decode()}
+
+
+def _page(total: int, place: int) -> Page:
+    return Paginator(range(total), ROWS).get_page(place)
+
+
+def _number(text: str) -> int:
+    return max(1, int(text)) if text.isdecimal() and len(text) < 9 else 1
