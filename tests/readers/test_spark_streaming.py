@@ -3,6 +3,7 @@
 import pytest
 
 from snapshots.domain.defects import InputRefused
+from snapshots.readers.spark_streaming.files import DamagedFile, Files
 from snapshots.readers.spark_streaming.incidents import (
     EPOCH_ENDED,
     PARTIAL,
@@ -10,6 +11,7 @@ from snapshots.readers.spark_streaming.incidents import (
     STATE_AHEAD,
     UNKNOWN,
 )
+from snapshots.readers.spark_streaming.offsets import KAFKA, kind_of, span
 from snapshots.readers.spark_streaming.upload import read_checkpoint, read_upload
 from tests.readers.spark_cases import (
     MAIN,
@@ -42,9 +44,14 @@ def test_every_recorded_checkpoint_is_read_as_expected(shared_data):
     assert sum(one["compared"] for one in results) > 500
 
 
-def test_a_named_source_has_the_description_of_its_own_folder(read):
-    _, upload, _ = read("offset-log-v2-named-sources")
-    checkpoint = upload.checkpoints[MAIN]
+@pytest.mark.parametrize("batches", [1, 2])
+def test_a_named_source_has_the_description_of_its_own_folder(read, batches):
+    """After one batch the offsets of both sources are the same."""
+    folder, _, _ = read("offset-log-v2-named-sources")
+    if batches == 1:
+        (folder / MAIN / "offsets" / "1").unlink()
+        (folder / MAIN / "commits" / "1").unlink()
+    checkpoint = read_checkpoint(folder)
     for source in checkpoint.topology.sources:
         (file, *_) = checkpoint.source_logs[source.id].files[0]
         assert file.path.rsplit("/", 1)[0] + "]" in source.description
@@ -84,6 +91,25 @@ def test_a_batch_without_data_is_told(read):
     assert [batch.has_no_data for batch in batches[:4]] == [False, True, False, True]
 
 
+def test_a_batch_with_data_of_one_source_alone_has_data(read):
+    _, upload, _ = read("union-three-sources")
+    last = upload.checkpoints[MAIN].batches[-1]
+    assert [source.is_empty for source in last.sources] == [True, True, False]
+    assert last.has_no_data is False
+
+
+def test_rows_of_a_rate_source_are_told_by_its_offsets(read):
+    _, upload, _ = read("union-three-sources")
+    batches = upload.checkpoints[MAIN].batches
+    assert [batch.sources[2].offset_span for batch in batches] == [3, 3, 3, 3]
+
+
+def test_offsets_of_kafka_are_counted_over_all_partitions():
+    start, end = {"clicks": {"0": 5, "1": 7}}, {"clicks": {"0": 9, "1": 7}}
+    assert (kind_of(end), span(start, end)) == (KAFKA, 4)
+    assert span(start, {"clicks": {"0": 9, "1": 7, "2": 1}}) is None  # where 2 began is not told
+
+
 def test_the_range_after_purged_history_has_no_start(read):
     _, upload, _ = read("purged-history")
     first, second, *_ = upload.checkpoints[MAIN].batches
@@ -110,6 +136,12 @@ def test_the_delay_of_a_watermark_is_in_the_schema(read):
     schemas = upload.checkpoints[MAIN].schemas
     assert schemas[0, "left-keyWithIndexToValue"].watermark_delays_ms == {"ts": 10_000}
     assert schemas[0, "right-keyWithIndexToValue"].watermark_delays_ms == {"cts": 20_000}
+
+
+def test_delays_are_found_in_every_column_family(read):
+    _, upload, _ = read("join-inner-rocksdb-vcf")
+    schema = upload.checkpoints[MAIN].schemas[0, "default"]
+    assert schema.watermark_delays_ms == {"ts": 10_000, "cts": 20_000}
 
 
 def test_left_overs_of_a_failed_attempt_are_named(read):
@@ -186,6 +218,19 @@ def test_a_link_is_never_followed(read, tmp_path):
     upload = read_upload(folder)
     assert upload.left_out == (f"{MAIN}/commits/12",)
     assert 12 not in upload.checkpoints[MAIN].logs.committed
+
+
+def test_a_linked_folder_is_not_looked_into(read, tmp_path):
+    folder, _, _ = read("window-agg-hdfs")
+    (folder / "more").symlink_to(tmp_path)
+    assert read_upload(folder).left_out == ("more",)
+
+
+def test_a_file_that_turns_into_a_link_is_not_read(tmp_path):
+    (tmp_path / "secret").write_text("x")
+    (tmp_path / "0").symlink_to(tmp_path / "secret")
+    with pytest.raises(DamagedFile, match="cannot be read"):
+        Files(tmp_path, {}).read("0", 10)
 
 
 def test_a_folder_without_a_checkpoint_is_refused(tmp_path):

@@ -58,7 +58,8 @@ def test_any_damage_to_any_file_is_named_or_refused(cases, tmp_path):
         whole = path.read_bytes()
         path.write_bytes(_damaged(path, whole, number))
         began = time.monotonic()
-        damaged += _read_everything(folder, tmp_path / "copy")
+        copy = None if number % 3 else tmp_path / "copy"
+        damaged += _read_everything(folder, copy)
         assert time.monotonic() - began < LONGEST, (number, path)
         path.write_bytes(whole)
     assert damaged > count / 5
@@ -77,8 +78,11 @@ def _damaged(path: Path, whole: bytes, number: int) -> bytes:
     return next(mutated([whole], 1, number))
 
 
-def _read_everything(folder: Path, scratch: Path) -> bool:
-    """All that can be read. Says whether anything was found to be damaged."""
+def _read_everything(folder: Path, scratch: Path | None) -> bool:
+    """All that can be read. Says whether anything was found to be damaged.
+
+    scratch: a folder for the private copy, where one is made.
+    """
     try:
         upload = read_upload(folder, LIMITS)
     except InputRefused:
@@ -86,7 +90,9 @@ def _read_everything(folder: Path, scratch: Path) -> bool:
     found = bool(upload.damaged)
     for checkpoint in upload.checkpoints.values():
         assert checkpoint.roles.keys() == checkpoint.files.entries.keys()
-        problems = [*checkpoint.damaged, *_read_state(checkpoint), *_copy(checkpoint, scratch)]
+        problems = [*checkpoint.damaged, *_read_state(checkpoint)]
+        if scratch is not None:
+            problems += _copy(checkpoint, scratch)
         found = found or bool(problems)
     return found
 

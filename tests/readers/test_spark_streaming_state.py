@@ -144,6 +144,13 @@ def test_a_row_is_read_as_it_was_written(data):
     assert _maps_as_dicts(found, schema) == _as_read(values, schema)
 
 
+@pytest.mark.parametrize("width", [33, 64, 65])
+def test_wide_rows_have_more_null_bits(width):
+    schema = _struct([LONG] * width)
+    values = [None if place % 3 else place for place in range(width)]
+    assert list(read_row(row(values, schema), schema).values()) == values
+
+
 def test_an_offset_beyond_the_row_is_refused():
     schema = _struct([TEXT])
     data = bytes(8) + struct.pack("<q", 16 << 32 | 9) + bytes(8)

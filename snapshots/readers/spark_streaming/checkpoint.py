@@ -102,6 +102,11 @@ def read_files(
     return _Reading(files, limits).checkpoint(input_rows or {}, reports)
 
 
+def read_source_logs(files: Files, limits: SparkLimits) -> dict[str, SourceLog]:
+    """Of the checkpoint directory, by source; what is damaged is left out."""
+    return _Reading(files, limits).source_logs()
+
+
 def settings_of(logs: Logs) -> Mapping[str, str]:
     plans = [logs.planned[batch] for batch in sorted(logs.planned)]
     return next((p.settings for p in plans if isinstance(p, PlannedBatch) and p.settings), {})
@@ -140,7 +145,7 @@ class _Reading:
             self._log("offsets", "offset log", read_offsets),
             self._log("commits", "commit log", read_commit),
         )
-        source_logs = self._source_logs()
+        source_logs = self.source_logs()
         reports = [one for one in reports if query is None or one.query in (query, None)]
         by_batch = {report.batch: report for report in reports if not report.idle}
         batches = make_timeline(logs, source_logs, input_rows, by_batch)
@@ -201,7 +206,7 @@ class _Reading:
         self.damaged += damaged
         self.roles.update(dict.fromkeys(read, role))
 
-    def _source_logs(self) -> dict[str, SourceLog]:
+    def source_logs(self) -> dict[str, SourceLog]:
         logs = {}
         for source in sorted(self.files.children("sources")):
             logs[source], *noted = read_source_log(self.files, f"sources/{source}", self.limits)

@@ -23,7 +23,7 @@ from snapshots.readers.spark_streaming.stored_state import (
     NotDecodable,
     Place,
     chain_of,
-    check_records,
+    check_state,
     ids_of,
     listed,
 )
@@ -127,12 +127,10 @@ class PrivateCopy:
         if file.path in self._added or file.path in self.refused:
             return
         try:
+            check_state(self.checkpoint, place, file, self.limits)
             if file.kind == ZIP:
                 for table in read_zip(self.checkpoint.files, file.path, self.limits).tables:
-                    if table in self.checkpoint.files:
-                        self._add(table)
-            else:
-                check_records(self.checkpoint, place, file, self.limits)
+                    self._add(table)
         except DamagedFile as error:
             self.refused[file.path] = error
         else:

@@ -67,6 +67,8 @@ def _check_entries(packed: zipfile.ZipFile, path: str, limits: SparkLimits) -> N
         raise DamagedFile(path, "It holds names that Spark never writes.")
     if any(entry.compress_type not in _METHODS or entry.flag_bits & 1 for entry in entries):
         raise DamagedFile(path, "It is packed in a way that Spark never uses.")
+    if any(entry.filename.endswith(".log") and entry.file_size for entry in entries):
+        raise DamagedFile(path, "It holds a log of writes, which Spark leaves empty.")
     for entry in entries:
         _check_size(packed, entry, path)
 

@@ -109,19 +109,13 @@ def _partition(files: Files, folder: str, partition: int) -> PartitionFiles:
     )
 
 
-def chain(
-    partition: PartitionFiles,
-    version: int,
-    ids: dict[int, str] | None = None,
-    whole: tuple[str, ...] = WHOLE,
-) -> Chain:
+def chain(partition: PartitionFiles, version: int, ids: dict[int, str] | None = None) -> Chain:
     """The files that make ``version`` (1 and up; version 0 is empty).
 
     ids: versions to the unique ids that are valid, as the commit log has them (format 2).
-    whole: the kinds of file that it may begin with.
     """
     valid = [file for file in partition.files if _is_valid(file, ids or {})]
-    bases = {f.version: f for f in valid if f.kind in whole and f.version <= version}
+    bases = {f.version: f for f in valid if f.kind in WHOLE and f.version <= version}
     base = max(bases, default=0)
     changes = {f.version: f for f in valid if f.kind in CHANGES and base < f.version <= version}
     files = [bases[base]] if base else []

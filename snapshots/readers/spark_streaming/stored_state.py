@@ -1,7 +1,6 @@
 """The state of one partition, decoded from its files without Spark.
 
-HDFS-backed stores, and RocksDB's where the changelogs reach back to the first version and there are
-no column families: everything else is in RocksDB's own tables.
+HDFS-backed stores, and RocksDB's without column families.
 """
 
 from dataclasses import dataclass
@@ -13,11 +12,11 @@ from snapshots.readers.spark_streaming.documents import Json
 from snapshots.readers.spark_streaming.files import DamagedFile
 from snapshots.readers.spark_streaming.limits import SparkLimits
 from snapshots.readers.spark_streaming.readings import DEFAULT, JOIN_SIDE, STORE, Reading
+from snapshots.readers.spark_streaming.rocksdb_tables import read_tables
+from snapshots.readers.spark_streaming.rocksdb_zips import read_zip
 from snapshots.readers.spark_streaming.schemas import ColumnFamily
 from snapshots.readers.spark_streaming.store_files import (
     CHANGELOG,
-    SNAPSHOT,
-    WHOLE,
     ZIP,
     Chain,
     PartitionFiles,
@@ -55,12 +54,7 @@ def read_partition(
     """Rows of ``key`` and ``value`` in no certain order. Raises: NotDecodable, DamagedFile."""
     place = _place(operator, reading, partition)
     family = family_of(checkpoint, place)
-    needed = chain_of(checkpoint, place, version, (SNAPSHOT,))
-    if needed.lacking and any(one.kind == ZIP for one in listed(checkpoint, place).files):
-        raise NotDecodable(
-            f"Version {version} of partition {partition} is in RocksDB's own tables, "
-            "which only Spark reads."
-        )
+    needed = chain_of(checkpoint, place, version)
     if needed.lacking:
         raise NotDecodable(
             f"Partition {partition} lacks {needed.missing}"
@@ -70,6 +64,9 @@ def read_partition(
     state: dict[bytes, bytes] = {}
     left = limits.state_bytes
     for file in needed.files:
+        if file.kind == ZIP:
+            state = read_snapshot(checkpoint, file, limits)
+            continue
         records, size = checked_records(checkpoint, file, left, limits)
         left -= size
         for record in records:
@@ -113,7 +110,7 @@ def read_changes(
 
 def _place(operator: int, reading: Reading, partition: int) -> Place:
     if reading.kind not in (DEFAULT, STORE, JOIN_SIDE):
-        raise NotDecodable("State variables and timers are kept by RocksDB, which Spark reads.")
+        raise NotDecodable("State variables and timers are read by Spark alone.")
     return Place(operator, reading.store, partition)
 
 
@@ -126,7 +123,7 @@ def family_of(checkpoint: SparkCheckpoint, place: Place) -> ColumnFamily:
             f"{place.operator}, and without it its bytes have no meaning."
         )
     if schema.version > 2:
-        raise NotDecodable("The store has column families, whose tables Spark reads.")
+        raise NotDecodable("The store has column families, which only Spark reads.")
     settings = checkpoint.settings
     if settings.get(CONF + "encodingFormat", "unsaferow") != "unsaferow":
         raise NotDecodable("The state is not encoded as Spark's unsafe rows.")
@@ -135,11 +132,9 @@ def family_of(checkpoint: SparkCheckpoint, place: Place) -> ColumnFamily:
     return schema.default
 
 
-def chain_of(
-    checkpoint: SparkCheckpoint, place: Place, version: int, whole: tuple[str, ...] = WHOLE
-) -> Chain:
-    """whole: as for ``chain``. Raises: NotDecodable where the partition is not there."""
-    return chain(listed(checkpoint, place), version, ids_of(checkpoint, place), whole)
+def chain_of(checkpoint: SparkCheckpoint, place: Place, version: int) -> Chain:
+    """Raises: NotDecodable where the partition is not there."""
+    return chain(listed(checkpoint, place), version, ids_of(checkpoint, place))
 
 
 def listed(checkpoint: SparkCheckpoint, place: Place) -> PartitionFiles:
@@ -176,7 +171,7 @@ def _row(
     value: bytes | None,
     of_side: bool,
 ) -> dict[str, Json]:
-    versioned = file is not None and file.kind == CHANGELOG
+    versioned = file is not None and file.kind in (CHANGELOG, ZIP)
     try:
         row = {
             "key": read_row(_payload(key, versioned), family.key),
@@ -198,14 +193,28 @@ def _payload(data: bytes, versioned: bool) -> bytes:
     return data[1:]
 
 
-def check_records(
+def read_snapshot(
+    checkpoint: SparkCheckpoint, file: VersionFile, limits: SparkLimits
+) -> dict[bytes, bytes]:
+    """Keys and values of a snapshot of RocksDB. Raises: DamagedFile."""
+    snapshot = read_zip(checkpoint.files, file.path, limits)
+    return read_tables(checkpoint.files, snapshot.tables, limits)
+
+
+def check_state(
     checkpoint: SparkCheckpoint, place: Place, file: VersionFile, limits: SparkLimits
 ) -> None:
-    """Reads a file of changes or everything, as far as it can be read. Raises: DamagedFile."""
-    records, _ = read_records(checkpoint.files, file, checkpoint.codec, limits.state_bytes, limits)
+    """Reads one file, as far as it can be read here. Raises: DamagedFile."""
+    if file.kind == ZIP:
+        pairs = list(read_snapshot(checkpoint, file, limits).items())
+    else:
+        records, _ = read_records(
+            checkpoint.files, file, checkpoint.codec, limits.state_bytes, limits
+        )
+        pairs = [(record.key, record.value) for record in records]
     try:
         family = family_of(checkpoint, place)
     except NotDecodable:
         return
-    for record in records:
-        _row(family, file, record.key, record.value, False)
+    for key, value in pairs:
+        _row(family, file, key, value, False)

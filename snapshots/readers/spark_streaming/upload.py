@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snapshots.domain.defects import refuse
-from snapshots.readers.spark_streaming.checkpoint import SparkCheckpoint, read_files
+from snapshots.readers.spark_streaming.checkpoint import (
+    SparkCheckpoint,
+    read_files,
+    read_source_logs,
+)
 from snapshots.readers.spark_streaming.files import DamagedFile, Files, list_files
 from snapshots.readers.spark_streaming.inputs import count_rows, match_inputs
 from snapshots.readers.spark_streaming.limits import SparkLimits
@@ -102,11 +106,11 @@ def read_checkpoint(root: Path, limits: SparkLimits | None = None) -> SparkCheck
 def _read(files: Files, folders: list[str], limits: SparkLimits) -> SparkUpload:
     inner = {folder: files.inside(folder) for folder in folders}
     outside = _outside(files, folders)
-    # once for the source logs, so that input files are known, and not taken for reports
+    # input files are looked for first, so that none is taken for a report
     seen = [
         file
         for one in inner.values()
-        for log in read_files(one, limits).source_logs.values()
+        for log in read_source_logs(one, limits).values()
         for several in log.files.values()
         for file in several
     ]
