@@ -305,6 +305,22 @@ def test_events_longer_than_a_window_are_skipped_and_those_that_fit_are_not():
         assert lengths == [len(inside), 3, 3], lead
 
 
+def found_in(pattern, text):
+    return [text[m.start : m.end] for m in Scanner().matches(compiled(pattern), text, 0, len(text))]
+
+
+def test_a_window_cuts_no_match_and_hides_none():
+    run = b"x" * (WINDOW - 5)
+    assert found_in("x+", b" " * 10 + run + b" xx") == [run, b"xx"]
+    across = b"<" + b" " * 12 + b"y" + b" " * 12 + b">"
+    assert found_in("<[^>]*>|y", b" " * (WINDOW - 20) + across + b"y") == [across, b"y"]
+
+
+def test_a_program_that_would_be_slow_is_not_run():
+    with pytest.raises(InputRefused, match="repeats too much"):
+        compiled(".{0,900}b")
+
+
 ALIKE = [
     (r"[^]x", "\nx"), (r"a{,2}", "a{,2}"), (r"{x}", "{x}"), (r"[[:alpha:]]", ":]"),
     (r"\u0041\x42\/\-", "AB/-"), (r"[\]\\^-]+", "]^-\\"), (r"^b$", "a\nb\nc"), (r"a.b", "a\rb"),
