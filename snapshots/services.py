@@ -5,6 +5,7 @@ Whatever is wrong with a request is a ``problems.Problem``.
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
@@ -21,6 +22,8 @@ from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot, Topology
 from snapshots.problems import Conflict, Invalid, Refused, cancelled
 from snapshots.readers import engines, registry
+from snapshots.readers.archive_names import Names
+from snapshots.readers.archives import ArchiveLimits
 from snapshots.simulations import checked_for
 from tasks import recordings as tasks
 
@@ -48,6 +51,68 @@ def accept_uploads(
             _queue_upload(user, file.draft, file.name, name or file.name, found)
             for file, found in zip(files, formats, strict=True)
         ]
+
+
+def accept_together(
+    user,
+    files: Sequence[uploads.DraftUpload],
+    paths: Sequence[str],
+    *,
+    format: str = "",
+    name: str = "",
+) -> Job:
+    """One recording of several files, as of a folder: kept as an archive of them.
+
+    paths: of the files below the folder, with /; empty for their names. Raises: Refused, Invalid,
+    TooLarge.
+    """
+    if not files:
+        raise Invalid("No file came. Send them as the multipart field “file”.", field="file")
+    if paths and len(paths) != len(files):
+        raise Invalid(f"{len(files)} files came with {len(paths)} paths.", field="paths")
+    if format and format not in engines.FORMATS:
+        raise Invalid(
+            f"Several files together are one of {', '.join(engines.FORMATS)}.", field="format"
+        )
+    names = _checked_paths(list(paths) or [file.name for file in files])
+    name = topologies.checked_name(name or common_folder(names) or f"{len(files)} files")
+    with uploads.Draft() as draft:
+        contents = zip(names, (file.draft.path for file in files), strict=True)
+        uploads.pack(draft, contents)
+        with kept([draft]), transaction.atomic():
+            return _queue_upload(user, draft, f"{name}.zip", name, format or engines.ARCHIVE)
+
+
+def accept_folder(owner, folder: Path, *, format: str = "", name: str = "") -> Job:
+    """A queued recording for a folder of this machine. Raises: Refused, TooLarge, OSError."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    if not files:
+        raise Refused(f"The folder {folder.name} holds no file.", code="empty")
+    with uploads.Draft() as draft:
+        uploads.pack(draft, ((path.relative_to(folder).as_posix(), path) for path in files))
+        with kept([draft]), transaction.atomic():
+            source_name = f"{folder.name}.zip"
+            return _queue_upload(
+                owner, draft, source_name, name or folder.name, format or engines.ARCHIVE
+            )
+
+
+def _checked_paths(paths: list[str]) -> list[str]:
+    """Raises: Refused for a path that leads out of its folder, or that stands twice."""
+    limits = ArchiveLimits()
+    names = Names(limits.depth, limits.name_bytes)
+    try:
+        for path in paths:
+            names.take_file(names.parts(path))
+    except InputRefused as refused:
+        raise Refused.of(refused, "") from None
+    return paths
+
+
+def common_folder(paths: Sequence[str]) -> str:
+    """The folder that all paths lie in, the outermost part of it; empty where there is none."""
+    folders = {path.split("/")[0] for path in paths if "/" in path}
+    return folders.pop() if len(folders) == 1 and all("/" in path for path in paths) else ""
 
 
 def accept_file(owner, path, *, format: str = "", name: str = "", **fields: Any) -> Job:

@@ -12,6 +12,7 @@ from snapshots.api.parameters import Limit, Offset
 from snapshots.stores import open_recording
 
 router = Router()
+NO_PATHS: list[str] = []
 
 
 class Rename(Schema):
@@ -43,13 +44,21 @@ def upload_recording(
     file: File[list[UploadedFile]],
     format: Form[str] = "",
     name: Form[str] = "",
+    together: Form[bool] = False,
+    paths: Form[list[str]] = NO_PATHS,
 ) -> HttpResponse:
     """Upload a log, or several (all are taken, or none). The format is told from the content.
+
+    An engine's files come as one archive (zip, tar, tar.gz, tar.zst), or with `together` as one
+    recording of all of them; `paths`, one for each file in their order, then tell where they lie.
 
     What is wrong in its beginning (in all of it, if it is small) is refused at once, with line and
     field. The job tells how the rest goes.
     """
-    jobs = services.accept_uploads(request.user, file, format=format, name=name)
+    if together:
+        jobs = [services.accept_together(request.user, file, paths, format=format, name=name)]
+    else:
+        jobs = services.accept_uploads(request.user, file, format=format, name=name)
     accepted = [{"id": job.recording_id, "job": job.pk} for job in jobs]
     return reply({**accepted[0], "recordings": accepted}, 202)
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { isNewer, jobLine, jobWords } from "../../static/js/views/job-words.js";
 import { timelineLayout, timelineTraces } from "../../static/js/views/snapshot-timeline.js";
 import { channelPath, point, processAt, sizeFor, toPlace } from "../../static/js/views/topology-geometry.js";
-import { placeOf, problemOf, sendAll } from "../../static/js/views/upload-queue.js";
+import { grouped, placeOf, problemOf, sendAll } from "../../static/js/views/upload-queue.js";
 
 const RUNNING = { id: 1, state: "running", phase: "sorting", progress: 0.42, done: 4200, total: 10000, rate: 1234.5, remaining: 95 };
 
@@ -82,4 +82,16 @@ test("two channels that run both ways do not lie on one another", () => {
   const [a, b] = [{ x: 0, y: 0.5 }, { x: 1, y: 0.5 }];
   const middle = (path) => Number(path.split("Q")[1].split(" ")[1]);
   assert.notEqual(middle(channelPath(a, b, true, size)), middle(channelPath(b, a, true, size)));
+});
+
+test("a folder goes as one, logs and archives each by itself, loose parts together", () => {
+  const file = (path) => ({ file: { name: path.split("/").at(-1), size: 10 }, path });
+  const groups = grouped(["job/chk-1/_metadata", "job/shared/a", "run.jsonl", "all.zip", "_metadata", "plan.json"].map(file));
+  assert.deepEqual(groups.map(({ name, parts, size }) => [name, parts?.length ?? 1, size]), [
+    ["run.jsonl", 1, 10],
+    ["all.zip", 1, 10],
+    ["job", 2, 20],
+    ["2 files", 2, 20],
+  ]);
+  assert.deepEqual(grouped([file("_metadata")]).map(({ name }) => name), ["_metadata"]);
 });

@@ -10,10 +10,13 @@ from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user
 
 
 class Command(BaseCommand):
-    help = "Ingest logs, as the upload does. Without a worker they are ingested here."
+    help = (
+        "Ingest logs, archives, or folders of what an engine wrote, as the upload does. Without a "
+        "worker they are ingested here."
+    )
 
     def add_arguments(self, parser) -> None:
-        parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+        parser.add_argument("files", nargs="+", type=Path, metavar="PATH")
         parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="whose it will be")
         parser.add_argument("--format", default="", help="instead of telling it from the content")
         parser.add_argument("--wait", action="store_true", help="until they are ready")
@@ -34,7 +37,8 @@ class Command(BaseCommand):
 
     def _accept(self, user, path: Path, format: str) -> Job:
         try:
-            job = services.accept_file(user, path, format=format)
+            accept = services.accept_folder if path.is_dir() else services.accept_file
+            job = accept(user, path, format=format)
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror}") from None
         except Problem as problem:

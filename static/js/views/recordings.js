@@ -2,7 +2,8 @@
 
 import { setText } from "../lib/dom.js";
 import { isOpen, jobLine } from "./job-words.js";
-import { postFile, sendAll } from "./upload-queue.js";
+import { dropped } from "../lib/dropped.js";
+import { grouped, postFile, sendAll } from "./upload-queue.js";
 import { mountUploadRows } from "./upload-rows.js";
 import { watchJobs } from "./watch-jobs.js";
 
@@ -17,10 +18,18 @@ const jobs = watchJobs(onJob, () => [...new Set([...rows.jobs(), ...listedJobs()
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  upload([...form.elements.file.files]);
+  upload(grouped(chosen()));
   form.reset();
 });
-form.elements.file.addEventListener("change", () => form.requestSubmit());
+for (const name of ["file", "folder"]) form.elements[name].addEventListener("change", () => form.requestSubmit());
+
+form.querySelector("[data-choose-folder]").addEventListener("click", () => form.elements.folder.click());
+
+function chosen() {
+  const files = [...form.elements.file.files, ...form.elements.folder.files];
+  return files.map((file) => ({ file, path: file.webkitRelativePath || file.name }));
+}
+
 form.classList.add("is-live");
 
 /** One file alone is opened as soon as there is something to see; of several, each has its link. */
@@ -72,5 +81,5 @@ document.addEventListener("drop", (event) => {
   if (!holdsFiles(event)) return;
   event.preventDefault();
   over(-depth);
-  upload([...event.dataTransfer.files]);
+  dropped(event.dataTransfer).then((files) => upload(grouped(files)));
 });

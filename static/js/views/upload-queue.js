@@ -37,12 +37,43 @@ export function placeOf(problem) {
   return parts.join(", ");
 }
 
-/** POSTs one file as the API takes it, telling the bytes as they go. */
+const LOG = /\.(jsonl|ndjson|parquet|log|txt|top|zip|tar|tgz|gz|zst)$/i;
+
+/**
+ * What is sent as one: a whole folder, and loose files that only together say something, as an
+ * engine's; a log or an archive stands for itself. files: [{file, path}], path below what was
+ * dropped. Gives files, and {name, size, parts: [{file, path}]} for those that go together.
+ */
+export function grouped(files) {
+  const folders = new Map();
+  const loose = [];
+  const alone = [];
+  for (const item of files) {
+    const [folder, ...rest] = item.path.split("/");
+    if (rest.length) folders.set(folder, [...(folders.get(folder) ?? []), item]);
+    else if (LOG.test(item.path)) alone.push(item.file);
+    else loose.push(item);
+  }
+  if (loose.length === 1) alone.push(loose.pop().file);
+  const groups = [...folders].map(([name, parts]) => together(name, parts));
+  if (loose.length) groups.push(together(`${loose.length} files`, loose));
+  return [...alone, ...groups];
+}
+
+function together(name, parts) {
+  return { name, parts, size: parts.reduce((sum, { file }) => sum + file.size, 0) };
+}
+
+/** POSTs a file, or what goes together, as the API takes it, telling the bytes as they go. */
 export function postFile(address, csrf, Request = XMLHttpRequest) {
   return (file, onBytes) =>
     new Promise((resolve) => {
       const body = new FormData();
-      body.append("file", file);
+      for (const part of file.parts ?? [{ file }]) body.append("file", part.file);
+      if (file.parts) {
+        body.append("together", "true");
+        for (const { path } of file.parts) body.append("paths", path);
+      }
       const request = new Request();
       request.open("POST", address);
       request.setRequestHeader("X-CSRFToken", csrf);

@@ -1,0 +1,137 @@
+"""Several files as one upload, and archives: kept whole, told when they are unpacked."""
+
+import io
+import zipfile
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from snapshots import runs, services, stores, uploads
+from snapshots.domain.samples import two_banks
+from snapshots.models import Job, Recording
+from snapshots.problems import Refused
+from tests.web.given import a_client, a_person, native, uploads_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+
+
+@pytest.fixture
+def ada():
+    return a_person()
+
+
+@pytest.fixture
+def api(ada):
+    return a_client(ada)
+
+
+def files(*names: str, content: bytes = b"some bytes"):
+    return [SimpleUploadedFile(name.rpartition("/")[2], content) for name in names]
+
+
+def together(api, *names: str, **fields):
+    body = {"file": files(*names), "together": "true", "paths": list(names), **fields}
+    return api.post("/api/recordings", body)
+
+
+def zipped(**contents: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name.replace("__", "/"), content)
+    return packed.getvalue()
+
+
+def test_a_folder_is_kept_as_one_archive(api, data_dir):
+    answer = together(api, "job/chk-1/_metadata", "job/shared/one")
+    assert answer.status_code == 202, answer.content
+    recording = Recording.objects.get(pk=answer.json()["id"])
+    assert (recording.name, recording.format) == ("job", "archive")
+    assert uploads_of(data_dir) == [recording.upload]
+    with zipfile.ZipFile(uploads.path_of(recording.upload)) as archive:
+        assert archive.namelist() == ["job/chk-1/_metadata", "job/shared/one"]
+        assert archive.read("job/shared/one") == b"some bytes"
+
+
+def test_loose_files_together_have_their_names_for_paths(api):
+    answer = together(api, "_metadata", "plan.json", paths=[])
+    assert Recording.objects.get(pk=answer.json()["id"]).name == "2 files"
+
+
+@pytest.mark.parametrize(
+    ("paths", "code"),
+    [
+        (["../a", "b"], "unsafe-archive"),
+        (["/etc/a", "b"], "unsafe-archive"),
+        (["a", "a"], "unsafe-archive"),
+        (["a", "a/b"], "unsafe-archive"),
+        (["a"], "invalid-field"),
+    ],
+)
+def test_paths_that_lead_elsewhere_are_refused_at_once(api, data_dir, paths, code):
+    answer = together(api, "a", "b", paths=paths)
+    assert answer.status_code == 422
+    assert answer.json()["type"] == f"/problems/{code}"
+    assert not Recording.objects.exists()
+    assert not uploads_of(data_dir)
+
+
+def test_a_format_for_one_log_is_no_format_of_several_files(api):
+    answer = together(api, "a", "b", format="native")
+    assert (answer.status_code, answer.json()["field"]) == (422, "format")
+
+
+def refused(api, content: bytes, name: str = "upload.zip") -> tuple[Recording, str]:
+    answer = api.post("/api/recordings", {"file": SimpleUploadedFile(name, content)})
+    assert answer.status_code == 202, answer.content
+    job = Job.objects.get(pk=answer.json()["job"])
+    runs.run(job.pk)
+    recording = Recording.objects.get()
+    return recording, recording.error["detail"]
+
+
+@pytest.mark.spark
+def test_a_log_in_an_archive_is_read_as_that_log(api):
+    content = zipped(banks=native(two_banks()))
+    answer = api.post("/api/recordings", {"file": SimpleUploadedFile("banks.zip", content)})
+    runs.run(answer.json()["job"])
+    recording = Recording.objects.get()
+    assert (recording.status, recording.format) == ("ready", "native")
+    assert not list(stores.store().root.glob("*.tmp*"))
+
+
+@pytest.mark.parametrize(
+    ("contents", "words"),
+    [
+        ({"a": b"x", "b": b"y"}, "2 files that no engine known here has written"),
+        ({"a": b"nonsense"}, "not JSON"),
+        ({}, "no file"),
+    ],
+)
+def test_what_no_engine_wrote_is_refused_with_the_reason(api, data_dir, contents, words):
+    recording, sentence = refused(api, zipped(**contents))
+    assert recording.status == "refused"
+    assert words in sentence
+    assert not uploads_of(data_dir)
+    assert not any(stores.store().root.iterdir())
+
+
+def test_an_archive_that_leads_out_of_its_folder_is_refused(api, data_dir):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("../outside", b"x")
+    recording, sentence = refused(api, packed.getvalue())
+    assert recording.status == "refused"
+    assert "leads out of its folder" in sentence
+    assert not list(data_dir.rglob("outside"))
+
+
+def test_a_folder_of_this_machine(ada, tmp_path, data_dir):
+    (tmp_path / "checkpoint" / "offsets").mkdir(parents=True)
+    (tmp_path / "checkpoint" / "offsets" / "0").write_bytes(b"v1\n")
+    (tmp_path / "checkpoint" / "link").symlink_to("/etc/passwd")
+    job = services.accept_folder(ada, tmp_path / "checkpoint")
+    with zipfile.ZipFile(uploads.path_of(job.recording.upload)) as archive:
+        assert archive.namelist() == ["offsets/0"]
+    with pytest.raises(Refused, match="holds no file"):
+        services.accept_folder(ada, tmp_path / "checkpoint" / "offsets" / "nothing")
