@@ -123,7 +123,7 @@ def test_more_changes_than_can_be_held_are_said():
     changes = [TOTALS, *(change(SET, str(place), long(1)) for place in range(10))]
     state, entries = read(*changes, before=[materialised(a=1)], limits=Limits(changed_keys=4))
     assert sum(entry.is_known for entry in entries) < 10
-    assert "more changes than can be held here" in state.notes.sentences[0]
+    assert "more changed keys than can be held here" in state.notes.sentences[0]
     assert not state.notes.complete
 
 
@@ -133,6 +133,14 @@ def test_the_type_of_keys_is_inferred_where_all_changes_agree():
     assert values(entries) == {("totals", key): 1 for key in "abc"}
     assert "taken for string" in state.notes.sentences[0]
     assert state.notes.complete
+
+
+def test_the_type_of_keys_is_inferred_where_values_cannot_be_decoded():
+    odds = described(write.state("odds", write.KRYO), 0)
+    state, entries = read(odds, *(change(SET, key, b"\x01\x02") for key in ("a", "b", "c")))
+    assert state.key.name == "string"
+    assert {entry.key for entry in entries} == {"a", "b", "c"}
+    assert {bytes(entry.raw_value) for entry in entries} == {b"\x01\x02"}
 
 
 def test_the_type_of_keys_is_not_guessed_where_key_groups_disagree():

@@ -91,7 +91,7 @@ def test_where_no_next_state_fits_the_rest_of_the_key_group_stays_bytes():
 
 
 def test_the_search_is_given_up_after_a_while():
-    group = write.heap_group(0, (0, [entry("a", bytes(50_000))]), (1, [entry("a", long(7))]))
+    group = write.heap_group(0, (0, [entry("a", b"\0\1" * 25_000)]), (1, [entry("a", long(7))]))
     limits = Limits(searched_bytes=100)
     state, entries = read(write.meta(ODDS, TOTALS), {0: group}, limits=limits)
     assert [one.state for one in entries] == ["odds"]

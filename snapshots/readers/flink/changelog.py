@@ -16,35 +16,72 @@ from snapshots.readers.flink.entries import TIMERS, Entry, Limits, Notes, unread
 from snapshots.readers.flink.handles import Change
 from snapshots.readers.flink.key_groups import key_group
 from snapshots.readers.flink.keyed_meta import StateType
-from snapshots.readers.flink.values import SIMPLE, Serializer, Unreadable
+from snapshots.readers.flink.values import SIMPLE, Serializer, Undecodable, Unreadable
 from snapshots.readers.opaque import Opaque
 
 CLEAR, SET, SET_INTERNAL = 0, 1, 2
 _KEY_TYPES = ("string", "long", "int", "short", "byte", "boolean", "double")
 _MOST_TRIED = 10_000  # changes that a type of keys is tried on
+_LONGEST_TRIED = 2**16  # bytes of such a change
 _UNKNOWN_KEY = Unreadable("unknown", "The changelog does not say how its keys are written")
 
 Name = tuple[str, str, str]  # of a value: its state, and namespace and key as JSON
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """The last change of one value. order: among those of its key group. entry: without value."""
+
+    order: int
+    operation: int
+    state: StateType
+    entry: Entry
+    raw: memoryview
+
+    def after(self, lost: str | None, longest: int) -> Entry:
+        """What the change leaves. lost: why it is not known. longest: value that is decoded."""
+        try:
+            if lost is not None:
+                raise Malformed(lost, 0)
+            return replace(self.entry, value=self._value(longest))
+        except Malformed as malformed:
+            value = Opaque.of(self.raw, f"{malformed.what.removesuffix('.')}.")
+            return replace(self.entry, value=value, raw_value=b"" if lost else self.raw)
+
+    def _value(self, longest: int) -> object:
+        """Raises: Malformed."""
+        if self.operation not in (SET, SET_INTERNAL):
+            name = OPERATIONS[self.operation]
+            raise Malformed(f"{name} was logged since, which is not replayed", 0)
+        if len(self.raw) > longest:
+            raise Malformed(f"The value has more than {longest:,} bytes", 0)
+        cursor = Cursor(self.raw)
+        value = self.state.value.decode(cursor)
+        if cursor.left:
+            raise Malformed(f"{cursor.left} bytes follow the value", cursor.position)
+        return value
 
 
 @dataclass(slots=True)
 class _Group:
     """What the changes do to one key group.
 
-    values: the last change of each; None where it was cleared. lost: why all values of a state
-    are not known; of all states for the name None. unread: the changes that could not be read.
+    lost: by state (None for all of them) the order of the last change that could not be read, and
+    why: no value of before is known. unread: these changes.
     """
 
-    values: dict[Name, Entry | None] = field(default_factory=dict)
-    lost: dict[str | None, str] = field(default_factory=dict)
+    count: int = 0
+    values: dict[Name, _Last] = field(default_factory=dict)
+    lost: dict[str | None, tuple[int, str]] = field(default_factory=dict)
     unread: list[Entry] = field(default_factory=list)
 
-    def lose(self, state: str | None, reason: str) -> None:
-        """Values of the state before this are not known, but those set later will be."""
-        self.lost.setdefault(state, reason)
-        for name, entry in self.values.items():
-            if entry is not None and state in (None, name[0]):
-                self.values[name] = _without_value(entry, reason)
+    def why_lost(self, state: str | None, order: int = -1) -> str | None:
+        """Why a value is not known that was set by the change of that order, or before all."""
+        for name in (state, None):
+            at, reason = self.lost.get(name, (-1, None))
+            if at > order:
+                return reason
+        return None
 
 
 _NO_CHANGES = _Group()
@@ -57,6 +94,7 @@ class Replay:
         self.states: dict[int, StateType] = {}
         self._key = key
         self._to_hold = limits.changed_keys
+        self._longest = limits.value_bytes
         self._notes = notes
         self._groups: dict[int, _Group] = {}
 
@@ -66,11 +104,9 @@ class Replay:
             self._describe(change)
             return
         group = self._groups.setdefault(change.key_group, _Group())
+        group.count += 1
         state = None
         try:
-            if self._to_hold <= 0:
-                raise Malformed("There are more changes than can be held here", 0)
-            self._to_hold -= 1
             cursor = Cursor(change.data)
             operation, number = cursor.u8(), cursor.i16()
             state = self.states.get(number)
@@ -80,7 +116,7 @@ class Replay:
         except Malformed as malformed:
             name = state.name if state else None
             reason = f"A change that cannot be replayed was logged: {malformed.what}."
-            group.lose(name, reason)
+            group.lost[name] = (group.count, reason)
             group.unread.append(unread(change.data, reason, name, change.key_group))
             self._notes.say(reason, complete=False)
 
@@ -101,13 +137,14 @@ class Replay:
             raise Malformed(f"{OPERATIONS.get(operation, operation)} of {state.kind}", 0)
         key, namespace = state.key.decode(cursor), state.namespace.decode(cursor)
         name = (state.name, dumps(namespace), dumps(key))
-        entry = Entry(
-            state.name, state.kind, change.key_group, namespace, key, None, len(change.data)
-        )
-        if operation == CLEAR:
-            group.values[name] = None
-        else:
-            group.values[name] = replace(entry, **_value(operation, state, cursor))
+        if name not in group.values:
+            if self._to_hold <= 0:
+                raise Malformed("There are more changed keys than can be held here", 0)
+            self._to_hold -= 1
+        size = len(change.data)
+        entry = Entry(state.name, state.kind, change.key_group, namespace, key, None, size)
+        raw = cursor.data[cursor.position : cursor.end]
+        group.values[name] = _Last(group.count, operation, state, entry, raw)
 
     def over(self, materialised: Iterable[Entry]) -> Iterator[Entry]:
         """The entries after the changes. materialised: by key group, as they were before."""
@@ -126,13 +163,16 @@ class Replay:
         group = self._groups.get(number, _NO_CHANGES)
         for entry in entries:
             if _name(entry) not in group.values:
-                lost = group.lost.get(entry.state) or group.lost.get(None)
+                lost = group.why_lost(entry.state)
                 yield entry if lost is None else _without_value(entry, lost)
 
     def _left(self, number: int) -> Iterator[Entry]:
         """What the changes have left in a key group."""
         group = self._groups[number]
-        yield from (entry for entry in group.values.values() if entry is not None)
+        for last in group.values.values():
+            if last.operation != CLEAR:
+                lost = group.why_lost(last.state.name, last.order)
+                yield last.after(lost, self._longest)
         yield from group.unread
 
 
@@ -140,20 +180,6 @@ def _name(entry: Entry) -> Name | None:
     if entry.kind == TIMERS or isinstance(entry.key, Opaque):
         return None
     return entry.state or "", dumps(entry.namespace), dumps(entry.key)
-
-
-def _value(operation: int, state: StateType, cursor: Cursor) -> dict[str, object]:
-    """The fields of the entry that a change leaves."""
-    raw = bytes(cursor.data[cursor.position : cursor.end])
-    try:
-        if operation not in (SET, SET_INTERNAL):
-            raise Malformed(f"{OPERATIONS[operation]} was logged since, which is not replayed", 0)
-        value = state.value.decode(cursor)
-        if cursor.left:
-            raise Malformed(f"{cursor.left} bytes follow the value", cursor.position)
-    except Malformed as malformed:
-        return {"value": Opaque.of(raw, f"{malformed.what}."), "raw_value": raw}
-    return {"value": value}
 
 
 def _without_value(entry: Entry, reason: str) -> Entry:
@@ -173,7 +199,7 @@ def likely_key(changes: Iterable[Change], max_parallelism: int, notes: Notes) ->
         return _UNKNOWN_KEY
     notes.say(
         f"The changelog does not say how its keys are written. They are taken for {fitting[0]}: "
-        "with no other simple type do all changes decode and all keys belong to their key groups."
+        "with no other simple type do the changes decode and the keys belong to their key groups."
     )
     return SIMPLE[fitting[0]]
 
@@ -184,19 +210,31 @@ def _fits(changes: list[Change], key: Serializer, max_parallelism: int) -> bool:
     for change in changes:
         if change.key_group < 0:
             replay.apply(change)
-            continue
-        cursor = Cursor(change.data)
-        try:
-            operation, number = cursor.u8(), cursor.i16()
-            state = replay.states.get(number)
-            if operation not in (SET, SET_INTERNAL) or state is None:
-                continue
-            of_change = key.decode(cursor)
-            state.namespace.decode(cursor)
-            state.value.decode(cursor)
-        except Malformed:
-            return False
-        if cursor.left or key_group(of_change, key, max_parallelism) != change.key_group:
-            return False
-        tried += 1
+        elif len(change.data) <= _LONGEST_TRIED:
+            fits = _fits_one(change, key, replay.states, max_parallelism)
+            if fits is False:
+                return False
+            tried += fits is True
     return tried > 0
+
+
+def _fits_one(
+    change: Change, key: Serializer, states: dict[int, StateType], max_parallelism: int
+) -> bool | None:
+    """None for a change that cannot tell: of an unknown state, or by another operation."""
+    cursor = Cursor(change.data)
+    try:
+        operation, number = cursor.u8(), cursor.i16()
+        state = states.get(number)
+        if operation not in (SET, SET_INTERNAL) or state is None:
+            return None
+        of_change = key.decode(cursor)
+        if key_group(of_change, key, max_parallelism) != change.key_group:
+            return False
+        state.namespace.decode(cursor)
+        state.value.decode(cursor)
+    except Undecodable:
+        return True  # of the value's type nothing can be told
+    except Malformed:
+        return False
+    return cursor.left == 0

@@ -76,14 +76,14 @@ class Limits:
     """How much one keyed state may take.
 
     inflated_bytes: of one compressed key group or log. table_bytes: of all blocks of a table,
-    inflated. block_bytes: of one block. value_bytes: of a value that is decoded. searched_bytes:
-    how much is decoded on trial behind values that cannot be. changed_keys: of a changelog, which
-    has to be held in memory.
+    inflated. block_bytes: of one block. value_bytes: of a value that is decoded, which can take
+    up to 30 times as much memory. searched_bytes: how much is decoded on trial behind values that
+    cannot be. changed_keys: of a changelog, which have to be held in memory.
     """
 
     inflated_bytes: int = 256 * 2**20
     table_bytes: int = 8 * 2**30
     block_bytes: int = 16 * 2**20
-    value_bytes: int = 16 * 2**20
+    value_bytes: int = 8 * 2**20
     searched_bytes: int = 2 * 2**20
     changed_keys: int = 1_000_000

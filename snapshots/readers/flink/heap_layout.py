@@ -6,6 +6,7 @@ Where a value cannot be decoded nothing says where it ends. It is taken to end w
 state's number stands and all the rest of the key group decodes from there exactly to its end.
 """
 
+import heapq
 from collections.abc import Callable, Iterator
 
 from snapshots.readers.cursor import Cursor, Malformed
@@ -20,6 +21,7 @@ from snapshots.readers.opaque import Opaque
 _GROUP_BYTES, _NUMBER_BYTES = 4, 2
 _MOST_TRIED_FOR_ORDER = 64  # key groups
 _MOST_UNDECODABLE = 8  # states in a row that are looked for behind one another
+_COPIED_PER_SEARCHED = 4096  # bytes that are copied in the time of decoding one
 
 Seen = dict[int, None]  # the numbers of the states of a key group so far, in order
 
@@ -79,12 +81,23 @@ class HeapLayout:
         while cursor.left:
             state, count = self._header(cursor, seen)
             for _ in range(count):
-                at = cursor.position
-                try:
-                    _decoded(state, cursor)
-                except Malformed:
-                    cursor.position = at
-                    raise
+                self._entry(state, cursor)
+
+    def _entry(self, state: StateType, cursor: Cursor) -> tuple[object, object, object]:
+        """Namespace, key and value. Raises: Malformed, and the cursor then stays."""
+        start, end = cursor.position, cursor.end
+        cursor.end = min(end, start + self._limits.value_bytes)
+        try:
+            return _decoded(state, cursor)
+        except Malformed as malformed:
+            too_large = cursor.end < end and not isinstance(malformed, Undecodable)
+            cursor.position = start
+            if too_large:
+                size = f"{self._limits.value_bytes:,} bytes"
+                raise Malformed(f"The entry has more than {size}, or is damaged", start) from None
+            raise
+        finally:
+            cursor.end = end
 
     def _header(self, cursor: Cursor, seen: Seen) -> tuple[StateType, int]:
         """The next state and how many entries it has. Raises: Malformed."""
@@ -114,37 +127,30 @@ class HeapLayout:
     ) -> Iterator[Entry]:
         for left in range(count, 0, -1):
             start = cursor.position
-            end = min(cursor.end, start + self._limits.value_bytes)
-            one = Cursor(cursor.data, start, end)
             try:
-                namespace, key, value = _decoded(state, one)
+                namespace, key, value = self._entry(state, cursor)
             except Malformed as malformed:
-                reason = f"{malformed.what}."
-                if end < cursor.end and not isinstance(malformed, Undecodable):
-                    reason = f"The entry has more than {end - start:,} bytes, or is damaged."
                 cursor.position = self._end_of_state(start, cursor, seen)
                 lost = cursor.data[start : cursor.position]
-                yield _lost(state, left, lost, part.key_group, reason)
+                yield _lost(state, left, lost, part.key_group, f"{malformed.what}.")
                 return
-            cursor.position = one.position
-            size = one.position - start
+            size = cursor.position - start
             yield Entry(state.name, state.kind, part.key_group, namespace, key, value, size)
 
     def _end_of_state(self, start: int, cursor: Cursor, seen: Seen) -> int:
         """Where the state ends whose entry at ``start`` cannot be decoded."""
-        found = self._search(start, cursor, seen, 0)
+        data = bytes(cursor.data[: cursor.end])
+        self._to_search -= len(data) // _COPIED_PER_SEARCHED
+        found = self._search(start, data, seen, 0)
         if found is None and self._following(seen):
             self._notes.say("Where an undecodable value ends could not be found.", complete=False)
         return cursor.end if found is None else found
 
-    def _search(self, start: int, cursor: Cursor, seen: Seen, depth: int) -> int | None:
-        """The first place behind ``start`` from which all decodes to the end."""
-        following = self._following(seen)
-        for place in range(start + 1, cursor.end - _NUMBER_BYTES + 1) if following else ():
-            number = int.from_bytes(cursor.data[place : place + _NUMBER_BYTES], "big")
-            if number in following and self._fits(place, cursor, seen, depth):
+    def _search(self, start: int, data: bytes, seen: Seen, depth: int) -> int | None:
+        """The first place behind ``start`` from which all of ``data`` decodes to its end."""
+        for place in _places(data, start + 1, self._following(seen)):
+            if self._fits(place, data, seen, depth):
                 return place
-            self._to_search -= 1
             if self._to_search < 0:
                 return None
         return None
@@ -155,21 +161,34 @@ class HeapLayout:
             return self._next.get(next(reversed(seen)), set())
         return set(range(len(self._meta.states))) - set(seen)
 
-    def _fits(self, place: int, cursor: Cursor, seen: Seen, depth: int) -> bool:
+    def _fits(self, place: int, data: bytes, seen: Seen, depth: int) -> bool:
         """Whether all from ``place`` on decodes, further undecodable values aside."""
-        trial, seen = Cursor(cursor.data, place, cursor.end), dict(seen)
+        trial, seen = Cursor(data, place), dict(seen)
         try:
             self._pass(trial, seen)
         except Undecodable:
             return depth < _MOST_UNDECODABLE and (
                 not self._following(seen)
-                or self._search(trial.position, cursor, seen, depth + 1) is not None
+                or self._search(trial.position, data, seen, depth + 1) is not None
             )
         except Malformed:
             return False
         finally:
             self._to_search -= trial.position - place + len(seen)
         return not self._following(seen)
+
+
+def _places(data: bytes, start: int, numbers: set[int]) -> Iterator[int]:
+    """Where one of the numbers of states stands from ``start`` on, in order."""
+    return heapq.merge(*(_occurrences(data, start, number) for number in numbers))
+
+
+def _occurrences(data: bytes, start: int, number: int) -> Iterator[int]:
+    pattern = number.to_bytes(_NUMBER_BYTES, "big")
+    place = data.find(pattern, start)
+    while place >= 0:
+        yield place
+        place = data.find(pattern, place + 1)
 
 
 def _decoded(state: StateType, cursor: Cursor) -> tuple[object, object, object]:
