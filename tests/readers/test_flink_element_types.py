@@ -99,3 +99,5 @@ def test_types_of_states_are_types_of_records(shared_data):
         "list<pojo demo.TypesJob$Animal>"
     )
     assert types_of(known.values()).keys() == known.keys()
+    case = load(shared_data, "changelog")
+    assert "long" in contents.state_types(case.upload, case.snapshots()[-1][1])

@@ -16,9 +16,8 @@ from snapshots.readers.flink.element_types import decoded, fits, parse_type
 from snapshots.readers.flink.elements import NO_TIME, RECORD, split
 from snapshots.readers.flink.files import Files
 from snapshots.readers.flink.in_flight import Half, InFlight, read_in_flight
-from snapshots.readers.flink.job_graph import Input, JobGraph, Vertex, members, vertices_of
+from snapshots.readers.flink.job_graph import Input, JobGraph, Vertex
 from snapshots.readers.flink.metadata import Metadata, Operator, Subtask
-from snapshots.readers.flink.operator_ids import id_of_uid
 from snapshots.readers.flink.upload import read_upload
 from tests.effort import examples
 from tests.readers.flink_cases import UNALIGNED, load
@@ -78,6 +77,9 @@ def test_no_byte_is_in_two_buffers(tmp_path):
     assert [half.problem for half in _read(tmp_path, data, same).halves] == [
         None, "Two buffers lie in the same bytes (at byte 4).",
     ]  # fmt: skip
+    three = _stream(b"a", b"b", b"c")
+    twice = _channels(h.RelativeFile("channels", len(three)), (0, (4, 9)), (1, (9,)))
+    assert "the same bytes" in _read(tmp_path, three, twice).halves[1].problem
     many = h.RelativeFile("channels", 12 + 4)
     nested = i32(0) + i32(8) + i32(4) + i32(0)
     found = _read(tmp_path, nested, _channels(many, (0, (4, 8, 12))))
@@ -225,11 +227,20 @@ def test_where_several_orders_fit_none_is_taken():
     assert "cannot be told" in joined.unjoined[0].reason
 
 
-def test_with_more_consumers_than_are_tried_none_is_taken():
-    graph, vertices = _graph(*["HASH"] * 7)
-    joined = join([_half("a", h.OUTPUT, _record(b"y"))], graph, vertices)
-    assert {edge.partition for edge in joined.edges} == {None}
-    assert len(joined.unjoined) == 1
+def test_a_broadcast_edge_holds_nothing_in_flight():
+    graph, vertices = _graph("BROADCAST", "HASH")
+    (edge,) = join([_half("a", h.OUTPUT, _record(b"x"), place=(1, 0))], graph, vertices).edges
+    assert (edge.target, edge.partition) == ("c", 1)
+
+
+@pytest.mark.parametrize(("consumers", "partition"), [(5, 3), (6, None)])
+def test_the_orders_of_so_many_consumers_are_tried(consumers, partition):
+    graph, vertices = _graph(*["HASH"] * consumers)
+    data = _record(b"for b")
+    halves = [_half("b", h.INPUT, data[:5]), _half("a", h.OUTPUT, data[5:], place=(3, 0))]
+    joined = join(halves, graph, vertices)
+    assert joined.edges[0].partition == partition
+    assert len(joined.unjoined) == (partition is None)
 
 
 def test_every_half_is_somewhere():
@@ -251,43 +262,6 @@ def test_a_missing_file_is_told_at_its_channel():
     halves = [_half("b", h.INPUT, _record(b"x")), _half("a", h.OUTPUT, b"", problem="It is gone.")]
     (channel,) = join(halves, graph, vertices).edges[0].channels
     assert (channel.elements, channel.problem) == (None, "It is gone.")
-
-
-# Which vertex
-
-
-def test_the_members_of_a_chain():
-    assert members("Source: a<br/>+- b<br/>   +- c<br/>") == ("Source: a", "b", "c")
-    assert members("a<br/>:- b<br/>:  +- c<br/>+- d<br/>") == ("a", "b", "c", "d")
-    assert members("Source: a -&gt; b") == ("Source: a", "b")
-    assert members("a -> (b, c -> d)") == ("a", "b", "c", "d")
-    assert members("") == ()
-
-
-def _operator(id_: str, name: str | None = None, parallelism: int = 2) -> Operator:
-    return Operator(id_, name, None, parallelism, 128, None, False, ())
-
-
-def test_an_operator_belongs_where_its_name_its_uid_or_the_last_free_place_says():
-    graph = JobGraph(
-        (
-            Vertex("h1", "", ("Source: x", "by name", "Sink: by uid"), 2, None, ()),
-            Vertex("h2", "", ("y", "twice"), 2, None, ()),
-            Vertex("h3", "", ("z", "twice", "left over"), 1, None, ()),
-        )
-    )
-    operators = [
-        _operator("h1"), _operator("h2"), _operator("h3", parallelism=1),
-        _operator("1" * 32, "by name"), _operator(id_of_uid("by uid")),
-        _operator("2" * 32, "twice"), _operator("3" * 32, "twice", 1), _operator("4" * 32, None, 1),
-    ]  # fmt: skip
-    found = vertices_of(graph, operators)
-    assert found == {
-        "h1": "h1", "h2": "h2", "h3": "h3", "1" * 32: "h1", id_of_uid("by uid"): "h1",
-    }  # fmt: skip
-    known = operators[:5] + [_operator(id_of_uid("twice")), operators[7], operators[6]]
-    graph = JobGraph((graph.vertices[0], graph.vertices[2]))
-    assert vertices_of(graph, [known[0], *known[2:5], known[6], known[7]])["4" * 32] == "h3"
 
 
 # Real ones

@@ -228,6 +228,52 @@ def test_version_2_knows_nothing_of_finished_subtasks():
         read_metadata(write.metadata(2, [operator]))
 
 
+def _changed(data: bytes, old: bytes, new: bytes) -> bytes:
+    assert data.count(old) == 1
+    return data.replace(old, new)
+
+
+CHANNEL = h.Channels(h.INPUT, 1, 8, (h.ChannelPart((0, 1), 8, (4,)),), h.File("name", 8), True)
+WITH_CHANNEL = write.metadata(6, [_an_operator(subtasks=(Subtask(1, inputs=(CHANNEL,)),))])
+
+
+def test_a_channel_handle_of_the_other_side_is_malformed():
+    begin = write.i32(1) + b"\x03" + write.i32(1)
+    with pytest.raises(Malformed, match="of type 4 stands among the input ones"):
+        read_metadata(_changed(WITH_CHANNEL, begin, write.i32(1) + b"\x04" + write.i32(1)))
+    with pytest.raises(Malformed, match="of the unknown type 5"):
+        read_metadata(_changed(WITH_CHANNEL, begin, write.i32(1) + b"\x05" + write.i32(1)))
+
+
+def test_merged_channels_take_as_many_bytes_as_announced():
+    lengths = b"name" + write.i32(32)
+    with pytest.raises(Malformed, match="31 bytes of channels are announced and 32 are there"):
+        read_metadata(_changed(WITH_CHANNEL, lengths, b"name" + write.i32(31)))
+
+
+def test_a_list_of_keyed_handles_has_no_holes():
+    handle = h.Changelog(0, 0, 0, (None,), (), 0, None, "")
+    with pytest.raises(Malformed, match="in a list is expected and there is none"):
+        read_metadata(write.metadata(6, [_an_operator(managed_keyed=handle)]))
+
+
+def test_state_of_the_first_versions_of_flink_is_refused():
+    data = write.metadata(2, [_an_operator()])
+    duration = write.i64(1234)
+    with pytest.raises(Malformed, match=r"State of Flink 1\.1 is in here"):
+        read_metadata(_changed(data, duration + write.i32(0), duration + write.i32(1)))
+    with pytest.raises(Malformed, match="A 0 or 1 is expected before an operator state, not 2"):
+        read_metadata(_changed(data, duration + write.i32(0, 0), duration + write.i32(0, 2)))
+
+
+def test_the_state_of_a_master_hook_ends_where_it_says():
+    data = write.metadata(3, [], masters=(MasterState("hook", 1, b"abc"),))
+    size = write.i32(4 + 6 + 4 + 3)
+    longer = _changed(data, size, write.i32(4 + 6 + 4 + 7))
+    with pytest.raises(Malformed, match="4 bytes follow the state of a master hook"):
+        read_metadata(longer)
+
+
 def test_handles_nest_only_so_deep():
     nested = h.KeyGroups(0, (), h.EmptySegment())
     for _ in range(handle_reading.MOST_NESTED - 1):
@@ -256,10 +302,20 @@ def test_counts_are_checked_before_anything_is_allocated():
         read_metadata(data + b"\x7f\xff\xff\xff")
 
 
-@pytest.mark.parametrize("properties", [b"", b"rubbish", write.PROPERTIES, bytes(2**20 + 1)])
-def test_properties_that_are_not_understood_are_kept_as_bytes(properties):
+@pytest.mark.parametrize(
+    ("properties", "reason"),
+    [
+        (b"", "4 bytes are announced"),
+        (b"rubbish", "begin with ac ed 00 05"),
+        (write.PROPERTIES, "No known type of checkpoint"),
+        (write.PROPERTIES * 2, "not what Flink writes"),
+        (bytes(2**20 + 1), "1,048,577 bytes are too many"),
+    ],
+)
+def test_properties_that_are_not_understood_are_kept_as_bytes(properties, reason):
     found = read_metadata(write.metadata(6, [_an_operator()], properties=properties))
     assert isinstance(found.properties, Opaque)
+    assert reason in found.properties.reason
     assert found.properties.size == len(properties)
     assert found.operators == (_an_operator(),)
 

@@ -170,6 +170,30 @@ def test_a_checkpoint_told_twice_is_told_as_it_ended():
         assert [one.vertex for one in checkpoint.vertices] == [VERTEX]
 
 
+def test_what_only_the_earlier_answer_tells_is_kept():
+    tasks = {VERTEX: {"status": "IN_PROGRESS", "num_acknowledged_subtasks": 1}}
+    running = _checkpoint(3, status="IN_PROGRESS", tasks=tasks)
+    history = {"counts": {}, "summary": {}, "latest": {}, "history": [_checkpoint(3)]}
+    subtasks = [
+        {"id": 3, "status": "COMPLETED", "summary": {}, "num_acknowledged_subtasks": count,
+         "subtasks": [{"index": index, "status": "completed"} for index in range(count)]}
+        for count in (2, 1)
+    ]  # fmt: skip
+    name = f"subtasks__{VERTEX}"
+    early = {"jid": JOB, "name": "n", "state": "CREATED", "vertices": [], "now": 1}
+    late = early | {"state": "RUNNING", "now": 2}
+    for first, second in ((0, 1), (1, 0)):
+        of_vertex = {f"x__{name}": subtasks[first], f"y__{name}": subtasks[second]}
+        jobs = {"one": [early, late][first], "two": [early, late][second]}
+        files = _answers(a=running, b=history, **jobs, **of_vertex)
+        job = _read(files)[JOB]
+        (checkpoint,) = job.checkpoints
+        (vertex,) = checkpoint.vertices
+        assert (job.state, checkpoint.status, len(vertex.subtasks)) == ("RUNNING", "COMPLETED", 2)
+    (checkpoint,) = _read(_answers(a=running, b=history, job=late))[JOB].checkpoints
+    assert [one.vertex for one in checkpoint.vertices] == [VERTEX]
+
+
 def test_numbers_that_are_none_are_not_known():
     odd = _checkpoint(1, state_size=-1, trigger_timestamp="x", end_to_end_duration=1.5,
                       checkpointed_size=True, external_path=7, is_savepoint="no")  # fmt: skip

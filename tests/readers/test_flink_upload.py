@@ -126,6 +126,20 @@ def test_a_savepoint_finds_its_job_by_the_begin_of_its_folder_s_name(shared_data
     assert found.vertices.keys() == {one.id for one in found.metadata.operators}
 
 
+def test_where_two_jobs_say_so_a_checkpoint_is_no_one_s(shared_data, tmp_path):
+    case = load(shared_data, "bank-unaligned")
+    _, stored = case.snapshots()[1]
+    shutil.copytree(case.folder / stored.folder, tmp_path / "chk-2")
+    _copied(case.folder, tmp_path, "rest")
+    (tmp_path / "copy").mkdir()
+    for path in (tmp_path / "rest").iterdir():
+        text = path.read_text().replace(stored.job, JOB)
+        (tmp_path / "copy" / path.name).write_text(text)
+    upload = read_upload(tmp_path)
+    assert {job.id for job in upload.jobs} == {stored.job, JOB, None}
+    assert [one.job for one in upload.checkpoints()] == [None]
+
+
 def test_answers_alone_are_an_upload(shared_data, tmp_path):
     case = load(shared_data, "failures")
     upload = read_upload(_copied(case.folder, tmp_path, "rest"))
@@ -178,7 +192,10 @@ def test_links_are_not_followed(tmp_path):
     os.mkfifo(root / "pipe")
     files = Files(root)
     assert files.sizes == {}
-    assert set(files.refused) == {"shared/link", "folder", "pipe"}
+    link = "It is a link, and links are not followed."
+    assert files.refused == {
+        "shared/link": link, "folder": link, "pipe": "It is no ordinary file.",
+    }  # fmt: skip
     found = files.read(h.File("file:/x/shared/link", 6), "")
     assert isinstance(found, Missing)
     (root / "later").write_bytes(b"secret")

@@ -3,7 +3,7 @@
 import html
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,7 @@ STORED_IN_FLIGHT = frozenset({"HASH", "REBALANCE", "SHUFFLE", "CUSTOM", "GLOBAL"
 
 _BREAK = re.compile(r"<br\s*/?>|\n")
 _BRANCH = re.compile(r"^[\s:|+\-]*(?:[+:]-\s)?")
-_ARROWS = re.compile(r"\s->\s\(?|,\s|\)")
+_MOST_BRANCHED = 20
 _LONGEST_UID = 1_000  # characters of what is tried as one
 _ADDED_TO_UID = ("Source: ", "Sink: ")
 
@@ -60,12 +60,34 @@ class JobGraph:
 
 def members(description: str) -> tuple[str, ...]:
     """The operators in a vertex's description: ``first<br/>+- second<br/>``; in Flink up to 1.14
-    ``first -&gt; second``."""
+    ``first -&gt; second -&gt; (third, fourth)``."""
     lines = [html.unescape(line).strip() for line in _BREAK.split(description)]
     lines = [line for line in lines if line]
     if len(lines) == 1:
-        return tuple(name.strip() for name in _ARROWS.split(lines[0]) if name.strip())
+        return tuple(_chained(lines[0]))
     return tuple(_BRANCH.sub("", line) for line in lines)
+
+
+def _chained(text: str, depth: int = 0) -> Iterator[str]:
+    """The operators in ``a -> b -> (c, d -> e)``; their names may have brackets, too."""
+    *others, last = _split(text, " -> ")
+    yield from others
+    if not (others and last.startswith("(") and last.endswith(")") and depth < _MOST_BRANCHED):
+        yield last
+        return
+    for branch in _split(last[1:-1], ", "):
+        yield from _chained(branch, depth + 1)
+
+
+def _split(text: str, mark: str) -> list[str]:
+    """The parts of ``text`` between the marks that are in no brackets."""
+    parts, begin, open_brackets = [], 0, 0
+    for place, letter in enumerate(text):
+        open_brackets += (letter in "([{") - (letter in ")]}")
+        if open_brackets == 0 and text.startswith(mark, place):
+            parts.append(text[begin:place])
+            begin = place + len(mark)
+    return [*parts, text[begin:]]
 
 
 def vertices_of(graph: JobGraph, operators: Iterable[Operator]) -> dict[str, str]:
