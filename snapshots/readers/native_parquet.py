@@ -170,6 +170,8 @@ def _pieces(batch: pa.RecordBatch, line: int, limits: Limits) -> Iterator[pa.Rec
     dense = batch.nbytes
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if pa.types.is_dictionary(column.type) and len(column):
+            with _refusing_damage():
+                column.validate(full=True)  # nothing else looks whether indices are in range
             lengths = pc.binary_length(column.dictionary).take(column.indices)
             longest = pc.max(lengths).as_py() or 0
             if longest > limits.line_bytes:

@@ -98,6 +98,11 @@ def test_damaged_bytes_are_read_or_refused(tmp_path, seed, steps):
         read_or_refuse(path, format)
 
 
+def test_a_dictionary_index_that_points_nowhere_is_refused(tmp_path):
+    steps = [(1733, "repeat", b""), (1736, "replace", b"\x01")]
+    assert read_or_refuse(source(tmp_path, edited(SEEDS["parquet"], steps)), "parquet") is None
+
+
 VALUES = [None, True, -1, 0, 1.5, 2**63, "A", "A->B", "", [], [1], {}, {"a": None}, "\x00", "é"]
 
 
