@@ -209,6 +209,16 @@ def test_at_least_once_counts_and_drops_older_ones_with_the_newer():
 # --- runs ----------------------------------------------------------------------------------------
 
 
+def test_at_least_once_the_oldest_of_too_many_is_followed_no_longer():
+    tracker = flink_tracker.start(("fast", "slow"))
+    for cid in range(1, flink_tracker.MOST_PENDING + 2):
+        tracker, _ = flink_tracker.on_barrier(tracker, "fast", Barrier(cid, AT_LEAST_ONCE))
+    assert len(tracker.pending) == flink_tracker.MOST_PENDING
+    assert flink_tracker.on_barrier(tracker, "slow", Barrier(1, AT_LEAST_ONCE)) == (tracker, ())
+    _, effects = flink_tracker.on_barrier(tracker, "slow", Barrier(2, AT_LEAST_ONCE))
+    assert isinstance(effects[-1], Snapshot)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_seed_gives_one_run_whose_log_has_known_kinds_in_order(mode):
     simulation = failing(a_run_of(mode=mode), 15_000, "count[0]")

@@ -96,11 +96,11 @@ def on_aborted(tracker: Tracker, cid: int) -> Step:
 
 
 def _begin(tracker: Tracker, barrier: Barrier) -> Tracker:
+    """Of too many, the oldest is followed no longer: its later barriers mean nothing."""
     ended = frozenset(tracker.inputs) & tracker.ended
     pending = {**tracker.pending, barrier.cid: (barrier, ended)}
-    while len(pending) > MOST_PENDING:
-        del pending[min(pending)]
-    return replace(tracker, pending=pending)
+    tracker = replace(tracker, pending=pending)
+    return tracker if len(pending) <= MOST_PENDING else _without(tracker, min(pending))
 
 
 def _arrived(tracker: Tracker, barrier: Barrier, channel: ChannelId) -> Tracker:
