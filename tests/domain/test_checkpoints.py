@@ -18,7 +18,14 @@ from snapshots.domain.assembly import assemble
 from snapshots.domain.checkpoints.reference import checkpoints, decisions, files
 from snapshots.domain.checkpoints.report import COMMIT, STATUSES, CheckpointReport
 from snapshots.domain.dataflows.dataflow import Dataflow, Edge
-from snapshots.domain.dataflows.kinds import CP_ABORT, CP_ACK, CP_COMPLETE, CP_REQUEST
+from snapshots.domain.dataflows.kinds import (
+    CP_ABORT,
+    CP_ACK,
+    CP_COMPLETE,
+    CP_DECLINE,
+    CP_REQUEST,
+    CP_TRIGGER,
+)
 from snapshots.domain.dataflows.simulation import DataflowRun, FailAt, run_dataflow
 from snapshots.domain.recording import Recording
 from snapshots.domain.samples import two_banks
@@ -198,6 +205,29 @@ def test_how_checkpoints_end():
     failed = checkpoints(recorded(a_rail(failures=(FailAt(9_000, "sink[0]"),))))[0]
     assert (failed.status, failed.reason) == ("aborted", "failover")
     assert failed.sentence == "It was given up after 1 ms, because sink[0] failed meanwhile."
+
+
+def test_a_checkpoint_given_up_is_told_by_what_was_missing_then():
+    """Not by what came later: here refusals, for newer barriers have overtaken old ones."""
+    settings = {"mode": UNALIGNED, "timeout": 1_500, "interval": 1_500}
+    run = run_dataflow(a_run_of(slow={"count[1]": 8.0}, buffer=2, most_events=6_000, **settings))
+    refused = {e.snapshot for e in run.log.events if e.kind == CP_DECLINE}
+    expired = [report for report in checkpoints(recorded(run)) if report.status == "expired"]
+    assert refused & {report.checkpoint for report in expired}
+    assert {report.critical_path[-1].to - report.ended_at for report in expired} == {0}
+
+
+def test_a_checkpoint_given_up_with_all_acknowledgements_on_their_way():
+    run = a_rail(timeout=11_000, control_delay=1_000)
+    late = next(e for e in run.log.events if e.kind == CP_ACK and e.process == "sink[0]")
+    begun = next(e for e in run.log.events if e.kind == CP_TRIGGER)
+    expired = checkpoints(recorded(a_rail(timeout=late.at - begun.at + 500, control_delay=1_000)))
+    assert expired[0].status == "expired"
+    assert expired[0].critical_path[0].from_ == expired[0].triggered_at
+    assert expired[0].critical_path[-1].to == expired[0].ended_at
+    assert expired[0].sentence.endswith(
+        "all had acknowledged, sink[0] last, but it was not complete yet."
+    )
 
 
 def test_the_transactions_of_a_lost_notice_are_committed_with_the_next_word():

@@ -33,7 +33,7 @@ def critical_path(
     walk = _Walk(checkpoint, {task.process: task for task in tasks})
     if checkpoint.complete is not None:
         walk.completed()
-    elif checkpoint.decline is not None:
+    elif checkpoint.was_declined:
         walk.declined(checkpoint.decline)
     else:
         walk.unfinished()
@@ -67,19 +67,15 @@ class _Walk:
         )
         if last is not None:
             self._add(last.process, COMMIT, complete.at, last.committed_at)
-        acks = (self.checkpoint.first(process, CP_ACK) for process in self.tasks)
-        before = (ack for ack in acks if ack is not None and ack.step < complete.step)
-        ack = max(before, key=lambda ack: ack.step, default=None)
-        if ack is not None:
-            self._add(ack.process, ACK, ack.at, complete.at)
-            self._to_ack(ack.process, ack)
+        self._to_last_ack()
 
     def declined(self, decline: ProtocolEvent) -> None:
         self._add(decline.process, ACK, decline.at, self._end_at())
         self._to_barriers(decline.process, decline)
 
     def unfinished(self) -> None:
-        """To a task that has not acknowledged: one that has not even recorded if there is one."""
+        """To a task that has not acknowledged: one that has not even recorded if there is one.
+        Where all had, what was missing is the coordinator's."""
         checkpoint = self.checkpoint
         late = [name for name in self.tasks if self._is_late(checkpoint.first(name, CP_ACK))]
         unrecorded = [name for name in late if self._is_late(checkpoint.record(name))]
@@ -87,6 +83,8 @@ class _Walk:
             self._to_missing_barrier(unrecorded[0])
         elif late:
             self._to_missing_ack(late[0])
+        else:
+            self._to_last_ack()
 
     def _is_late(self, event: ProtocolEvent | None) -> bool:
         """Whether it came after the end of the checkpoint, or not at all."""
@@ -108,6 +106,14 @@ class _Walk:
         return end and end.at
 
     # --- a step back at a time -------------------------------------------------------------------
+
+    def _to_last_ack(self) -> None:
+        acks = (self.checkpoint.first(process, CP_ACK) for process in self.tasks)
+        before = (ack for ack in acks if not self._is_late(ack))
+        ack = max(before, key=lambda ack: ack.step, default=None)
+        if ack is not None:
+            self._add(ack.process, ACK, ack.at, self._end_at())
+            self._to_ack(ack.process, ack)
 
     def _to_ack(self, process: ProcessId, ack: ProtocolEvent) -> None:
         """It waited for its upload, or, unaligned, for the last barrier."""

@@ -43,12 +43,9 @@ def sentence(
     part = _longest(path) if status == COMPLETED else _open_end(path)
     if part is None:
         return f"{told}."
-    part = _longest(path) if status == COMPLETED else _open_end(path)
-    if part is None:
-        return f"{told}."
     if status == COMPLETED:
         return f"{told}; {spelled(part.length, unit)} of these {_did(part)}."
-    return f"{told}: {_is_doing(part)}."
+    return f"{told}: {_is_doing(part, status)}."
 
 
 def _fate(checkpoint: CheckpointEvents, status: str, took: str | None) -> str:
@@ -101,13 +98,15 @@ def _did(part: Segment) -> str:
         ALIGNMENT: f"{part.process} waited for other barriers, until the time for that was over",
         SYNC: f"{part.process} copied its state and did nothing else",
         ASYNC: f"{part.process} uploaded the copy of its state",
-        ACK: f"the acknowledgement of {part.process} was on its way",
+        ACK: f"lay between the acknowledgement of {part.process}, the last, and the completion",
     }[part.phase]
 
 
-def _is_doing(part: Segment) -> str:
+def _is_doing(part: Segment, status: str) -> str:
     if part.channel is not None:
         return f"{part.process} still {_waiting(part)}"
+    if part.phase == ACK and status != DECLINED:
+        return f"all had acknowledged, {part.process} last, but it was not complete yet"
     return {
         TRIGGER: f"{part.process} had not taken up the coordinator's word",
         ALIGNMENT: f"{part.process} still waited for its other barriers",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from snapshots.domain.checkpoints.report import Blocked, TaskReport
+from snapshots.domain.checkpoints.report import DECLINED, SUBSUMED, Blocked, TaskReport
 from snapshots.domain.dataflows.kinds import (
     ALIGN_END,
     BLOCK,
@@ -144,6 +144,16 @@ class CheckpointEvents:
     @property
     def end(self) -> ProtocolEvent | None:
         return self.complete or self.abort
+
+    @property
+    def was_declined(self) -> bool:
+        """Whether a task's refusal was what ended it; one may come when it is over already."""
+        if self.decline is None:
+            return False
+        if self.abort is None:
+            return True
+        reason = self.abort.text("reason")
+        return self.decline.step < self.abort.step and reason in (DECLINED, SUBSUMED, None)
 
     @cached_property
     def triggered(self) -> frozenset[ProcessId]:
