@@ -17,11 +17,18 @@ from snapshots.domain.assembly import assemble
 from snapshots.domain.dataflows.dataflow import FORWARD, Dataflow, Edge
 from snapshots.domain.dataflows.lanes import Lane
 from snapshots.domain.dataflows.samples import smallest
-from snapshots.domain.dataflows.simulation import DataflowRun, DataflowSimulation, run_dataflow
+from snapshots.domain.dataflows.kinds import WRITE
+from snapshots.domain.dataflows.simulation import (
+    DataflowRun,
+    DataflowSimulation,
+    FailAt,
+    run_dataflow,
+)
 from snapshots.domain.failovers.reference import all_failovers, failovers
 from snapshots.domain.failovers.report import MOST_EXAMPLES, Failovers, compare
 from snapshots.domain.samples import two_banks
 from snapshots.domain.spark_streaming.samples import delivered_twice_log
+from snapshots.domain.spark_streaming.simulation import SparkSimulation, run_spark
 from snapshots.domain.topology import Process
 from tests.dataflow_damage import garbled
 from tests.dataflows import (
@@ -251,6 +258,21 @@ def test_a_log_that_ends_before_anything_came_back():
     assert report.restored is report.restarted_at is report.time_to_catch_up is None
     assert report.tasks_restarted == 0
     assert report.sentence.endswith("the log ends before anything came back.")
+
+
+def test_a_failure_that_a_wider_one_overtakes_is_told_so():
+    """A task of a batch is to run again, and the driver dies before."""
+    flow = word_count(1, rate=0.0, records=20)
+    query = SparkSimulation(flow, failover="task", retry_delay=4_000)
+    at = next(e.at for e in run_spark(query).log.events if e.kind == WRITE) - 500
+    failures = (FailAt(at, "count[0]"), FailAt(at + 1_000, "coordinator"))
+    first, second = told(run_spark(replace(query, failures=failures))).reports
+    assert first.tasks_restarted == 0
+    assert first.sentence.endswith(
+        "and coordinator failed 1 ms later, before anything came back: see there what both did."
+    )
+    assert second.tasks_restarted == 3
+    assert "all 3 tasks went back to the beginning" in second.sentence
 
 
 def test_recordings_without_failures_have_none():

@@ -12,11 +12,13 @@ from snapshots.domain.topology import ProcessId
 @dataclass
 class Failed:
     """event: ``crash`` or ``job_fail``. scope: who went down. back: of each of these that came back
-    its ``restore`` or ``restart``."""
+    its ``restore`` or ``restart``. overtaken_by: a later failure that took down again what had not
+    come back, and restarts it in its own name."""
 
     event: ProtocolEvent
     scope: tuple[ProcessId, ...]
     back: dict[ProcessId, ProtocolEvent] = field(default_factory=dict)
+    overtaken_by: "Failed | None" = None
 
     @property
     def process(self) -> ProcessId | None:
@@ -49,7 +51,10 @@ def failures_of(events: Iterable[ProtocolEvent], plan: Plan) -> tuple[Failed, ..
                 down.pop(event.process).back[event.process] = event
             continue
         found.append(Failed(event, scope))
-        down.update(dict.fromkeys(scope, found[-1]))
+        for process in scope:
+            if process in down:
+                down[process].overtaken_by = found[-1]
+            down[process] = found[-1]
     return tuple(found)
 
 

@@ -224,7 +224,7 @@ def _report(
         sentence="",
     )
     what = "checkpoint" if batch is None else "batch"
-    return replace(report, sentence=sentence(report, what, run.plan.time_unit))
+    return replace(report, sentence=sentence(report, failed, what, run.plan.time_unit))
 
 
 def _batch(run: RunEvents, failed: Failed) -> ProtocolEvent | None:

@@ -1,17 +1,22 @@
 """What a failure did, in two sentences for people who have not seen one before."""
 
 from snapshots.domain.checkpoints.sentences import spelled
+from snapshots.domain.failovers.events import Failed
 from snapshots.domain.failovers.report import FULL, PIPELINE, FailoverReport
 
 
-def sentence(report: FailoverReport, what: str, unit: str) -> str:
+def sentence(report: FailoverReport, failed: Failed, what: str, unit: str) -> str:
     """what: it goes back to: a checkpoint, a batch."""
-    return f"{_told(report, what, unit)}."
+    return f"{_told(report, failed.overtaken_by, what, unit)}."
 
 
-def _told(report: FailoverReport, what: str, unit: str) -> str:
+def _told(report: FailoverReport, next_: Failed | None, what: str, unit: str) -> str:
     who = report.process or "The job"
     told = f"{who} failed at {spelled(report.at, unit)}"
+    if report.restarted_at is None and next_ is not None:
+        after = spelled(next_.event.at - report.at, unit)
+        told = f"{told}, and {next_.process or 'the job'} failed {after} later"
+        return f"{told}, before anything came back: see there what both did"
     if report.restarted_at is None:
         return f"{told}, and the log ends before anything came back"
     number = report.tasks_restarted
