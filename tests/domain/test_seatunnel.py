@@ -20,6 +20,7 @@ from snapshots.domain.algorithms.seatunnel import (
 )
 from snapshots.domain.algorithms.seatunnel_task import Barrier
 from snapshots.domain.assembly import assemble
+from snapshots.domain.checkpoints.reference import checkpoints, decisions
 from snapshots.domain.dataflows.dataflow import (
     FORWARD,
     HASH,
@@ -130,7 +131,7 @@ def test_a_savepoint_waits_for_the_checkpoint_under_way_and_nothing_comes_betwee
     coordinator, _ = seatunnel.on_timer(running(), 1)
     coordinator, effects = seatunnel.on_savepoint(coordinator, 2)
     assert effects == ()
-    assert seatunnel.on_timer(coordinator, 2) == (coordinator, ())
+    assert names(seatunnel.on_timer(coordinator, 2)[1]) == ["RequestAgain"]
     coordinator, _ = acknowledged(coordinator, 1)
     coordinator, _ = seatunnel.on_stored(coordinator, 1)
     coordinator, (trigger,) = confirmed(coordinator, 1, next_cid=2)
@@ -318,6 +319,34 @@ def test_a_transaction_complete_but_not_committed_is_committed_by_the_restore():
     run = run_seatunnel(a_job(failures=((at, "sink.committer"),)))
     assert {event.process for event, _ in of_kind(run, "tx_recover_commit")} == {"sink.committer"}
     assert run.counted.duplicates == run.counted.lost == {"sink": 0}
+
+
+def test_a_committer_commits_again_when_it_is_back_itself():
+    run = run_seatunnel(a_job(failures=((8_800, "sink[0]"),)))
+    recovered, back = of_kind(run, "tx_recover_commit"), of_kind(run, "restore")
+    assert recovered
+    (committer,) = (event for event, _ in back if event.process == "sink.committer")
+    assert all(event.index > committer.index for event, _ in recovered)
+
+
+def test_every_request_has_its_answer():
+    """Also a savepoint that has to wait, or finds its pipeline down, or ending."""
+    told = Counter()
+    for at in range(5_000, 60_000, 2_500):
+        job = a_job(savepoint=at, failures=((12_000, "sink[0]"),), interval=1_500)
+        recording = assemble(*run_seatunnel(job).log).recording
+        found = decisions(recording)
+        kinds = [event.kind for event in recording.events["coordinator"]]
+        assert kinds.count("cp_request") == len(found)
+        assert all(item.checkpoint or item.dropped or item.waits for item in found)
+        reports = {report.checkpoint: report for report in checkpoints(recording)}
+        for item in found:
+            if item.checkpoint:
+                assert (item.reason == "periodic") == (reports[item.checkpoint].kind == CHECKPOINT)
+            told[item.reason, item.dropped or item.waits] += 1
+    assert {(SAVEPOINT, "tasks not ready"), (SAVEPOINT, True), (SAVEPOINT, "the pipeline ends")} < (
+        told.keys()
+    )
 
 
 def splits_in(run, cid):

@@ -169,9 +169,9 @@ def start(settings: PipelineSettings, plan: Plan) -> Coordinator:
 
 def on_timer(coordinator: Coordinator, cid: int) -> Step:
     """It is time for a checkpoint. cid: of the next snapshot in the log."""
-    if coordinator.status != RUNNING or coordinator.wish is not None:
+    if coordinator.status != RUNNING:
         return coordinator, ()
-    if coordinator.pending is not None:
+    if coordinator.pending is not None or coordinator.wish is not None:
         return coordinator, (RequestAgain(coordinator.settings.retry_wait),)
     return _trigger(coordinator, CHECKPOINT, cid)
 

@@ -52,7 +52,7 @@ PERIODIC = "periodic"
 
 class PipelineCheckpoints:
     """number: 1, 2 …; saved: of each checkpoint, what it holds of a task; epoch: how often the
-    pipeline has been restored."""
+    pipeline has been restored; is_asked: a request has no answer yet."""
 
     def __init__(self, run: "SeaTunnelRun", number: int, process: ProcessId) -> None:
         self.run = run
@@ -66,6 +66,7 @@ class PipelineCheckpoints:
         self.saved: dict[int, dict[ProcessId, Saved]] = {}
         self.timer = 0
         self.epoch = 0
+        self.is_asked = False
 
     @property
     def is_running(self) -> bool:
@@ -92,20 +93,32 @@ class PipelineCheckpoints:
         if timer != self.timer or not self.is_running:
             return
         self._next_periodic(self.settings.interval)
-        self._note(CP_REQUEST, {"reason": PERIODIC})
+        self._ask(PERIODIC)
         if self.is_up:
             self.act(coordinating.on_timer(self.state, self.run.next_cid))
         else:
-            self._note(CP_DECISION, {"dropped": "tasks not ready"})
+            self._decide({"dropped": "tasks not ready"})
 
     def _savepoint(self) -> None:
         if not self.is_running:
             return
-        self._note(CP_REQUEST, {"reason": SAVEPOINT})
-        if self.is_up:
-            self.act(coordinating.on_savepoint(self.state, self.run.next_cid))
-        else:
+        self._ask(SAVEPOINT)
+        if not self.is_up:
+            self._decide({"dropped": "tasks not ready"})
             self.run.queue.after(self.settings.retry_wait, self._savepoint)
+            return
+        self.act(coordinating.on_savepoint(self.state, self.run.next_cid))
+        if self.is_asked:
+            waits = self.state.wish == SAVEPOINT
+            self._decide({"waits": True} if waits else {"dropped": "the pipeline ends"})
+
+    def _ask(self, reason: str) -> None:
+        self.is_asked = True
+        self._note(CP_REQUEST, {"reason": reason})
+
+    def _decide(self, extra: dict | None = None, **fields: object) -> None:
+        self.is_asked = False
+        self._note(CP_DECISION, extra, **fields)
 
     def go_on_from(self, cid: int, number: int, states: dict[ProcessId, Saved]) -> None:
         """As after a savepoint: what a failure goes back to, and how the next one is numbered."""
@@ -127,7 +140,7 @@ class PipelineCheckpoints:
         run = self.run
         match effect:
             case coordinating.RequestAgain(after):
-                self._note(CP_DECISION, {"dropped": "one is under way"})
+                self._decide({"dropped": "one is under way"})
                 self._next_periodic(after)
             case coordinating.Trigger(pending):
                 self._trigger(pending)
@@ -163,7 +176,9 @@ class PipelineCheckpoints:
             "to_ack": list(plan.tasks),
             "prepare_close": list(plan.tasks) if pending.type in FINAL else None,
         }
-        self._note(CP_DECISION, snapshot=str(cid))
+        if not self.is_asked:
+            self._ask(pending.type)
+        self._decide(snapshot=str(cid))
         self._note(CP_TRIGGER, extra, snapshot=str(cid))
         self._note(RECORD_STATE, snapshot=str(cid), state=self._own_state)
         barrier = Barrier(cid, pending.type)

@@ -109,7 +109,11 @@ class SeaTunnelFailover:
                 positions |= state["splits"]
             elif task.role == READER:
                 state = self.run.fresh_state(task)
-            self._restore_task(task, state, saved, cid)
+            self._restore_task(task, state, cid)
+        for task in pipeline.tasks:
+            if task.tx is not None:
+                self._recover(task, () if states is None else states[task.id].pending)
+                self.run.begin_transaction(task)
         for task in pipeline.tasks:
             if task.role == ENUMERATOR:
                 self._return_splits(task, splits)
@@ -117,9 +121,7 @@ class SeaTunnelFailover:
             self.run.plan_wake(task, 0)
         return positions
 
-    def _restore_task(
-        self, task: SeaTunnelTask, state: dict, saved: Saved | None, cid: int | None
-    ) -> None:
+    def _restore_task(self, task: SeaTunnelTask, state: dict, cid: int | None) -> None:
         run = self.run
         positions = state["splits"] if task.role == ENUMERATOR else None
         extra = {"attempt": task.attempt, "positions": positions}
@@ -131,9 +133,6 @@ class SeaTunnelFailover:
             run.discard(task, lane)
         task.reset(state)
         run.log.add(task.id, INTERNAL, label="restored", state=task.state_text)
-        if task.tx is not None:
-            self._recover(task, () if saved is None else saved.pending)
-            run.begin_transaction(task)
 
     def _recover(self, writer: SeaTunnelTask, pending: tuple[tuple[str, int], ...]) -> None:
         """The committer commits once more what the checkpoint lists; all else is given up."""
