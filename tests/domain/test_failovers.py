@@ -15,9 +15,9 @@ import pytest
 from snapshots.domain.algorithms.flink_task import ALIGNED, AT_LEAST_ONCE, MODES
 from snapshots.domain.assembly import assemble
 from snapshots.domain.dataflows.dataflow import FORWARD, Dataflow, Edge
+from snapshots.domain.dataflows.kinds import WRITE
 from snapshots.domain.dataflows.lanes import Lane
 from snapshots.domain.dataflows.samples import smallest
-from snapshots.domain.dataflows.kinds import WRITE
 from snapshots.domain.dataflows.simulation import (
     DataflowRun,
     DataflowSimulation,
