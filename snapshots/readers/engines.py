@@ -13,9 +13,10 @@ from snapshots.readers.archives import ArchiveLimits, Unpacked, unpack
 from snapshots.readers.base import Limits
 from snapshots.readers.compression import open_stream
 from snapshots.readers.engine import EngineReader
+from snapshots.readers.spark_streaming.engine import SparkStreamingReader
 
 ARCHIVE = "archive"
-READERS: dict[str, EngineReader] = {reader.name: reader for reader in ()}
+READERS: dict[str, EngineReader] = {reader.name: reader for reader in (SparkStreamingReader(),)}
 FORMATS = (ARCHIVE, *READERS)
 _START = 512  # bytes
 

@@ -1,8 +1,11 @@
 """Uploads of engines whose state Spark reads: a Structured Streaming checkpoint's own."""
 
 from snapshots.readers.engine import EngineUpload
+from snapshots.readers.spark_streaming.engine import SparkUpload
+from tasks.spark import session
+from tasks.spark.streaming_entries import WithState
 
 
 def with_state(upload: EngineUpload) -> EngineUpload:
     """The upload; where Spark wrote it, its entries are those that Spark's data source reads."""
-    return upload
+    return WithState(upload, session.get()) if isinstance(upload, SparkUpload) else upload
