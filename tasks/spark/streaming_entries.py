@@ -111,5 +111,5 @@ def _why(answer: StateRead) -> str | None:
     """Why it was not Spark that read."""
     if answer.failure is None:
         return None
-    instead = " The files were read without it." if answer.by == BY_FILES else ""
+    instead = " The files were read without it." if answer.by == BY_FILES and answer.rows else ""
     return answer.failure.sentence + instead

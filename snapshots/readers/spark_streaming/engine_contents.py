@@ -50,6 +50,7 @@ BATCH, NO_DATA, EPOCH = "batch", "no-data batch", "epoch"
 MOST_PARTS = 500_000  # operators, partitions and stores of all batches; the newest first
 MOST_MISSING = 100  # files named of one batch
 MOST_COLUMNS = 50
+_OF_JOINS_OWN = ("index", "matched")  # of key and value
 
 
 @dataclass
@@ -273,19 +274,27 @@ def _state_kind(operator: Operator, reading: Reading) -> str:
 
 
 def _type(job: SparkJob, operator: Operator, reading: Reading) -> str | None:
-    """Columns of key and value."""
-    schema = job.checkpoint.schemas.get((operator.id, reading.store))
-    if schema is None or reading.kind == TIMERS:
+    """Columns of key and value, without those that a join adds to the rows of a side."""
+    if reading.kind == TIMERS:
         return None
-    family: ColumnFamily | None = schema.default
-    if reading.kind == VARIABLE:
-        family = next((one for one in schema.families if one.name == reading.name), None)
-    return family and f"{_columns(family.key)} → {_columns(family.value)}"
+    schemas = job.checkpoint.schemas
+    schema = schemas.get((operator.id, reading.store))
+    if schema is not None and reading.kind != VARIABLE:
+        family: ColumnFamily | None = schema.default
+    else:  # a store may hold several
+        schema = schemas.get((operator.id, DEFAULT_STORE))
+        name = reading.name if reading.kind == VARIABLE else reading.store
+        family = schema and next((one for one in schema.families if one.name == name), None)
+    if family is None:
+        return None
+    key, value = _OF_JOINS_OWN if reading.kind == JOIN_SIDE else (None, None)
+    return f"{_columns(family.key, key)} → {_columns(family.value, value)}"
 
 
-def _columns(struct: Struct) -> str:
-    names = ", ".join(struct.names[:MOST_COLUMNS])
-    more = len(struct.names) - MOST_COLUMNS
+def _columns(struct: Struct, without: str | None) -> str:
+    known = [name for name in struct.names if name != without]
+    names = ", ".join(known[:MOST_COLUMNS])
+    more = len(known) - MOST_COLUMNS
     return f"({names}{f', {more:,} more' if more > 0 else ''})"
 
 

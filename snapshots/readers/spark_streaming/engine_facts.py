@@ -76,9 +76,9 @@ def _batch_facts(job: SparkJob, batch: Batch) -> Iterator[Fact]:
 
 
 def _range_facts(source: SourceRange) -> Iterator[Fact]:
-    start = _offset(source.start) if source.start_known else "not known"
+    start = _offset(source.start, "the beginning") if source.start_known else "not known"
     name = f"source {short(source.source)}"
-    yield Fact(f"{name}: offsets", f"{start} to {_offset(source.end)}")
+    yield Fact(f"{name}: offsets", f"{start} to {_offset(source.end, 'no offset yet')}")
     if source.files is not None:
         named = ", ".join(source.files[:MOST_NAMED]) or "none"
         more = len(source.files) - MOST_NAMED
@@ -106,8 +106,8 @@ def report_of(job: SparkJob, reports: Mapping[int, Progress], batch: Batch) -> P
     return reports.get(batch.batch) if batch.durations_ms is not None else None
 
 
-def _offset(offset: Json) -> str:
-    return "the beginning" if offset is None else short(orjson.dumps(offset).decode())
+def _offset(offset: Json, otherwise: str) -> str:
+    return otherwise if offset is None else short(orjson.dumps(offset).decode())
 
 
 def short(text: str) -> str:

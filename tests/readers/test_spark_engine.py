@@ -1,0 +1,458 @@
+"""Uploads of Spark's checkpoints in the words of every engine, against the recorded answers."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from snapshots.domain.assembly import assemble
+from snapshots.domain.contents.model import COMPLETED, IN_PROGRESS, UNKNOWN
+from snapshots.domain.dataflows.dataflow import Dataflow
+from snapshots.domain.verdicts import judge
+from snapshots.readers.engines import ARCHIVE, recognise
+from snapshots.readers.native import write_lines
+from snapshots.readers.spark_streaming.engine import SparkStreamingReader, SparkUpload
+from snapshots.readers.spark_streaming.engine_jobs import fate_of
+from tests.readers.inputs import read as read_log
+from tests.readers.inputs import source
+from tests.readers.spark_cases import DAMAGED, MAIN, case_paths, in_order, unpack
+from tests.readers.spark_streaming_contents import (
+    batches_of,
+    facts_of,
+    name_of,
+    told_by_entries,
+    told_by_events,
+    with_tables,
+)
+
+BEFORE = "checkpoint-before-restart"
+
+
+@pytest.fixture
+def case(shared_data, tmp_path):
+    """Unpacks a case: its folder."""
+
+    def unpacked(name: str) -> Path:
+        return unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)[0]
+
+    return unpacked
+
+
+@pytest.fixture
+def cases(shared_data, tmp_path):
+    """All of them: folder and expected answers."""
+    paths = case_paths(shared_data)
+    assert len(paths) == 30
+    return [unpack(path, tmp_path) for path in paths]
+
+
+def timelines(expected: dict) -> dict[str, dict]:
+    """The recorded answers by folder of the checkpoint; none for damaged cases."""
+    if expected["schema"] == DAMAGED:
+        return {}
+    before = expected.get("before_restart")
+    return {MAIN: expected} | ({before["dir"]: before} if before else {})
+
+
+def test_every_case_is_recognised_by_its_folders(cases):
+    for folder, _ in cases:
+        names = [path.relative_to(folder).as_posix() for path in folder.rglob("*")]
+        found = recognise(folder, tuple(names), ARCHIVE)
+        assert isinstance(found.reader, SparkStreamingReader), folder.name
+        assert f'"{MAIN}" holds commits and metadata and offsets' in found.reason
+
+
+@pytest.mark.parametrize(
+    ("names", "known"),
+    [
+        (["offsets/0", "metadata"], True),
+        (["a/b/offsets/10", "a/b/commits/10"], True),
+        (["offsets/0", "other/commits/0"], False),
+        (["offsets/readme", "commits/readme", "metadata"], False),
+        (["chk-1/_metadata", "metadata"], False),
+    ],
+)
+def test_one_folder_must_hold_two_of_the_three(names, known):
+    assert (SparkStreamingReader().recognised(names, b"") is not None) is known
+
+
+def test_every_file_of_every_case_is_told_once_with_its_size(cases):
+    for folder, _ in cases:
+        uses = SparkUpload(folder).contents().files
+        sizes = {
+            path.relative_to(folder).as_posix(): path.stat().st_size
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+        assert len(uses) == len(sizes)
+        assert {use.path: use.bytes for use in uses} == sizes
+        assert [use.path for use in uses if use.role == "unknown"] == ["expected.json"]
+
+
+def test_batches_of_every_case_are_told_as_recorded(cases):
+    compared = 0
+    for folder, expected in cases:
+        contents = SparkUpload(folder).contents()
+        for name, answers in timelines(expected).items():
+            told = batches_of(contents, name)
+            assert [one.id for one in told] == [one["batch"] for one in answers["timeline"]]
+            for ours, theirs in zip(told, answers["timeline"], strict=True):
+                facts = facts_of(ours)
+                assert ours.status == (COMPLETED if theirs["committed"] else IN_PROGRESS)
+                assert ours.triggered_at == theirs["planned_at_ms"]
+                key = "watermark (ms): older state is evicted"
+                assert facts[key] == theirs["watermark_ms"]
+                assert facts["watermark after (ms)"] == theirs["next_watermark_ms"]
+                for one in theirs["sources"]:
+                    range_ = facts[f"source {one['source']}: offsets"]
+                    end = json.dumps(one["end"], separators=(",", ":"))
+                    assert range_.endswith("no offset yet" if end == "null" else end)
+                    assert facts.get(f"source {one['source']}: rows") == one.get("rows")
+                compared += 1
+    assert compared == 166
+
+
+def test_what_is_in_flight_is_told_as_recorded(cases):
+    kinds = {}
+    for folder, expected in cases:
+        contents = SparkUpload(folder).contents()
+        for name, answers in timelines(expected).items():
+            told = [one for one in batches_of(contents, name) if one.status == IN_PROGRESS]
+            assert [one.id for one in told] == [one["batch"] for one in answers["in_flight"]]
+            for ours, theirs in zip(told, answers["in_flight"], strict=True):
+                kinds[folder.name, name] = facts_of(ours)["in flight"]
+                assert facts_of(ours)["rows in flight"] == theirs["rows"]
+                wrote = {
+                    operator.id: [subtask.index for subtask in operator.subtasks]
+                    for operator in ours.operators
+                }
+                stores = theirs["partitions_that_wrote_it"].items()
+                assert wrote == {id: found["default"] for id, found in stores}
+                assert not ours.missing
+    assert kinds == {
+        ("incident-partial-partitions", MAIN): "partial-partitions",
+        ("incident-planned-only", MAIN): "planned-only",
+        ("incident-recovered", BEFORE): "state-ahead",
+        ("incident-state-ahead", MAIN): "state-ahead",
+        ("stateless-rate-to-json", MAIN): "unknown",
+        ("tws-pandas-ttl", MAIN): "planned-only",
+    }
+
+
+def test_operators_of_every_case_are_told_as_recorded(cases):
+    for folder, expected in cases:
+        contents = SparkUpload(folder).contents()
+        for checkpoint in batches_of(contents, MAIN) if timelines(expected) else ():
+            theirs = expected["operators"]
+            single = folder.name == "global-agg-no-key"  # whatever its metadata say
+            wide = [(str(one["id"]), 1 if single else one["num_partitions"]) for one in theirs]
+            assert [(one.id, one.parallelism) for one in checkpoint.operators] == wide
+            for operator, one in zip(checkpoint.operators, theirs, strict=True):
+                assert one["name"] in (operator.name, None)
+
+
+def test_sizes_are_those_of_the_files_that_each_version_takes(cases):
+    """Against the chain of files, found one version at a time; of what is shared, by counting."""
+    compared = 0
+    for folder, _ in cases:
+        upload = SparkUpload(folder)
+        contents = upload.contents()
+        for job in upload.jobs:
+            chains = with_tables(job, upload)
+            users = [path for paths in chains.values() for path in paths]
+            told = zip(job.batches, batches_of(contents, job.folder), strict=True)
+            for checkpoint in (one for batch, one in told if fate_of(job, batch).is_over):
+                paths = chains[checkpoint.id]
+                sizes = job.checkpoint.files.entries
+                assert checkpoint.bytes == sum(sizes[path].size for path in paths)
+                shared = [path for path in paths if users.count(path) > 1]
+                assert checkpoint.shared == sum(sizes[path].size for path in shared)
+                compared += 1
+    assert compared > 150
+
+
+def test_files_of_state_name_the_batches_that_take_them(cases):
+    for folder, _ in cases:
+        upload = SparkUpload(folder)
+        uses = {use.path: use.checkpoints for use in upload.contents().files}
+        for job in upload.jobs:
+            chains = with_tables(job, upload)
+            places = {one.batch: job.first + n for n, one in enumerate(job.batches)}
+            for path in {path for paths in chains.values() for path in paths}:
+                takers = [places[batch] for batch, paths in chains.items() if path in paths]
+                assert uses[job.path(path)] == tuple(takers), path
+
+
+def test_input_files_name_the_batch_that_read_them(case):
+    folder = case("incident-planned-only")
+    contents = SparkUpload(folder).contents()
+    uses = {use.path: use for use in contents.files}
+    for number in range(4):
+        use = uses[f"input/clicks/c0{number}.json"]
+        assert (use.role, use.checkpoints) == ("input", (number,))
+    assert contents.checkpoints[3].status == IN_PROGRESS
+
+
+def test_entries_by_the_files_are_those_that_were_recorded(cases):
+    compared = 0
+    for folder, expected in cases:
+        upload = SparkUpload(folder)
+        found = told_by_entries(upload, list(upload.entries()))
+        contents = upload.contents()
+        for read in expected.get("state", []):
+            place = (MAIN, read["batch"], str(read["operator"]), name_of(read["read"]))
+            if place in found:
+                assert in_order(found[place]) == in_order(read["partitions"]), place
+                compared += 1
+        for checkpoint in contents.checkpoints:
+            for operator in checkpoint.operators:
+                for state in operator.states:
+                    place = (checkpoint.job, checkpoint.id, operator.id, state.name)
+                    assert state.complete == (state.reason is None), place
+    assert compared > 80
+
+
+def test_only_batches_whose_entries_are_read_have_states(case):
+    upload = SparkUpload(case("window-agg-hdfs"))
+    list(upload.entries())
+    with_states = [
+        one.id for one in upload.contents().checkpoints if any(op.states for op in one.operators)
+    ]
+    assert with_states == [7, 8, 9, 10, 11]
+
+
+def test_what_the_files_cannot_tell_is_said_and_never_empty(case):
+    upload = SparkUpload(case("tws-value-list-map-timers"))
+    assert list(upload.entries()) == []
+    (operator,) = upload.contents().checkpoints[-1].operators
+    assert [state.name for state in operator.states] == [
+        *["hits_by_page", "total", "recent_pages", "timers"]
+    ]
+    assert {state.complete for state in operator.states} == {False}
+    assert "read by Spark alone" in operator.notes[0]
+
+
+def test_every_derived_recording_is_without_defects_and_reads_back(cases, tmp_path):
+    for folder, _ in cases:
+        header, events = SparkUpload(folder).recording()
+        events = list(events)
+        found = assemble(header, events)
+        assert found.defects == (), folder.name
+        assert all('"derived":true' in event.extra for event in events)
+        path = source(tmp_path, b"".join(write_lines(header, events)), "derived.jsonl")
+        assert read_log(path) == (header, events, ())
+        assert Dataflow.from_json(header.extra["dataflow"]).vertices
+
+
+def test_committed_batches_are_snapshots_and_one_in_flight_is_incomplete(cases):
+    for folder, expected in cases:
+        upload = SparkUpload(folder)
+        header, events = upload.recording()
+        reports = {one.snapshot: one for one in judge(assemble(header, events).recording)}
+        labels = {job.folder: job.label for job in upload.jobs}
+        for name, answers in timelines(expected).items():
+            for theirs in answers["timeline"]:
+                batch = theirs["batch"]
+                label = f"{batch} ({name})" if labels[name] else str(batch)
+                report = reports.pop(label)
+                if theirs["committed"]:
+                    assert report.verdict == "consistent", (folder.name, label)
+                    continue
+                recorded = set(report.positions)
+                assert report.verdict == "incomplete"
+                assert len(recorded) == 1
+                assert recorded.pop().startswith("coordinator")
+        assert not reports or expected["schema"] == DAMAGED
+
+
+def test_plans_commits_and_versions_are_those_that_were_recorded(cases):
+    for folder, expected in cases:
+        upload = SparkUpload(folder)
+        told = told_by_events(upload)
+        for name, answers in timelines(expected).items():
+            continuous = answers["timeline"][0]["planned_at_ms"] is None
+            planned = {
+                one["batch"]: {s["source"]: [s["start"], s["end"]] for s in one["sources"]}
+                for one in answers["timeline"]
+            }
+            assert told[name]["planned"] == ({} if continuous else planned), folder.name
+            committed = [one["batch"] for one in answers["timeline"] if one["committed"]]
+            assert told[name]["committed"] == committed
+            for one in answers["in_flight"]:
+                wrote = [
+                    (int(operator), partition)
+                    for operator, stores in one["partitions_that_wrote_it"].items()
+                    for partition in stores["default"]
+                ]
+                assert told[name]["wrote"].get(one["batch"], []) == wrote
+
+
+def test_times_are_those_of_the_plan_and_the_report(case):
+    upload = SparkUpload(case("window-agg-hdfs"))
+    header, events = upload.recording()
+    origin = header.extra["began_at_ms"]
+    events = list(events)
+    job = upload.jobs[0]
+    for kind, field in (("batch_plan", "planned_at_ms"), ("batch_commit", "committed_at_ms")):
+        at = [origin + event.at // 1000 for event in events if event.kind == kind]
+        assert at == [getattr(batch, field) for batch in job.batches]
+    inferred = {event.kind for event in events if '"inferred":["at"]' in event.extra}
+    assert inferred == {"task_end", "internal"}
+
+
+def test_two_directories_are_two_jobs_that_share_nothing(case):
+    upload = SparkUpload(case("incident-recovered"))
+    contents = upload.contents()
+    query = "44e79163-5fa3-46ff-9b35-c9c8abee5157"
+    assert [job.key for job in contents.jobs] == [f"{query}/{MAIN}", f"{query}/{BEFORE}"]
+    assert [one.job for one in contents.checkpoints] == [f"{query}/{MAIN}"] * 5 + [
+        f"{query}/{BEFORE}"
+    ] * 3
+    header, events = upload.recording()
+    assert header.topology.scopes == {MAIN, BEFORE}
+    reports = judge(assemble(header, events).recording)
+    verdicts = {one.snapshot: one.verdict for one in reports}
+    assert verdicts[f"2 ({BEFORE})"] == "incomplete"
+    assert verdicts[f"2 ({MAIN})"] == "consistent"
+
+
+def test_a_restart_is_not_claimed_where_no_file_tells_of_it(case):
+    shutil.rmtree((folder := case("incident-recovered")) / BEFORE)
+    _, events = SparkUpload(folder).recording()
+    kinds = {event.kind for event in events}
+    assert not kinds & {"crash", "restore", "restart"}
+
+
+def test_edges_that_no_file_settles_are_marked(case):
+    header, _ = SparkUpload(case("union-three-sources")).recording()
+    ids = [channel.id for channel in header.topology.channels]
+    assert header.extra["channels"] == {id: {"inferred": True} for id in ids}
+    assert "All 3 sources are drawn" in header.extra["notes"][0]
+    header, _ = SparkUpload(case("window-agg-hdfs")).recording()
+    assert "channels" not in header.extra
+
+
+def test_a_file_sink_tells_of_its_batches(case):
+    folder = case("stateless-file-to-parquet")
+    assert told_by_events(SparkUpload(folder))[MAIN]["sunk"] == dict.fromkeys(range(13), 1)
+
+
+def test_what_is_new_in_a_compacted_log_is_only_told_where_all_before_is_there(case):
+    folder = case("stateless-file-to-parquet")
+    (folder / "sink" / "_spark_metadata" / "3").unlink()
+    sunk = told_by_events(SparkUpload(folder))[MAIN]["sunk"]
+    assert sunk == dict.fromkeys([0, 1, 2, 4, 5, 6, 7, 8, 10, 11, 12], 1)
+
+
+def test_a_sink_of_two_checkpoints_is_nobodys(case):
+    folder = case("stateless-file-to-parquet")
+    shutil.copytree(folder / MAIN, folder / "copy")
+    told = told_by_events(SparkUpload(folder))
+    assert (told[MAIN]["sunk"], told["copy"]["sunk"]) == ({}, {})
+
+
+def test_state_of_failed_attempts_is_left_over_and_nobody_needs_it(case):
+    contents = SparkUpload(case("plain-agg-rocksdb-v2")).contents()
+    left = [use for use in contents.files if use.role == "state left-over"]
+    assert len(left) == 2
+    assert all(use.checkpoints == () and "failed attempt" in use.reason for use in left)
+
+
+def test_a_missing_file_makes_the_batches_on_it_incomplete(case):
+    upload = SparkUpload(case("damaged-missing-delta"))
+    list(upload.entries())
+    contents = upload.contents()
+    lacking = {one.id: [file.path for file in one.missing] for one in contents.checkpoints}
+    path = f"{MAIN}/state/0/0/3.delta"
+    assert lacking == {batch: [path] if 2 <= batch <= 10 else [] for batch in range(12)}
+    complete = {one.id: one.operators[0].states[0].complete for one in contents.checkpoints[7:]}
+    assert complete == {7: False, 8: False, 9: False, 10: False, 11: True}
+
+
+def test_a_missing_partition_is_named(case):
+    folder = case("window-agg-hdfs")
+    shutil.rmtree(folder / MAIN / "state/0/1")
+    upload = SparkUpload(folder)
+    list(upload.entries())
+    last = upload.contents().checkpoints[-1]
+    assert [file.path for file in last.missing] == [f"{MAIN}/state/0/1"]
+    (operator,) = last.operators
+    assert not operator.states[0].complete
+    assert "partition 1 is not in the upload" in operator.notes[0]
+
+
+def test_a_commit_that_is_damaged_and_newest_leaves_its_batch_unknown(case):
+    folder = case("window-agg-hdfs")
+    (folder / MAIN / "commits/11").write_bytes(b"")
+    upload = SparkUpload(folder)
+    last = upload.contents().checkpoints[-1]
+    assert (last.status, last.completed_at) == (UNKNOWN, None)
+    assert "Whether the batch is complete is not known" in last.problem
+    header, events = upload.recording()
+    snapshots = [one.snapshot for one in judge(assemble(header, events).recording)]
+    assert snapshots == [str(batch) for batch in range(11)]
+
+
+@pytest.mark.parametrize("damage", [b"", None])
+def test_a_commit_that_must_have_been_is_inferred(case, damage):
+    folder = case("window-agg-hdfs")
+    path = folder / MAIN / "commits/5"
+    path.unlink() if damage is None else path.write_bytes(damage)
+    upload = SparkUpload(folder)
+    told = upload.contents().checkpoints[5]
+    assert told.status == UNKNOWN
+    assert "so it ended" in told.problem
+    header, events = upload.recording()
+    events = list(events)
+    inferred = [event.snapshot for event in events if '"commit"' in event.extra]
+    assert set(inferred) == {"5"}
+    assert {one.verdict for one in judge(assemble(header, events).recording)} == {"consistent"}
+
+
+def test_a_plan_that_is_damaged_and_newest_is_no_snapshot(case):
+    folder = case("incident-planned-only")
+    (folder / MAIN / "offsets/3").write_bytes(b'v1\n{"batchWatermarkMs":1714')
+    upload = SparkUpload(folder)
+    last = upload.contents().checkpoints[-1]
+    assert last.status == UNKNOWN
+    assert "What was planned is not known" in last.problem
+    header, events = upload.recording()
+    events = list(events)
+    assert [one.snapshot for one in judge(assemble(header, events).recording)] == ["0", "1", "2"]
+    assert "problem" in next(event.extra for event in events if event.snapshot == "3")
+
+
+def test_where_a_plan_is_lost_the_offsets_are_not_known_and_not_the_old_ones(case):
+    folder = case("damaged-truncated-offset")
+    header, events = SparkUpload(folder).recording()
+    reports = {one.snapshot: one for one in judge(assemble(header, events).recording)}
+    states = {name: one.recomputed_states.get("source 0[0]") for name, one in reports.items()}
+    assert states["10"] == '{"offset":{"logOffset":5}}'
+    assert states["11"] is None
+
+
+def test_an_epoch_is_told_at_its_end(case):
+    folder = case("continuous-rate-to-memory")
+    (folder / MAIN / "commits/3").unlink()
+    upload = SparkUpload(folder)
+    last = upload.contents().checkpoints[-1]
+    assert (last.kind, last.status, facts_of(last)["in flight"]) == (
+        *("epoch", IN_PROGRESS, "epoch-ended"),
+    )
+    header, events = upload.recording()
+    events = list(events)
+    assert not any(event.kind == "batch_plan" for event in events)
+    verdicts = [one.verdict for one in judge(assemble(header, events).recording)]
+    assert verdicts == ["consistent"] * 3 + ["incomplete"]
+
+
+def test_a_report_that_contradicts_the_plan_gives_no_times(case):
+    folder = case("window-agg-hdfs")
+    lines = (folder / "progress.jsonl").read_text().replace("2026-11-20", "2001-01-01")
+    (folder / "progress.jsonl").write_text(lines)
+    header, events = SparkUpload(folder).recording()
+    found = assemble(header, events)
+    assert found.defects == ()
+    commits = [e for e in found.recording.events["coordinator"] if e.kind == "batch_commit"]
+    assert all('"inferred":["at"]' in event.extra for event in commits)
