@@ -22,6 +22,7 @@ PHASES = {
     "ack": "acknowledged",
     "commit": "committed",
 }
+OFF_CHANNELS = {"alignment": "had some inputs’ barriers, and waited for the others no longer"}
 MOST_LISTED = 500
 MOST_TASKS = 300  # in the chart and the table; the slowest come first
 
@@ -37,6 +38,7 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
         return _one(request, recording, stored.checkpoints(), request.GET["checkpoint"])
     checkpoints, failovers = stored.checkpoints(), stored.failovers()
     kept = stored.checkpoint_files()
+    known = {item["checkpoint"] for item in checkpoints}
     context = {
         "recording": recording,
         "files": kept["files"][:MOST_LISTED],
@@ -44,7 +46,7 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
         "dropped_requests": [item for item in kept["decisions"] if not item["checkpoint"]],
         "checkpoints": [_linked(recording, item) for item in checkpoints[:MOST_LISTED]],
         "hidden": max(0, len(checkpoints) - MOST_LISTED),
-        "failovers": failovers["items"],
+        "failovers": [_led_back(recording, item, known) for item in failovers["items"]],
         "sinks": failovers["sinks"],
         "dropped": failovers["dropped"],
         "can_compare": (recording.parameters or {}).get("protocol") in services.STRATEGIES,
@@ -79,6 +81,16 @@ def _linked(recording: Recording, item: dict[str, Any]) -> dict[str, Any]:
     return {**item, "address": links.to_checkpoint(recording.pk, item["checkpoint"])}
 
 
+def _led_back(recording: Recording, failure: dict[str, Any], known: set[str]) -> dict[str, Any]:
+    """With the page of what it went back to: of micro-batches a snapshot that is no checkpoint."""
+    restored = failure["restored"]
+    if restored is None:
+        return failure
+    to = links.to_checkpoint if restored in known else links.to_snapshot
+    what = "checkpoint" if restored in known else "batch"
+    return {**failure, "address": to(recording.pk, restored), "what": what}
+
+
 def _tasks(checkpoint: dict[str, Any]) -> list[dict[str, Any]]:
     """The tasks with how long each of their phases took."""
     return [
@@ -105,7 +117,7 @@ def _path(checkpoint: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _words(part: dict[str, Any]) -> str:
     if part["channel"] is None:
-        return PHASES[part["phase"]]
+        return OFF_CHANNELS.get(part["phase"]) or PHASES[part["phase"]]
     behind = part.get("behind")
     records = "" if not behind else f", behind {quantities.counted(behind, 'record')}"
     what = "the end of" if part.get("end") else "the barrier on"

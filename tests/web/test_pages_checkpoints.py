@@ -1,13 +1,17 @@
 """The pages of a dataflow's checkpoints: the list, one as a Gantt chart, failures, strategies."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from snapshots.domain.algorithms.flink_task import TIMEOUT
 from snapshots.domain.assembly import assemble
 from snapshots.domain.checkpoints.reference import checkpoints, decisions, files
-from snapshots.domain.dataflows.samples import SAMPLES_OF_DATAFLOWS
+from snapshots.domain.dataflows.samples import SAMPLES_OF_DATAFLOWS, pressed, smallest
+from snapshots.domain.dataflows.simulation import run_dataflow
 from snapshots.domain.failovers.reference import all_failovers
+from snapshots.domain.script import Log
 from snapshots.models import Job, Recording
 from snapshots.store.writer import write_checkpoints
 from snapshots.stores import open_recording
@@ -29,9 +33,9 @@ def client(ada):
     return signed_in(ada)
 
 
-def explained(owner, slug: str, **fields) -> Recording:
-    """A ready recording of the sample with what the checkpoints job would have found."""
-    log = BY_SLUG[slug].log()
+def explained(owner, of: str | Log, **fields) -> Recording:
+    """A ready recording with what the checkpoints job would have found. of: a sample, or a log."""
+    log = of if isinstance(of, Log) else BY_SLUG[of].log()
     row = a_ready_recording(owner, log, **fields)
     found = assemble(log.header, log.events).recording
     write_checkpoints(
@@ -89,6 +93,30 @@ def test_a_failure_tells_what_was_repeated_at_each_sink(client, ada):
     assert "Counted twice 24 records" in page
     assert "sink two-phase 51 24" in page, "written again, visible twice"
     assert "What came out, at each sink" in page
+
+
+def test_a_failure_leads_to_what_it_went_back_to(client, ada):
+    row = explained(ada, "counted-twice")
+    page = text_of(client.get(f"/recordings/{row.pk}/checkpoints"))
+    assert f'<a href="/recordings/{row.pk}/checkpoints?checkpoint=1">checkpoint 1</a>' in page
+    batches = explained(ada, "uncommitted-batch")
+    address = f"/recordings/{batches.pk}/snapshots/1"
+    page = text_of(client.get(f"/recordings/{batches.pk}/checkpoints"))
+    assert f'<a href="{address}">batch 1</a>' in page
+    assert client.get(address).status_code == 200
+
+
+def test_a_failure_after_which_nothing_came_back_went_back_nowhere(client, ada):
+    row = explained(ada, run_dataflow(replace(smallest(), most_restarts=0)).log)
+    page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
+    assert "Back to nothing came back" in page
+    assert "the beginning" not in page
+
+
+def test_an_alignment_that_was_broken_off_names_no_channel(client, ada):
+    row = explained(ada, run_dataflow(pressed(TIMEOUT)).log)
+    page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints?checkpoint=4")))
+    assert "had some inputs’ barriers, and waited for the others no longer" in page
 
 
 def test_incremental_files_are_listed_with_who_still_needs_them(client, ada):
