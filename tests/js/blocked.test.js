@@ -6,7 +6,7 @@ function windowOf(rows, extra = {}) {
   const events = { channel: rows.map(([, , channel]) => channel), kind: rows.map(([, kind]) => kind), x: rows.map(([, , , x]) => x) };
   const byProcess = [[], []];
   rows.forEach(([process], row) => byProcess[process].push(row));
-  return { exact: true, from: 0, to: 100, kinds: ["send", "block", "unblock"], events, rows: byProcess, ...extra };
+  return { exact: true, from: 0, to: 100, kinds: ["send", "block", "unblock", "crash", "restore", "restart"], events, rows: byProcess, ...extra };
 }
 
 const [BLOCK, UNBLOCK] = [1, 2];
@@ -23,6 +23,14 @@ test("a span lies between block and unblock of the same channel", () => {
 test("what began before the window or ends after it is cut off at its edges", () => {
   const spans = blockedSpans(windowOf([[0, UNBLOCK, 7, 30], [0, BLOCK, 7, 80]]));
   assert.deepEqual(spans.map(({ from, to }) => [from, to]), [[0, 30], [80, 100]]);
+});
+
+test("a task that dies or is started anew lets go of its channels", () => {
+  const ends = ["crash", "restore", "restart"].map((_, place) => 3 + place);
+  for (const end of ends) {
+    const spans = blockedSpans(windowOf([[0, BLOCK, 7, 10], [1, BLOCK, 8, 12], [0, end, undefined, 20], [0, BLOCK, 7, 50], [0, UNBLOCK, 7, 60]]));
+    assert.deepEqual(spans.map(({ channel, from, to }) => [channel, from, to]), [[7, 10, 20], [7, 50, 60], [8, 12, 100]]);
+  }
 });
 
 test("windows of bins and logs without blocking have none", () => {
