@@ -69,8 +69,9 @@ class SinkEffect:
 
 @dataclass(frozen=True, slots=True)
 class SinkTotal:
-    """written: all writes; visible: those that a reader sees at the end; pending: records that are
-    neither visible nor lost when the log ends; committed, timed_out: transactions."""
+    """written: all writes; visible: those that a reader sees at the end, or, of an idempotent sink,
+    saw until the same key was written again; pending: records that are neither visible nor lost
+    when the log ends; committed, timed_out: transactions."""
 
     effect: SinkEffect
     written: int = 0
