@@ -7,14 +7,20 @@ import orjson
 
 from snapshots import services, stores
 from snapshots.domain.contents.model import WHOLE
+from snapshots.domain.contents.restore_plan import (
+    FLINK,
+    NotPlannable,
+    RestorePlan,
+    plan_restore,
+)
 from snapshots.models import Recording
-from snapshots.problems import Invalid, NotFound
+from snapshots.problems import Invalid, NotFound, Refused
 from snapshots.readers.cursor import Malformed
 from snapshots.readers.flink.element_types import UnknownType, decoded, parse_type
 from snapshots.readers.flink.elements import RECORD, Element, Elements, printable_runs, split
 from snapshots.readers.flink.type_suggestions import suggest
 from snapshots.readers.flink.values import Serializer
-from snapshots.store.contents import StoredContents
+from snapshots.store.contents import StoredContents, as_checkpoint
 
 SHOWN_BYTES = 64  # of what is not known, in a list
 MOST_SHOWN = 500  # differences of each kind
@@ -95,6 +101,17 @@ def compare(
             for kind, first, second in found.examples
         ],
     }
+
+
+def restore_plan(contents: StoredContents, number: int, parallelism: int) -> RestorePlan:
+    """Where everything goes with another parallelism. Raises: NotFound, Refused."""
+    found = checkpoint(contents, number)
+    engine = contents.upload["engine"]
+    sizes = contents.key_group_bytes(found) if engine == FLINK else {}
+    try:
+        return plan_restore(engine, as_checkpoint(found), parallelism, sizes)
+    except NotPlannable as reason:
+        raise Refused(str(reason), code="not-restorable", field="parallelism") from None
 
 
 def _has_state(found: Mapping[str, Any], operator: str, state: str) -> bool:

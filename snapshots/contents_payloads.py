@@ -175,3 +175,53 @@ class ChannelElements(InFlightItem):
     suggested: list[str]
     head: str
     texts: list[str]
+
+
+class NewSubtaskItem(TypedDict):
+    """sources: the old subtasks whose state it reads. estimated: from sizes of whole subtasks."""
+
+    index: int
+    sources: list[int]
+    key_groups: list[int] | None
+    bytes: int | None
+    estimated: bool
+
+
+class OldSubtaskItem(TypedDict):
+    index: int
+    key_groups: list[int] | None
+    bytes: int | None
+
+
+class StateMoveItem(TypedDict):
+    state: str | None
+    kind: str
+    rule: str
+
+
+class OperatorPlanItem(TypedDict):
+    """moved: subtasks that read state of others. skew: the largest subtask by the mean one."""
+
+    operator: str
+    name: str | None
+    parallelism_before: int | None
+    parallelism_after: int
+    max_parallelism: int | None
+    before: list[OldSubtaskItem]
+    after: list[NewSubtaskItem]
+    states: list[StateMoveItem]
+    moved: int | None
+    skew_before: float | None
+    skew_after: float | None
+    problem: str | None
+
+
+class RestorePlanDetail(TypedDict):
+    engine: str
+    checkpoint: int
+    parallelism: int
+    operators: list[OperatorPlanItem]
+    in_flight: list[str]
+    sources: list[str]
+    sinks: list[str]
+    problems: list[str]

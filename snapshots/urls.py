@@ -34,6 +34,11 @@ urlpatterns = [
         contents.of_checkpoint,
         name="checkpoint-contents",
     ),
+    path(
+        "recordings/<int:pk>/contents/<int:number>/restore-plan",
+        contents.of_restore,
+        name="restore-plan",
+    ),
     path("compare", compare.compare, name="compare"),
     path("recordings/<int:pk>/proof", proof.proof, name="proof"),
     path("recordings/<int:pk>/properties", properties.of_recording, name="properties"),

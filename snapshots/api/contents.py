@@ -100,5 +100,16 @@ def compare_states(
     return reply(found)
 
 
+@router.get(
+    "/recordings/{int:id}/contents/{int:number}/restore-plan",
+    response=contents_payloads.RestorePlanDetail,
+)
+def get_restore_plan(
+    request: HttpRequest, id: int, number: int, parallelism: Annotated[int, Query()]
+) -> HttpResponse:
+    """What every subtask would start with at another parallelism. Nothing is changed."""
+    return reply(contents.restore_plan(_opened(request, id), number, parallelism).to_json())
+
+
 def _opened(request: HttpRequest, id: int) -> StoredContents:
     return contents.opened(access.recording(request.user, id))

@@ -1,6 +1,6 @@
 """Questions to the contents of an engine's checkpoints, as ``contents_writer`` has written them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +10,15 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from snapshots.domain.contents.model import (
+    ChannelContents,
+    CheckpointContents,
+    Fact,
+    MissingFile,
+    OperatorContents,
+    StateContents,
+    SubtaskContents,
+)
 from snapshots.store.contents_layout import (
     CHANNEL_BYTES,
     CHANNEL_COLUMNS,
@@ -84,6 +93,25 @@ class StoredContents:
         shown = rows.slice(offset, limit).drop_columns(["identity", "digest"])
         return Page(shown.to_pylist(), rows.num_rows)
 
+    def key_group_bytes(self, checkpoint: dict[str, Any]) -> dict[str, dict[int, int]]:
+        """Of each operator the bytes of its entries by key group; an operator is absent where not
+        all of its entries are kept, or none has a key group."""
+        found = {}
+        for operator in checkpoint["operators"]:
+            states = [state for state in operator["states"] if state["entries"]]
+            if any(state["stored"] < state["entries"] or not state["complete"] for state in states):
+                continue
+            sizes: dict[int, int] = {}
+            for state in states:
+                rows = self._rows_or_none(checkpoint, operator["id"], state["name"])
+                grouped = rows.select(["key_group", "bytes"]).group_by("key_group")
+                for row in grouped.aggregate([("bytes", "sum")]).to_pylist():
+                    if row["key_group"] is not None:
+                        sizes[row["key_group"]] = sizes.get(row["key_group"], 0) + row["bytes_sum"]
+            if sizes:
+                found[operator["id"]] = sizes
+        return found
+
     def compare(
         self,
         before: dict[str, Any],
@@ -149,6 +177,40 @@ class StoredContents:
             return orjson.loads((self.folder / name).read_bytes())
         except (OSError, ValueError) as error:
             raise _damaged(name, error) from error
+
+
+def as_checkpoint(body: Mapping[str, Any]) -> CheckpointContents:
+    """The contents that a checkpoint's document tells of."""
+    parts = {
+        "operators": _all(_operator, body["operators"]),
+        "channels": _all(ChannelContents, body["channels"]),
+        "missing": _all(MissingFile, body["missing"]),
+        "facts": _all(Fact, body["facts"]),
+        "notes": tuple(body["notes"]),
+    }
+    return CheckpointContents(**_without(body, "index") | parts)
+
+
+def _operator(**body: Any) -> OperatorContents:
+    parts = {
+        "subtasks": _all(_subtask, body["subtasks"]),
+        "states": _all(StateContents, body["states"]),
+        "facts": _all(Fact, body["facts"]),
+        "notes": tuple(body["notes"]),
+    }
+    return OperatorContents(**body | parts)
+
+
+def _subtask(*, key_groups: list[int] | None, **body: Any) -> SubtaskContents:
+    return SubtaskContents(**body, key_groups=None if key_groups is None else tuple(key_groups))
+
+
+def _all(make: Callable[..., Any], items: Iterable[Mapping[str, Any]]) -> tuple[Any, ...]:
+    return tuple(make(**item) for item in items)
+
+
+def _without(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in body.items() if key != name}
 
 
 def _damaged(name: str, error: object) -> StoreDamaged:

@@ -26,7 +26,7 @@ def an_operator(parallelism=2, groups=8, keyed=800, lists=0, kinds=("value",), *
     subtasks = [SubtaskContents(COORDINATOR, 5)]
     for index in range(parallelism):
         own = key_group_range(index, parallelism, groups)
-        parts = {"keyed": keyed, "operator": lists}
+        parts = {"keyed state": keyed, "operator state": lists}
         span = (own.start, own.stop - 1) if len(own) else None
         subtasks.append(SubtaskContents(index, keyed + lists, span, parts))
     states = tuple(StateContents(f"s{place}", kind) for place, kind in enumerate(kinds))
@@ -95,7 +95,7 @@ def test_skew_is_the_largest_by_the_mean():
 
 @pytest.mark.parametrize(
     ("kinds", "shares"),
-    [(("list",), [34, 33, 33]), (("union",), [100] * 3), (("broadcast",), [50] * 3)],
+    [(("list",), [34, 33, 33]), (("union list",), [100] * 3), (("broadcast map",), [50] * 3)],
 )
 def test_operator_state_is_dealt_out_or_copied(kinds, shares):
     plan = planned(an_operator(2, 8, keyed=0, lists=50, kinds=kinds), 3, {"op": {}})

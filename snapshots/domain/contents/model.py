@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 COMPLETED, FAILED, IN_PROGRESS, UNKNOWN = "completed", "failed", "in progress", "unknown"
 STATUSES = (COMPLETED, FAILED, IN_PROGRESS, UNKNOWN)
 WHOLE, INPUT_HALF, OUTPUT_HALF = "whole", "input half", "output half"
+LISTED, UNION, BROADCAST = "list", "union list", "broadcast map"  # kinds of operator state
+TIMERS, RAW = "timers", "raw"
+KEYED, OPERATOR = "keyed state", "operator state"  # parts of a subtask's bytes
 COORDINATOR = -1  # as a subtask: an enumerator, a committer, the coordinator of an operator
 
 

@@ -10,7 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from snapshots.domain.contents.model import (
+    BROADCAST,
     COORDINATOR,
+    KEYED,
+    LISTED,
+    OPERATOR,
+    RAW,
+    TIMERS,
+    UNION,
     CheckpointContents,
     OperatorContents,
     StateContents,
@@ -21,8 +28,6 @@ from snapshots.domain.key_groups import key_group_range
 
 FLINK, SEATUNNEL = "flink", "seatunnel"
 MOST_PARALLELISM = 32_768
-UNION, BROADCAST, SPLIT = "union", "broadcast", "list"
-KEYED, OPERATOR, IN_FLIGHT = "keyed", "operator", "in flight"
 
 ByKeyGroup = Mapping[int, int]  # bytes of each key group
 
@@ -228,7 +233,7 @@ def _share_of_lists(
 
 
 def _of_operator(operator: OperatorContents) -> list[StateContents]:
-    return [state for state in operator.states if state.kind in (UNION, BROADCAST, SPLIT)]
+    return [state for state in operator.states if state.kind in (UNION, BROADCAST, LISTED)]
 
 
 def _dealt(index: int, parallelism: int, own: Sequence[SubtaskContents]) -> tuple[int, ...]:
@@ -295,8 +300,9 @@ def _skew(sizes: Sequence[int | None]) -> float | None:
 _RULES = {
     UNION: "Every subtask gets all elements of all subtasks.",
     BROADCAST: "Every subtask gets the same copy.",
-    SPLIT: "The elements of all subtasks are dealt out in turn.",
-    "timers": "Timers go with the key group of their key.",
+    LISTED: "The elements of all subtasks are dealt out in turn.",
+    RAW: "What the operator wrote by itself, in its own way: only it can tell.",
+    TIMERS: "Timers go with the key group of their key.",
     "enumerator": "The one enumerator gets it whole.",
     "splits": "Splits go back to the enumerator, which hands them out anew.",
     "committer": "The one committer gets it whole, and commits it again.",
