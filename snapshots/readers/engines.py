@@ -13,10 +13,13 @@ from snapshots.readers.archives import ArchiveLimits, Unpacked, unpack
 from snapshots.readers.base import Limits
 from snapshots.readers.compression import open_stream
 from snapshots.readers.engine import EngineReader
+from snapshots.readers.flink.engine import FlinkReader
 from snapshots.readers.spark_streaming.engine import SparkStreamingReader
 
 ARCHIVE = "archive"
-READERS: dict[str, EngineReader] = {reader.name: reader for reader in (SparkStreamingReader(),)}
+READERS: dict[str, EngineReader] = {
+    reader.name: reader for reader in (FlinkReader(), SparkStreamingReader())
+}
 FORMATS = (ARCHIVE, *READERS)
 _START = 512  # bytes
 

@@ -80,7 +80,8 @@ class _Walk:
         late = [name for name in self.tasks if self._is_late(checkpoint.first(name, CP_ACK))]
         unrecorded = [name for name in late if self._is_late(checkpoint.record(name))]
         if unrecorded:
-            self._to_missing_barrier(unrecorded[0])
+            if not checkpoint.is_derived:
+                self._to_missing_barrier(unrecorded[0])
         elif late:
             self._to_missing_ack(late[0])
         else:

@@ -155,6 +155,11 @@ class CheckpointEvents:
         reason = self.abort.text("reason")
         return self.decline.step < self.abort.step and reason in (DECLINED, SUBSUMED, None)
 
+    @property
+    def is_derived(self) -> bool:
+        """Whether the events were made of statistics, which know the acknowledged tasks only."""
+        return self.trigger is not None and self.trigger.is_so("derived")
+
     @cached_property
     def triggered(self) -> frozenset[ProcessId]:
         """The tasks to which the coordinator's word went."""
@@ -186,7 +191,10 @@ class CheckpointEvents:
         """When the first barrier was handled, or, where ends stood for all, the last of them."""
         arrivals = self.arrivals(process)
         last = self.last_barrier(process)
-        return min(arrivals[0].at, last) if arrivals else last
+        aligned = self.first(process, ALIGN_END)
+        told = aligned and aligned.whole("first_barrier")
+        first = arrivals[0].at if arrivals else told
+        return last if first is None or last is None else min(first, last)
 
     def last_barrier(self, process: ProcessId) -> int | None:
         aligned = self.first(process, ALIGN_END)
@@ -219,7 +227,8 @@ def _task_report(checkpoint: CheckpointEvents, process: ProcessId) -> TaskReport
     ack = checkpoint.first(process, CP_ACK)
     first, last = checkpoint.first_barrier(process), checkpoint.last_barrier(process)
     aligned = checkpoint.first(process, ALIGN_END)
-    began = first if first is not None or record is None else record.at
+    copied_at = None if record is None or record.is_inferred("at") else record.at
+    began = copied_at if first is None else first
     triggered = checkpoint.trigger and checkpoint.trigger.at
     new, total = sizes(ack, upload)
     return TaskReport(
@@ -230,7 +239,7 @@ def _task_report(checkpoint: CheckpointEvents, process: ProcessId) -> TaskReport
         last_barrier_at=last,
         start_delay=None if None in (began, triggered) else began - triggered,
         alignment=None if aligned is None or first is None else last - first,
-        sync_from=record and record.at,
+        sync_from=copied_at,
         sync_to=sync_end(record, upload),
         async_to=upload and upload.at,
         acked_at=ack and ack.at,
