@@ -1,0 +1,260 @@
+"""Contents come back as they were written: entries, their counts, data in flight, differences."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from snapshots.domain.contents.entries import ChannelBytes, NotRead, StateEntry
+from snapshots.domain.contents.model import (
+    ChannelContents,
+    CheckpointContents,
+    Fact,
+    FileUse,
+    JobContents,
+    MissingFile,
+    OperatorContents,
+    StateContents,
+    SubtaskContents,
+    UploadContents,
+)
+from snapshots.store.contents import (
+    ADDED,
+    CHANGED,
+    REMOVED,
+    SAME,
+    UNKNOWN,
+    StoredContents,
+    as_checkpoint,
+)
+from snapshots.store.contents_layout import CONTENTS, ENTRIES
+from snapshots.store.contents_writer import LONGEST_VALUE, write_contents
+from snapshots.store.errors import StoreDamaged
+from tests.effort import examples
+
+
+@dataclass
+class Upload:
+    """An upload whose contents are given."""
+
+    checkpoints: tuple
+    state: list
+    channels: list
+
+    def contents(self):
+        return UploadContents(
+            "flink",
+            (JobContents("job", "a job", (Fact("version", 6),)),),
+            self.checkpoints,
+            (FileUse("chk-1/_metadata", 10, "metadata", (0,)),),
+            ("a note",),
+        )
+
+    def entries(self):
+        return iter(self.state)
+
+    def channel_bytes(self):
+        return iter(self.channels)
+
+
+def a_checkpoint(id_=1, states=("counts",), channels=()):
+    operator = OperatorContents(
+        "op",
+        "count",
+        2,
+        8,
+        subtasks=(SubtaskContents(0, 10, (0, 3), {"keyed state": 10}), SubtaskContents(1)),
+        states=tuple(StateContents(name, "value", "long → long") for name in states),
+        facts=(Fact("backend", "heap", "by its handles"),),
+        notes=("one",),
+    )
+    missing = (MissingFile("shared/x", 5, "It is not part of the upload."),)
+    return CheckpointContents(
+        "job", id_, "checkpoint", "completed", operators=(operator,), channels=channels,
+        missing=missing,
+    )  # fmt: skip
+
+
+def an_entry(key, value, checkpoint=0, state="counts", **fields):
+    fields = {
+        "key_group": 1,
+        "identity": repr(key).encode(),
+        "digest": repr(value).encode(),
+    } | fields
+    return StateEntry(checkpoint, "op", 0, state, key, value, 7, **fields)
+
+
+def stored(tmp_path, checkpoints, entries=(), channels=(), **options):
+    write_contents(tmp_path, Upload(tuple(checkpoints), list(entries), list(channels)), **options)
+    return StoredContents(tmp_path)
+
+
+def rows(contents, number=0, state="counts", **asked):
+    return contents.entries(contents.checkpoint(number), "op", state, **asked)
+
+
+def test_a_checkpoint_comes_back_as_it_was(tmp_path):
+    channel = ChannelContents("c", "a[0]", "op[1]", "whole", 0, 2, 3, 1)
+    checkpoint = a_checkpoint(channels=(channel,))
+    contents = stored(tmp_path, [checkpoint], [an_entry("k", 1)], [ChannelBytes(0, 0, b"abc")])
+    found = as_checkpoint(contents.checkpoint(0))
+    counted = replace(checkpoint.operators[0].states[0], entries=1, bytes=7, stored=1, undecoded=0)
+    expected = replace(checkpoint, operators=(replace(checkpoint.operators[0], states=(counted,)),))
+    assert found == expected
+    assert contents.channel(0, 0) == b"abc"
+    listed = contents.upload["checkpoints"][0]
+    assert (listed["operators"], listed["channels"], listed["in_flight"]) == (1, 1, 3)
+    assert contents.upload["files"][0]["path"] == "chk-1/_metadata"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(
+    pairs=st.lists(st.tuples(json_values, json_values), max_size=30),
+    most=st.integers(0, 40),
+)
+def test_entries_come_back_in_order_up_to_the_limit_and_all_are_counted(
+    tmp_path_factory, pairs, most
+):
+    entries = [an_entry(*pair) for pair in pairs]
+    folder = tmp_path_factory.mktemp("store")
+    contents = stored(folder, [a_checkpoint()], entries, most=most)
+    found = rows(contents, limit=100)
+    kept = pairs[:most]
+    assert found.total == len(kept)
+    assert [(orjson.loads(row["key"]), orjson.loads(row["value"])) for row in found.rows] == [
+        (orjson.loads(orjson.dumps(key)), orjson.loads(orjson.dumps(value))) for key, value in kept
+    ]
+    [state] = contents.checkpoint(0)["operators"][0]["states"]
+    assert (state["entries"], state["stored"]) == (len(pairs), len(kept))
+    assert state["bytes"] == (7 * len(pairs) if pairs else None)
+
+
+def test_pages_and_search(tmp_path):
+    entries = [an_entry(f"key {n}", {"total": n * 100}, namespace=[n]) for n in range(30)]
+    contents = stored(tmp_path, [a_checkpoint()], entries)
+    page = rows(contents, offset=10, limit=5)
+    assert [orjson.loads(row["key"]) for row in page.rows] == [f"key {n}" for n in range(10, 15)]
+    assert page.total == 30
+    assert rows(contents, containing="KEY 2").total == 11
+    assert rows(contents, containing="2900").total == 1
+    assert rows(contents, containing=".*").total == 0
+    assert rows(contents, offset=100).rows == []
+
+
+def test_states_of_several_operators_and_checkpoints_stay_apart(tmp_path):
+    entries = [
+        an_entry("a", 1),
+        an_entry("b", 2, state="other"),
+        an_entry("a", 3),
+        an_entry("a", 4, checkpoint=1),
+    ]
+    contents = stored(tmp_path, [a_checkpoint(), a_checkpoint(2)], entries)
+    assert [row["value"] for row in rows(contents).rows] == ["1", "3"]
+    assert [row["value"] for row in rows(contents, state="other").rows] == ["2"]
+    assert [row["value"] for row in rows(contents, 1).rows] == ["4"]
+    assert [state["kind"] for state in contents.checkpoint(0)["operators"][0]["states"]] == [
+        "value",
+        "unknown",
+    ]
+
+
+def test_what_could_not_be_read_keeps_its_reason_and_first_bytes(tmp_path):
+    entries = [
+        an_entry("k", NotRead(900, b"\x01\x02", "Kryo wrote it.")),
+        an_entry(NotRead(4, b"\xff", "unknown"), 5),
+        an_entry("long", "x" * (LONGEST_VALUE + 1)),
+    ]
+    contents = stored(tmp_path, [a_checkpoint()], entries)
+    first, second, third = rows(contents).rows
+    assert (first["value"], first["reason"], first["head"]) == (None, "Kryo wrote it.", b"\x01\x02")
+    assert (second["key"], second["value"]) == (None, "5")
+    assert third["value"] is None
+    assert "65,539 bytes as JSON" in third["reason"]
+    [state] = contents.checkpoint(0)["operators"][0]["states"]
+    assert (state["undecoded"], state["reason"]) == (2, "Kryo wrote it.")
+
+
+def test_two_checkpoints_are_compared_key_by_key(tmp_path):
+    before = [an_entry("same", 1), an_entry("changed", 1), an_entry("gone", 1), an_entry("x", 1)]
+    after = [
+        an_entry("new", 1, checkpoint=1),
+        an_entry("changed", 2, checkpoint=1),
+        an_entry("same", 1, checkpoint=1),
+        an_entry("x", 1, checkpoint=1, digest=None),
+    ]
+    contents = stored(tmp_path, [a_checkpoint(), a_checkpoint(2)], [*before, *after])
+    one, other = contents.checkpoint(0), contents.checkpoint(1)
+    found = contents.compare(one, other, "op", "counts")
+    assert found.counts == {ADDED: 1, REMOVED: 1, CHANGED: 1, UNKNOWN: 1, SAME: 1}
+    told = {
+        kind: (first and first["key"], second and second["key"])
+        for kind, first, second in found.examples
+    }
+    assert told == {
+        ADDED: (None, '"new"'),
+        REMOVED: ('"gone"', None),
+        CHANGED: ('"changed"', '"changed"'),
+        UNKNOWN: ('"x"', '"x"'),
+    }
+    assert len(contents.compare(one, other, "op", "counts", most=0).examples) == 0
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(
+    one=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), max_size=12),
+    other=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), max_size=12),
+)
+def test_differences_add_up(tmp_path_factory, one, other):
+    entries = [an_entry(*pair) for pair in one] + [an_entry(*pair, checkpoint=1) for pair in other]
+    contents = stored(tmp_path_factory.mktemp("store"), [a_checkpoint(), a_checkpoint(2)], entries)
+    pair = contents.checkpoint(0), contents.checkpoint(1)
+    counts = contents.compare(*pair, "op", "counts").counts
+    keys = Counter(key for key, _ in one), Counter(key for key, _ in other)
+    assert counts[ADDED] == (keys[1] - keys[0]).total()
+    assert counts[REMOVED] == (keys[0] - keys[1]).total()
+    assert counts[SAME] + counts[CHANGED] == (keys[0] & keys[1]).total()
+    assert contents.compare(pair[0], pair[0], "op", "counts").counts[SAME] == len(one)
+
+
+def test_bytes_by_key_group(tmp_path):
+    entries = [an_entry(n, n, key_group=n % 2) for n in range(5)]
+    contents = stored(tmp_path, [a_checkpoint()], entries)
+    assert contents.key_group_bytes(contents.checkpoint(0)) == {"op": {0: 21, 1: 14}}
+
+
+def test_bytes_by_key_group_are_not_told_of_a_part(tmp_path):
+    entries = [an_entry(n, n, key_group=n % 2) for n in range(5)]
+    contents = stored(tmp_path, [a_checkpoint()], entries, most=4)
+    assert contents.key_group_bytes(contents.checkpoint(0)) == {}
+
+
+def test_what_is_not_there_is_a_key_error(tmp_path):
+    contents = stored(tmp_path, [a_checkpoint()])
+    for ask in (
+        lambda: contents.checkpoint(1),
+        lambda: contents.checkpoint(-1),
+        lambda: rows(contents, state="none"),
+        lambda: contents.channel(0, 0),
+    ):
+        with pytest.raises(KeyError):
+            ask()
+    assert rows(contents).rows == []
+
+
+def test_a_damaged_file_is_an_error_and_no_answer(tmp_path):
+    contents = stored(tmp_path, [a_checkpoint()], [an_entry("a", 1)])
+    path = tmp_path / CONTENTS / ENTRIES
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(StoreDamaged, match="entries"):
+        rows(contents)
+    assert not StoredContents(tmp_path / "nothing").exists
