@@ -1,0 +1,126 @@
+"""Entries of recorded checkpoints as Spark reads them, in the words of every engine."""
+
+import pytest
+
+from snapshots.readers.spark_streaming.engine import SparkUpload
+from tasks.spark import streaming_entries
+from tasks.spark.engines import with_state
+from tasks.spark.streaming_entries import WithState
+from tests.readers.spark_cases import MAIN, in_order, unpack
+from tests.readers.spark_streaming_contents import name_of, told_by_entries
+
+CASES = {
+    "tws-value-list-map-timers": 5 * 4,
+    "join-inner-hdfs": 5 * 6,
+    "join-inner-rocksdb-vcf": 5 * 2,
+    "plain-agg-rocksdb-v2": 5,
+    "tws-pandas-ttl": 5,
+    "spark35-window-agg-hdfs": 5,
+}
+"""Which are read, and how many recorded reads of state are of their newest five batches."""
+
+
+@pytest.fixture
+def case(shared_data, tmp_path):
+    """Unpacks a case: its folder and its expected answers."""
+
+    def unpacked(name: str):
+        return unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)
+
+    return unpacked
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_entries_are_those_that_spark_gave_when_the_case_was_recorded(spark, case, name):
+    folder, expected = case(name)
+    upload = WithState(SparkUpload(folder), spark)
+    found = told_by_entries(upload.upload, list(upload.entries()))
+    compared = 0
+    for read in expected["state"]:
+        place = (MAIN, read["batch"], str(read["operator"]), name_of(read["read"]))
+        if place in found:
+            assert in_order(found[place]) == in_order(read["partitions"]), place
+            compared += 1
+    assert compared == CASES[name]
+    for checkpoint in upload.contents().checkpoints:
+        for operator in checkpoint.operators:
+            assert all(state.complete and state.reason is None for state in operator.states)
+
+
+def test_spark_and_the_files_agree_on_keys_and_values(spark, case):
+    folder, _ = case("window-agg-hdfs")
+    by_spark = WithState(SparkUpload(folder), spark).entries()
+    by_files = SparkUpload(folder).entries()
+    assert sorted(map(repr, by_spark)) == sorted(map(repr, by_files))
+
+
+def test_state_ahead_of_its_commit_is_read(spark, case):
+    folder, _ = case("incident-state-ahead")
+    upload = WithState(SparkUpload(folder), spark)
+    entries = [entry for entry in upload.entries() if entry.checkpoint == 2]
+    (operator,) = upload.contents().checkpoints[2].operators
+    assert len(entries) == 6
+    assert (operator.states[0].complete, operator.states[0].reason) == (True, None)
+
+
+def test_of_a_batch_that_some_partitions_wrote_these_are_read(spark, case):
+    folder, _ = case("incident-partial-partitions")
+    upload = WithState(SparkUpload(folder), spark)
+    entries = [entry for entry in upload.entries() if entry.checkpoint == 2]
+    assert {entry.subtask for entry in entries} == {0}  # partition 1 wrote, too, and is empty
+    (operator,) = upload.contents().checkpoints[2].operators
+    assert not operator.states[0].complete
+    assert "Some partitions wrote" in operator.notes[0]
+    assert "Partition 2 lacks 3.delta" in operator.notes[0]
+
+
+def test_where_spark_fails_its_reason_is_said_and_the_files_are_read(spark, case):
+    folder, expected = case("window-agg-hdfs")
+    path = folder / MAIN / "state/0/0/11.snapshot"
+    path = path if path.exists() else folder / MAIN / "state/0/0/12.delta"
+    path.write_bytes(path.read_bytes()[:40])
+    upload = WithState(SparkUpload(folder), spark)
+    found = list(upload.entries())
+    last = upload.contents().checkpoints[-1].operators[0]
+    assert not last.states[0].complete
+    assert path.name in last.notes[0]
+    kept = [{"key": one.key, "value": one.value} for one in found if one.checkpoint == 11]
+    theirs = expected["state"][-1]["partitions"]["1"]
+    assert in_order({1: kept}) == in_order({1: theirs})
+
+
+def test_rows_beyond_the_limit_are_cut_off_and_said(spark, case, monkeypatch):
+    monkeypatch.setattr(streaming_entries, "MOST_ROWS", 2)
+    upload = WithState(SparkUpload(case("incident-planned-only")[0]), spark)
+    assert len(list(upload.entries())) == 6
+    state = upload.contents().checkpoints[2].operators[0].states[0]
+    assert (state.complete, state.reason) == (False, "Only the first 2 rows are read.")
+
+
+def test_beyond_so_many_states_the_files_alone_are_read(spark, case, monkeypatch):
+    monkeypatch.setattr(streaming_entries, "MOST_READS", 1)
+    upload = WithState(SparkUpload(case("incident-planned-only")[0]), spark)
+    counts = {}
+    for entry in upload.entries():
+        counts[entry.checkpoint] = counts.get(entry.checkpoint, 0) + 1
+    assert counts == {0: 3, 1: 3, 2: 6}
+    reasons = [one.operators[0].states[0].reason for one in upload.contents().checkpoints[:3]]
+    assert reasons[0] is None
+    assert reasons[1] == reasons[2] == streaming_entries.TOO_MANY
+
+
+def test_private_copies_leave_nothing_behind(spark, case, tmp_path):
+    folder, _ = case("incident-recovered")
+    before = sorted(path for path in tmp_path.rglob("*"))
+    list(WithState(SparkUpload(folder), spark).entries())
+    assert sorted(path for path in tmp_path.rglob("*")) == before
+
+
+def test_uploads_of_other_engines_stay_as_they_are():
+    other = object()
+    assert with_state(other) is other
+
+
+def test_an_upload_of_spark_is_read_by_the_session_of_the_process(spark, case):
+    upload = SparkUpload(case("window-agg-hdfs")[0])
+    assert with_state(upload) == WithState(upload, spark)
