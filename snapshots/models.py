@@ -196,3 +196,128 @@ class Job(models.Model):
     @property
     def is_open(self) -> bool:
         return self.state in self.OPEN
+
+
+class Collector(models.Model):
+    """Asks a running engine for its checkpoints, again and again; the worker keeps the times.
+
+    ``job_key``: of the only job that is followed; blank: all of the cluster. ``next_poll_at`` is
+    taken by compare-and-set, so that of several workers one asks.
+    """
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    engine = models.CharField(max_length=20)
+    url = models.CharField(max_length=300)
+    job_key = models.CharField(max_length=64, blank=True)
+    interval_seconds = models.IntegerField(default=10)
+    is_collecting = models.BooleanField(default=True)
+    next_poll_at = models.DateTimeField(null=True)
+    last_polled_at = models.DateTimeField(null=True)  # and answered
+    last_error = models.TextField(blank=True)  # of the last attempt
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["url", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "engine", "url", "job_key"], name="one_collector_per_address"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class EngineJob(models.Model):
+    """A job of an engine, whose checkpoints the archive keeps, wherever they came from.
+
+    ``run``: 1, or more where an engine has used the key again and counted its checkpoints anew.
+    ``version`` grows with every change of its checkpoints, in the same transaction.
+    """
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    engine = models.CharField(max_length=20)
+    key = models.CharField(max_length=128)
+    run = models.IntegerField(default=1)
+    name = models.CharField(max_length=200, blank=True)
+    state = models.CharField(max_length=40, blank=True)  # in the engine's word, when last heard of
+    collector = models.ForeignKey(Collector, null=True, on_delete=models.SET_NULL)
+    version = models.BigIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["-changed_at", "-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "engine", "key", "run"], name="one_row_per_engine_job"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name or self.key
+
+
+class EngineCheckpoint(models.Model):
+    """One checkpoint of a job of an engine; fields as in ``domain/archive/model.py``.
+
+    Those behind ``path`` follow from the others: the largest of all subtasks, who was slowest, why
+    it failed. ``contents``: its number in the upload of ``recording``, where an upload holds it.
+    ``version``: of the job, when the row last changed.
+    """
+
+    job = models.ForeignKey(EngineJob, on_delete=models.CASCADE, related_name="checkpoints")
+    pipeline = models.IntegerField(default=0)
+    number = models.BigIntegerField()
+    kind = models.CharField(max_length=40, blank=True)
+    status = models.CharField(max_length=12)
+    triggered_at = models.BigIntegerField(null=True)  # epoch ms
+    ended_at = models.BigIntegerField(null=True)
+    duration = models.BigIntegerField(null=True)  # ms, as all durations
+    bytes = models.BigIntegerField(null=True)
+    uploaded = models.BigIntegerField(null=True)
+    in_flight = models.BigIntegerField(null=True)
+    subtasks = models.IntegerField(null=True)
+    acknowledged = models.IntegerField(null=True)
+    failure = models.TextField(blank=True)
+    told_phase = models.CharField(max_length=40, blank=True)  # in which it failed, by the source
+    path = models.TextField(blank=True)
+
+    start_delay_max = models.BigIntegerField(null=True)
+    alignment_max = models.BigIntegerField(null=True)
+    sync_max = models.BigIntegerField(null=True)
+    async_max = models.BigIntegerField(null=True)
+    slowest = models.CharField(max_length=220, blank=True)
+    cause = models.CharField(max_length=120, blank=True)
+    phase = models.CharField(max_length=40, blank=True)
+
+    recording = models.ForeignKey(Recording, null=True, on_delete=models.SET_NULL)
+    contents = models.IntegerField(null=True)
+    version = models.BigIntegerField()
+
+    class Meta:
+        ordering = ["job", "pipeline", "number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["job", "pipeline", "number"], name="one_row_per_engine_checkpoint"
+            ),
+        ]
+        indexes = [models.Index(fields=["job", "version"])]
+
+    def __str__(self) -> str:
+        return f"{self.number}"
+
+
+class EngineCheckpointDetail(models.Model):
+    """The numbers of every subtask, as ``domain/archive/packing.py`` packs them.
+
+    A table of its own, so that reading all rows of a job does not read these.
+    """
+
+    checkpoint = models.OneToOneField(
+        EngineCheckpoint, primary_key=True, on_delete=models.CASCADE, related_name="detail"
+    )
+    packed = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"{self.checkpoint_id}"

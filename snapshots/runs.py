@@ -13,6 +13,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from snapshots import engine_uploads, leases, simulations, stores, uploads
+from snapshots.archive import uploads as archive_uploads
+from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.defects import InputRefused
 from snapshots.domain.expressions import ExpressionError
 from snapshots.domain.reordering_report import NotReorderable
@@ -157,13 +159,16 @@ def _ingest(lease: Lease) -> None:
         if source.upload is not None:
             progress("keeping contents", 0, 0)
             write_contents(temporary, source.upload)
+        told = archive_uploads.told_by(source.upload)
     lease.report("publishing", 0.99)
     stores.publish(temporary, name)
-    _make_ready(lease, name, source.shown_format)
+    _make_ready(lease, name, source.shown_format, told)
 
 
-def _make_ready(lease: Lease, name: str, format: str | None) -> None:
-    """format: what the recording says it is of; None: what its log is."""
+def _make_ready(
+    lease: Lease, name: str, format: str | None, told: tuple[JobFacts, ...] = ()
+) -> None:
+    """format: what the recording says it is of; None: what its log is. told: for the archive."""
     recording = lease.job.recording
     found = stores.summary(name)
     if format is not None:
@@ -187,6 +192,7 @@ def _make_ready(lease: Lease, name: str, format: str | None) -> None:
         Recording.objects.filter(pk=recording.pk).update(
             status=Recording.Status.READY, store=name, ready_at=timezone.now(), **found.fields
         )
+        archive_uploads.take_upload(recording, stores.store().folder(name), told)
         transaction.on_commit(lambda: stores.remove(replaced))
 
 

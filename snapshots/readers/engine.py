@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.assembly import Header
 from snapshots.domain.contents.entries import ChannelBytes, StateEntry
 from snapshots.domain.contents.model import UploadContents
@@ -27,6 +28,15 @@ class EngineUpload(Protocol):
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
         """The upload as a recording: what the engine keeps as statistics becomes events that are
         marked ``derived``. A state or message that is not known is not known, never empty."""
+
+
+@runtime_checkable
+class TellsTimes(Protocol):
+    """An upload whose engine has said itself what every subtask took: the archive keeps that. Of
+    others it takes what the derived recording tells."""
+
+    def archive_facts(self) -> tuple[JobFacts, ...]:
+        """The jobs that the engine has said it of."""
 
 
 class EngineReader(Protocol):

@@ -1,0 +1,138 @@
+"""The checkpoints of one job as columns, and which of them pass a filter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapshots.domain.archive.model import STATUSES
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SORTABLE = (
+    "number",
+    "triggered_at",
+    "duration",
+    "bytes",
+    "uploaded",
+    "in_flight",
+    "start_delay",
+    "alignment",
+    "sync",
+    "async_",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A column of texts: names[codes[row]]."""
+
+    codes: NDArray[np.int32]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> "Coded":
+        places: dict[str, int] = {}
+        codes = [places.setdefault(text, len(places)) for text in texts]
+        return cls(np.array(codes, np.int32), tuple(places))
+
+    def __getitem__(self, row: int) -> str:
+        return self.names[self.codes[row]]
+
+    def where(self, holds) -> NDArray[np.bool_]:
+        """bool[rows]: where ``holds(text)``; asked once for each text."""
+        passing = np.array([bool(holds(name)) for name in self.names], np.bool_)
+        return passing[self.codes] if len(self.names) else np.zeros(len(self.codes), np.bool_)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """By number, then pipeline. key: of the database's row. Numbers as in the model, the largest
+    of all subtasks for phases; NaN is not known. status: places in STATUSES."""
+
+    key: Ints
+    pipeline: Ints
+    number: Ints
+    status: NDArray[np.int8]
+    triggered_at: Floats
+    duration: Floats
+    bytes: Floats
+    uploaded: Floats
+    in_flight: Floats
+    start_delay: Floats
+    alignment: Floats
+    sync: Floats
+    async_: Floats
+    kind: Coded
+    slowest: Coded
+    cause: Coded
+    phase: Coded
+    failure: Coded
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    def has_status(self, name: str) -> NDArray[np.bool_]:
+        return self.status == STATUSES.index(name)
+
+    def place(self, pipeline: int, number: int) -> int | None:
+        """The row of a checkpoint; None where there is none."""
+        first, last = np.searchsorted(self.number, [number, number + 1])
+        found = np.flatnonzero(self.pipeline[first:last] == pipeline)
+        return int(first + found[0]) if len(found) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What is asked for; an empty text and None pass all.
+
+    since, until: instants of the trigger, both included. longer: a duration of at least that.
+    failing: a part of the engine's words, whatever the case. cause, slowest: exactly that.
+    """
+
+    status: str = ""
+    kind: str = ""
+    pipeline: int | None = None
+    since: int | None = None
+    until: int | None = None
+    longer: int | None = None
+    failing: str = ""
+    cause: str = ""
+    phase: str = ""
+    slowest: str = ""
+
+    @property
+    def passes_all(self) -> bool:
+        return all(getattr(self, field.name) in ("", None) for field in fields(self))
+
+    def rows(self, columns: Columns) -> Ints:
+        """The rows that pass, in the order of the columns. What is not known does not pass."""
+        passing = np.ones(len(columns), np.bool_)
+        if self.status:
+            passing &= columns.has_status(self.status)
+        for name in ("kind", "cause", "phase", "slowest"):
+            if wanted := getattr(self, name):
+                passing &= getattr(columns, name).where(wanted.__eq__)
+        if self.pipeline is not None:
+            passing &= columns.pipeline == self.pipeline
+        if self.since is not None:
+            passing &= columns.triggered_at >= self.since
+        if self.until is not None:
+            passing &= columns.triggered_at <= self.until
+        if self.longer is not None:
+            passing &= columns.duration >= self.longer
+        if self.failing:
+            words = self.failing.lower()
+            passing &= columns.failure.where(lambda text: words in text.lower())
+        return np.flatnonzero(passing)
+
+
+def ordered(columns: Columns, rows: Ints, by: str) -> Ints:
+    """The rows by one of SORTABLE, ``-`` before it for the largest first; not known is last."""
+    name, down = by.removeprefix("-"), by.startswith("-")
+    values = getattr(columns, name)[rows].astype(np.float64)
+    keys = -values if down else values
+    ties = -rows if down else rows
+    return rows[np.lexsort((ties, keys))]

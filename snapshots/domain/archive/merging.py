@@ -1,0 +1,83 @@
+"""What two sources know of one checkpoint, put together so that nothing known is lost.
+
+A field that one source lacks comes from the other. Where both have it, the one that says more
+counts: the later status, the larger number (those of a checkpoint under way only grow), the longer
+text. So it does not matter in which order sources arrive, nor how often.
+"""
+
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import TypeVar
+
+from snapshots.domain.archive.model import STATUSES, CheckpointFacts, SubtaskFacts, VertexFacts
+
+_TEXTS = ("kind", "failure", "phase", "path")
+_COUNTS = (
+    "triggered_at",
+    "ended_at",
+    "duration",
+    "bytes",
+    "uploaded",
+    "in_flight",
+    "subtasks",
+    "acknowledged",
+)
+_Item = TypeVar("_Item", VertexFacts, SubtaskFacts)
+
+
+class NotTheSame(ValueError):
+    """Two checkpoints with different numbers, or triggers, are two checkpoints."""
+
+
+def merged(one: CheckpointFacts, other: CheckpointFacts) -> CheckpointFacts:
+    """Raises: NotTheSame."""
+    if one.key != other.key or contradict(one.triggered_at, other.triggered_at):
+        raise NotTheSame(f"{one.key} at {one.triggered_at}, {other.key} at {other.triggered_at}")
+    texts = {name: _longer(getattr(one, name), getattr(other, name)) for name in _TEXTS}
+    counts = {name: _larger(getattr(one, name), getattr(other, name)) for name in _COUNTS}
+    return CheckpointFacts(
+        one.number,
+        one.pipeline,
+        status=max(one.status, other.status, key=STATUSES.index),
+        vertices=_united(one.vertices, other.vertices, "id", _vertex),
+        **texts,
+        **counts,
+    )
+
+
+def contradict(one: int | None, other: int | None) -> bool:
+    """Whether two instants of a trigger are of two checkpoints, as of a job that began again."""
+    return one is not None and other is not None and one != other
+
+
+def _vertex(one: VertexFacts, other: VertexFacts) -> VertexFacts:
+    return VertexFacts(
+        one.id,
+        _longer(one.name, other.name),
+        _larger(one.parallelism, other.parallelism),
+        _united(one.subtasks, other.subtasks, "index", _subtask),
+    )
+
+
+def _subtask(one: SubtaskFacts, other: SubtaskFacts) -> SubtaskFacts:
+    names = [field.name for field in fields(SubtaskFacts)]
+    known = {name: _larger(getattr(one, name), getattr(other, name)) for name in names}
+    return replace(one, **known)
+
+
+def _united(one: Iterable[_Item], other: Iterable[_Item], key: str, join) -> tuple[_Item, ...]:
+    found = {getattr(item, key): item for item in one}
+    for item in other:
+        place = getattr(item, key)
+        found[place] = join(found[place], item) if place in found else item
+    return tuple(found[place] for place in sorted(found))
+
+
+def _larger(one: int | None, other: int | None) -> int | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return max(one, other)
+
+
+def _longer(one: str, other: str) -> str:
+    return max(one, other, key=lambda text: (len(text), text))

@@ -1,0 +1,44 @@
+"""The per-subtask numbers of a checkpoint as bytes: JSON in columns, compressed."""
+
+import json
+import zlib
+from dataclasses import fields
+
+from snapshots.domain.archive.model import SubtaskFacts, VertexFacts
+
+_COLUMNS = tuple(field.name for field in fields(SubtaskFacts))
+
+
+def pack(vertices: tuple[VertexFacts, ...]) -> bytes:
+    """Empty for none."""
+    if not vertices:
+        return b""
+    return zlib.compress(json.dumps([_packed(one) for one in vertices]).encode())
+
+
+def unpack(data: bytes) -> tuple[VertexFacts, ...]:
+    """data: of ``pack``."""
+    return tuple(map(_unpacked, json.loads(zlib.decompress(data)))) if data else ()
+
+
+def _packed(vertex: VertexFacts) -> dict[str, object]:
+    columns = {name: [getattr(subtask, name) for subtask in vertex.subtasks] for name in _COLUMNS}
+    known = {
+        name: column for name, column in columns.items() if any(item is not None for item in column)
+    }
+    return {
+        "id": vertex.id,
+        "name": vertex.name,
+        "parallelism": vertex.parallelism,
+        "subtasks": known,
+    }
+
+
+def _unpacked(found: dict) -> VertexFacts:
+    columns = found["subtasks"]
+    names = list(columns)
+    subtasks = tuple(
+        SubtaskFacts(**dict(zip(names, row, strict=True)))
+        for row in zip(*columns.values(), strict=True)
+    )
+    return VertexFacts(found["id"], found["name"], found["parallelism"], subtasks)
