@@ -132,6 +132,10 @@ class ProtocolEvent:
     def is_so(self, name: str) -> bool:
         return self.fields.get(name) is True
 
+    def is_inferred(self, name: str) -> bool:
+        """Whether no log says ``name`` (``at``), so that it is given only for the order."""
+        return name in (self.names("inferred") or ())
+
     def names(self, name: str) -> tuple[str, ...] | None:
         """A list of texts; what is none is left out."""
         value = self.fields.get(name)
@@ -176,7 +180,9 @@ class Plan:
     def vertex_of(self, process: ProcessId) -> str:
         """``map`` of ``map[1]``, by the dataflow where it knows the task."""
         known = None if self.dataflow is None else self.dataflow.subtask_by_id.get(process)
-        return process.rpartition("[")[0] or process if known is None else known.vertex
+        if known is not None:
+            return known.vertex
+        return process.rpartition("[")[0] or process if process.endswith("]") else process
 
 
 def by_checkpoint(events: Iterable[ProtocolEvent]) -> dict[str, list[ProtocolEvent]]:

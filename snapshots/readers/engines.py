@@ -14,11 +14,12 @@ from snapshots.readers.base import Limits
 from snapshots.readers.compression import open_stream
 from snapshots.readers.engine import EngineReader
 from snapshots.readers.flink.engine import FlinkReader
+from snapshots.readers.seatunnel.engine import SeaTunnelReader
 from snapshots.readers.spark_streaming.engine import SparkStreamingReader
 
 ARCHIVE = "archive"
 READERS: dict[str, EngineReader] = {
-    reader.name: reader for reader in (FlinkReader(), SparkStreamingReader())
+    reader.name: reader for reader in (FlinkReader(), SparkStreamingReader(), SeaTunnelReader())
 }
 FORMATS = (ARCHIVE, *READERS)
 _START = 512  # bytes
