@@ -2,6 +2,7 @@
 
 from snapshots.guides.chandy_lamport import GUIDES as CHANDY_LAMPORT
 from snapshots.guides.dataflows import GUIDES as DATAFLOWS
+from snapshots.guides.engines import GUIDES as ENGINES
 from snapshots.guides.stable_properties import GUIDES as STABLE_PROPERTIES
 from snapshots.guides.step import Guide
 
@@ -13,17 +14,23 @@ CHAPTERS: tuple[tuple[str, str, tuple[Guide, ...]], ...] = (
     ),
     (
         "What a snapshot can tell",
-        "Properties that stay true once they are true: end, deadlock, a token lost or copied.",
+        "Properties that stay true once they are true: an end, a deadlock, a token lost or copied.",
         STABLE_PROPERTIES,
     ),
     (
         "Checkpoints of dataflows",
-        "The same idea in stream processing: barriers, what they wait for, and what a failure "
-        "repeats.",
-        DATAFLOWS,
+        "Stream processors take the same snapshots, and go back to them after a failure: what "
+        "barriers wait for, and what a failure repeats.",
+        DATAFLOWS + ENGINES,
     ),
 )
 """title, sentence and tours, in the order in which one learns."""
 
 GUIDES: dict[str, Guide] = {guide.slug: guide for *_, guides in CHAPTERS for guide in guides}
-"""By the slug of the sample."""
+"""By the slug of the sample, in the order in which one learns."""
+
+
+def slug_after(slug: str) -> str | None:
+    """The sample whose tour comes next; None after the last."""
+    slugs = [*GUIDES, None]
+    return slugs[slugs.index(slug) + 1]

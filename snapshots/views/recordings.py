@@ -18,7 +18,7 @@ from django.views.decorators.http import (
 from snapshots import access, payloads, services, uploads
 from snapshots.api.json import dumps
 from snapshots.domain.findings import VERDICTS
-from snapshots.guides import GUIDES
+from snapshots.guides import GUIDES, slug_after
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Conflict, NotFound, Problem, Refused
 from snapshots.readers import engines
@@ -142,9 +142,16 @@ def _workbench(row: Recording) -> dict:
         "snapshots": summaries,
         "is_dataflow": open_recording(row).is_dataflow,
         "has_contents": row.format in engines.READERS,
-        "guide": GUIDES[row.slug].to_json(row.pk) if row.slug in GUIDES else None,
+        "guide": _guide(row) if row.slug in GUIDES else None,
         "urls": {},
     }
+
+
+def _guide(row: Recording) -> dict:
+    """The tour of a sample, and where the next one is: [name, address], or None."""
+    later = Recording.objects.filter(owner=None, slug=slug_after(row.slug)).first()
+    onward = [later.name, f"/recordings/{later.pk}?tour=1"] if later else None
+    return GUIDES[row.slug].to_json(row.pk) | {"onward": onward}
 
 
 def _topology(row: Recording) -> dict:

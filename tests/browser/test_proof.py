@@ -18,10 +18,11 @@ def paper(stack, page):
 
 def test_the_tour_leads_step_by_step_to_the_other_order(paper):
     tour = paper.locator("#wb-guide")
-    expect(tour).to_contain_text("A state that never was")
-    for _ in range(3):
+    expect(tour).to_contain_text("Two processes with two states each")
+    for _ in range(4):
         tour.get_by_role("button", name="Next").click()
-    expect(tour).to_contain_text("4 of 4")
+    expect(tour).to_contain_text("5 of 5")
+    expect(tour.get_by_role("link", name="Next tour: Fifty processes")).to_be_visible()
     expect(tour.get_by_role("button", name="Next")).to_be_disabled()
     tour.get_by_role("link", name="See the other order").click()
     expect(paper).to_have_url(re.compile(r"/proof\?snapshot=s1"))

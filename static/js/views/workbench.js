@@ -58,7 +58,7 @@ export async function mountWorkbench(root, data) {
   const words = [feed, app.snapshots, createTransport(app), createContents(app), createStates(app), createDetails(app), createCones(app)];
   const charts = [app.spacetime, overview, createTopology(app), createDepth(app)];
   wireCommands(app);
-  wireTabs(root);
+  app.showTab = wireTabs(root);
   app.loadView = () => feed.reload();
   await openingView(app);
   await feed.reload();

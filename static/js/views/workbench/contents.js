@@ -50,11 +50,12 @@ export function createContents(app) {
     const messages = state.shown?.channels.get(channel.code) ?? [];
     const recorded = detail ? detail.recorded?.channels?.[channel.id] : undefined;
     const recomputed = detail ? detail.recomputed?.channels?.[channel.id] : undefined;
+    const ids = { recorded: detail?.recorded_messages?.[channel.id], recomputed: detail?.messages?.[channel.id] };
     const key = JSON.stringify([state.cut ? "cut" : "cursor", messages.map(({ id, value }) => [id, value]), markers?.length, detail ? 1 : 0, recorded, recomputed, state.snapshot]);
     element.classList.toggle("is-selected", selected);
     renderOnce(element.querySelector("dl"), key, () => [
       line(state.cut ? "your cut" : "at cursor", chips(messages, channel, markers)),
-      ...(detail ? snapshotLines(recorded, recomputed) : []),
+      ...(detail ? snapshotLines(recorded, recomputed, ids) : []),
     ].flat());
     return element;
   }
@@ -67,11 +68,11 @@ export function createContents(app) {
   }
 
   /** One line where both agree, two where they differ. */
-  function snapshotLines(recorded, recomputed) {
+  function snapshotLines(recorded, recomputed, ids) {
     const agree = JSON.stringify(recorded) === JSON.stringify(recomputed);
     return [
-      line("recorded", values(recorded), agree ? "" : "is-different", "recorded"),
-      line("recomputed", values(recomputed), agree ? "" : "is-different", "recomputed"),
+      line("recorded", values(recorded, ids.recorded), agree ? "" : "is-different", "recorded"),
+      line("recomputed", values(recomputed, ids.recomputed), agree ? "" : "is-different", "recomputed"),
     ];
   }
 
@@ -87,10 +88,11 @@ export function createContents(app) {
     return shown;
   }
 
-  function values(known) {
+  /** A message without a value is shown by its id. */
+  function values(known, ids) {
     if (known === undefined || known === null) return [h("span.soft", {}, "not known")];
     if (!known.length) return [h("span.soft", {}, "empty")];
-    const shown = known.slice(0, MOST_VALUES).map((value) => h("span.wb-value", {}, valueText(value, 40)));
+    const shown = known.slice(0, MOST_VALUES).map((value, i) => h("span.wb-value", {}, valueText(value ?? ids?.[i], 40)));
     if (known.length > MOST_VALUES) shown.push(h("span.soft", {}, `and ${thousands(known.length - MOST_VALUES)} more`));
     return shown;
   }

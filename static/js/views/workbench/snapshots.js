@@ -25,8 +25,15 @@ export function createSnapshots(app, summaries) {
   function chip(summary) {
     const isChosen = summary.snapshot === player.state.snapshot;
     const button = h("button.wb-chip", { type: "button", "aria-pressed": String(isChosen), title: `Snapshot ${summary.snapshot}: ${summary.verdict}`, onclick: () => app.chooseSnapshot(summary.snapshot) }, h("b", {}, String(summary.snapshot)), h("span.verdict", { "data-verdict": summary.verdict }, summary.verdict));
-    if (isChosen) requestAnimationFrame(() => button.scrollIntoView({ block: "nearest", inline: "nearest" }));
+    if (isChosen) requestAnimationFrame(() => bringIntoStrip(button));
     return button;
+  }
+
+  /** Scrolls the strip alone: the page stays where it is. */
+  function bringIntoStrip(button) {
+    const [own, all] = [button.getBoundingClientRect(), strip.getBoundingClientRect()];
+    if (own.left < all.left) strip.scrollLeft -= all.left - own.left;
+    else if (own.right > all.right) strip.scrollLeft += own.right - all.right;
   }
 
   /** Loads recorded contents and, from its own window, when each process had all its markers. */

@@ -1,4 +1,7 @@
-/** On a narrow screen the reading column is tabs under the diagram; on a wide one all are shown. */
+/**
+ * On a narrow screen, and while a tour is open, the reading column is tabs; else all are shown.
+ * Gives show(name): brings the panel `wb-tab-${name}` to the front.
+ */
 
 export function wireTabs(root) {
   const tabs = [...root.querySelectorAll(".wb-tabs [role=tab]")];
@@ -23,4 +26,8 @@ export function wireTabs(root) {
     });
   }
   if (tabs.length) choose(tabs[0]);
+  return (name) => {
+    const tab = tabs.find((own) => own.getAttribute("aria-controls") === `wb-tab-${name}`);
+    if (tab) choose(tab);
+  };
 }

@@ -124,6 +124,7 @@ export function createTopology(app) {
 
   function drawStill() {
     measure();
+    drawnKey = phases().join();
     const { data, layout } = figure();
     Plotly.react(plot, data, layout, CONFIG);
     tell();
@@ -270,10 +271,7 @@ export function createTopology(app) {
 
   function draw(state, keys) {
     const key = keys.has("shown") || keys.has("phases") ? phases().join() : drawnKey;
-    if (key !== drawnKey || !places.length || ["theme", "size", "folded", "snapshot", "selection"].some((name) => keys.has(name))) {
-      drawnKey = key;
-      drawStill();
-    }
+    if (key !== drawnKey || !places.length || ["theme", "size", "folded", "snapshot", "selection"].some((name) => keys.has(name))) drawStill();
     if (keys.has("shown")) tell();
     if (["shown", "size", "theme", "folded"].some((name) => keys.has(name))) drawCounts(state.shown);
     if (["now", "shown", "window", "cut", "size", "theme", "folded"].some((name) => keys.has(name))) drawMoving(state);

@@ -1,0 +1,84 @@
+"""Guided tours in a browser: each step shows what it speaks of."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture
+def gallery(stack, page):
+    """The page Learn, with all samples ready."""
+    stack.manage("load_samples", "--wait")
+    page.goto("/learn")
+    return page
+
+
+def tour(page, name: str):
+    """Opens a sample's tour; gives its panel."""
+    page.get_by_role("link", name=name).click()
+    page.locator("#workbench.is-ready").wait_for()
+    return page.locator("#wb-guide")
+
+
+def go_on(panel, title: str) -> None:
+    """On to the step of this title."""
+    panel.get_by_role("button", name="Next").click()
+    expect(panel.get_by_role("heading", name=title)).to_be_visible()
+
+
+def test_each_step_brings_the_panel_that_it_speaks_of(gallery):
+    panel = tour(gallery, "Two banks")
+    states, contents = gallery.locator("#wb-tab-states"), gallery.locator("#wb-tab-contents")
+    expect(states).to_be_in_viewport()
+    expect(states.locator("[data-process=A] [data-role=now]")).to_have_text("10,000")
+    expect(contents).to_be_hidden()
+    go_on(panel, "Why not just ask each bank?")
+    expect(contents.locator("[data-channel='A->B'] [data-role=now]")).to_have_text("1,000")
+    expect(contents).to_be_in_viewport()
+    expect(states).to_be_hidden()
+    panel.locator("summary").first.click()
+    expect(contents).to_be_visible()
+    expect(states).to_be_visible()
+
+
+def test_the_last_step_of_the_banks_shows_a_cut_that_is_not_consistent(gallery):
+    panel = tour(gallery, "Two banks")
+    for _ in range(7):
+        panel.get_by_role("button", name="Next").click()
+    expect(gallery.locator("#wb-verdict")).to_contain_text("not consistent")
+    expect(gallery.locator("#wb-states-totals")).to_contain_text("16,000; at the start 15,000")
+    panel.get_by_role("link", name="Next tour: One token").click()
+    expect(gallery).to_have_url(re.compile(r"tour=1"))
+    expect(gallery.locator("#wb-guide-title")).to_have_text("One token")
+
+
+def test_the_words_of_a_tour_are_explained_beside_it(gallery):
+    panel = tour(gallery, "Two banks")
+    panel.get_by_text("The words of this tour").click()
+    expect(panel.locator("dl")).to_contain_text("First in, first out")
+
+
+def test_the_topology_shows_the_phases_of_the_snapshot_to_which_a_step_goes(gallery):
+    panel = tour(gallery, "A computation that ends")
+    go_on(panel, "All asleep, and yet not the end")
+    expect(gallery.locator("#wb-topology-notice")).to_have_text("Snapshot s3: 4 recording.")
+    go_on(panel, "Now it has ended")
+    expect(gallery.locator("#wb-topology-notice")).to_have_text("Snapshot s4: 4 recording.")
+    expect(gallery.locator("#wb-topology text", has_text="recording")).to_have_count(4)
+
+
+def test_a_message_without_a_value_is_shown_by_its_id(gallery):
+    tour(gallery, "A state that never occurred")
+    recorded = gallery.locator('[data-channel="c\'"] [data-role=recorded]')
+    expect(recorded).to_have_text("M'")
+
+
+def test_on_a_phone_text_and_picture_stand_together(gallery):
+    gallery.set_viewport_size(PHONE)
+    panel = tour(gallery, "Two banks")
+    expect(panel.get_by_role("button", name="Next")).to_be_in_viewport()
+    expect(gallery.locator("#wb-spacetime")).to_be_in_viewport(ratio=0.9)
+    assert panel.bounding_box()["y"] < gallery.locator("#wb-spacetime").bounding_box()["y"]
