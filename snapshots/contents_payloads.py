@@ -1,6 +1,6 @@
 """Payloads of what an engine's checkpoints hold; names as in ``domain/contents/model.py``."""
 
-from typing import Any
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
@@ -29,6 +29,7 @@ class EngineCheckpointBase(TypedDict):
     shared: int | None
     notes: list[str]
     problem: str | None
+    snapshot: NotRequired[str | None]
 
 
 class EngineCheckpointSummary(EngineCheckpointBase):
@@ -81,6 +82,7 @@ class StateItem(TypedDict):
     undecoded: int
     reason: str | None
     complete: bool
+    sum: int | float | None
 
 
 class OperatorItem(TypedDict):

@@ -124,7 +124,8 @@ def _address(pk: int, number: int, **opened: object) -> str:
 
 
 def _links(recording: Recording, found: dict[str, Any]) -> dict[str, str]:
-    return {"workbench_link": links.to_workbench(recording.pk, snapshot=str(found["id"]))}
+    name = found.get("snapshot") or str(found["id"])
+    return {"workbench_link": links.to_workbench(recording.pk, snapshot=name)}
 
 
 def _operator(item: dict[str, Any], pk: int, number: int) -> dict[str, Any]:

@@ -337,7 +337,8 @@ def test_two_files_of_one_id_are_two_checkpoints_and_a_copy_is_one_snapshot(tmp_
         "c/" + named(7): a_file(7, at=9000, actions=two_actions()),
     }
     upload = upload_of(save(tmp_path, files))
-    assert [item.id for item in upload.contents().checkpoints] == [7, 7, 7]
+    told = [(item.id, item.snapshot) for item in upload.contents().checkpoints]
+    assert told == [(7, "7"), (7, "7"), (7, "7 (file 2)")]
     assert [r.snapshot for r in judge(assembled(upload).recording)] == ["7", "7 (file 2)"]
 
 

@@ -59,6 +59,8 @@ def test_an_archive_of_two_pipelines_through_the_api(api, shared_data):
 
     snapshots = api.get(f"{address}/snapshots").json()["items"]
     assert {item["verdict"] for item in snapshots} == {"unknown"}
+    named = {item["snapshot"] for item in contents["checkpoints"]}
+    assert named == {item["snapshot"] for item in snapshots}
     checkpoints = api.get(f"{address}/checkpoints").json()["items"]
     assert {(item["checkpoint"], item["duration"]) for item in checkpoints} == {
         ("2 (pipeline 1)", 204_000),

@@ -32,7 +32,7 @@ class StateContents:
     type: of key and value, for people. complete: False where files lack or are damaged, so that
     entries may, too. The rest is filled in by who keeps the entries: entries: all there are, and
     their bytes; stored: those whose contents can be shown; undecoded: those of which key or value
-    could not be read, reason: why the first could not.
+    could not be read, reason: why the first could not; sum: of the values, if all are numbers.
     """
 
     name: str | None
@@ -44,6 +44,7 @@ class StateContents:
     undecoded: int = 0
     reason: str | None = None
     complete: bool = True
+    sum: int | float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ class FileUse:
 @dataclass(frozen=True, slots=True)
 class CheckpointContents:
     """job: key of its job. id: the engine's number, or the batch. kind: in the engine's word.
+    snapshot: what the derived recording calls it, None where that is its id.
 
     problem: why nothing more is known, as a sentence; notes: what else has to be said. shared:
     bytes that other checkpoints of the upload need, too.
@@ -141,6 +143,7 @@ class CheckpointContents:
     facts: tuple[Fact, ...] = ()
     notes: tuple[str, ...] = ()
     problem: str | None = None
+    snapshot: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,7 @@ class _Telling:
             "status": known.status,
             "triggered_at": known.triggered_at,
             "completed_at": known.completed_at,
+            "snapshot": pipeline.snapshots[known.number],
         }
         about, inferred = list(_listed_facts(known)), _by_checkpoint(pipeline).get(known.id, [])
         if stored is None:

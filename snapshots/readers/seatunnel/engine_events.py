@@ -18,7 +18,7 @@ from snapshots.domain.recording import RECORD_STATE, Instant, LoggedEvent, Snaps
 from snapshots.domain.topology import JsonText, ProcessId
 from snapshots.domain.values import canonical
 from snapshots.readers.seatunnel.engine_graph import Graph, Graphs, graphs_of
-from snapshots.readers.seatunnel.engine_jobs import Found, Known, Pipeline, told_by
+from snapshots.readers.seatunnel.engine_jobs import Found, Known
 from snapshots.readers.seatunnel.engine_parts import Part, parts_of
 from snapshots.readers.seatunnel.engine_tasks import INFERRED_BY
 from snapshots.readers.seatunnel.history import StoredCheckpoint
@@ -40,13 +40,6 @@ def derived_recording(found: Found) -> tuple[Header, Iterator[LoggedEvent]]:
     graphs = graphs_of(found)
     origin = _origin(found)
     return _header(found, graphs, origin), _events(graphs, origin)
-
-
-def snapshot_of(pipeline: Pipeline, known: Known, copy: int = 0) -> SnapshotId:
-    """What the snapshot of a checkpoint is called. copy: of how many before it has the same id."""
-    told = [pipeline.label] if pipeline.label else []
-    told += [f"file {copy + 1}"] if copy else []
-    return SnapshotId(f"{known.id} ({', '.join(told)})" if told else str(known.id))
 
 
 def _origin(found: Found) -> int | None:
@@ -97,11 +90,7 @@ class _PipelineWriter:
     line: int
 
     def events(self) -> Iterator[LoggedEvent]:
-        ordered = sorted(
-            self.graph.pipeline.checkpoints,
-            key=lambda known: (known.triggered_at or known.ended_at or 0, known.id),
-        )
-        named = list(self._named(ordered))
+        named = self._named()
         spoken = [event for known, name in named for event in self._spoken(known, name)]
         for event in _in_time(spoken):
             self.line += 1
@@ -111,15 +100,16 @@ class _PipelineWriter:
                 self.line += 1
                 yield replace(event, line=self.line)
 
-    def _named(self, ordered: list[Known]) -> Iterator[tuple[Known, SnapshotId]]:
-        """Without copies of a file, which tell nothing more."""
-        seen: dict[int, set[tuple]] = {}
-        for known in ordered:
-            same = seen.setdefault(known.id, set())
-            said = None if known.stored is None else told_by(known.stored.checkpoint)
-            if said not in same:
-                yield known, snapshot_of(self.graph.pipeline, known, len(same))
-                same.add(said)
+    def _named(self) -> list[tuple[Known, SnapshotId]]:
+        """In the order of time, without copies of a file, which tell nothing more."""
+        pipeline = self.graph.pipeline
+        by_name: dict[SnapshotId, Known] = {}
+        for known in pipeline.checkpoints:
+            by_name.setdefault(pipeline.snapshots[known.number], known)
+        return sorted(
+            ((known, name) for name, known in by_name.items()),
+            key=lambda pair: (pair[0].triggered_at or pair[0].ended_at or 0, pair[0].id),
+        )
 
     # --- a checkpoint ----------------------------------------------------------------------------
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from snapshots.domain.contents.model import COMPLETED, FAILED, IN_PROGRESS, UNKNOWN
+from snapshots.domain.recording import SnapshotId
 from snapshots.readers.seatunnel.history import PipelineHistory, StoredCheckpoint
 from snapshots.readers.seatunnel.model import Checkpoint, SubtaskState
 from snapshots.readers.seatunnel.rest import Answer, Job, ListedCheckpoint
@@ -106,6 +108,22 @@ class Pipeline:
     def key(self) -> str:
         """Of its job."""
         return job_key(self.job)
+
+    @cached_property
+    def snapshots(self) -> dict[int, SnapshotId]:
+        """What the recording calls each checkpoint, by number; a copy of a file as the file."""
+        names: dict[int, SnapshotId] = {}
+        seen: dict[int, dict[tuple | None, SnapshotId]] = {}
+        for known in self.checkpoints:
+            same = seen.setdefault(known.id, {})
+            said = None if known.stored is None else _said(known.stored.checkpoint)
+            if said not in same:
+                told = [self.label] if self.label else []
+                told += [f"file {len(same) + 1}"] if same else []
+                name = f"{known.id} ({', '.join(told)})" if told else str(known.id)
+                same[said] = SnapshotId(name)
+            names[known.number] = same[said]
+        return names
 
 
 @dataclass(frozen=True)
@@ -214,15 +232,15 @@ def _weight(item: Listed) -> int:
     return {UNKNOWN: 0, IN_PROGRESS: 1}.get(item.status, 2)
 
 
-def told_by(checkpoint: Checkpoint) -> tuple:
+def _said(checkpoint: Checkpoint) -> tuple:
     """What a checkpoint says, wherever in a file it says so."""
     actions = [
-        (action.key, action.parallelism, *map(_told, (*action.subtasks, action.coordinator)))
+        (action.key, action.parallelism, *map(_elements, (*action.subtasks, action.coordinator)))
         for action in checkpoint.actions
     ]
     times = (checkpoint.triggered_at, checkpoint.completed_at)
     return checkpoint.id, checkpoint.type, *times, tuple(actions), checkpoint.statistics
 
 
-def _told(state: SubtaskState | None) -> tuple | None:
+def _elements(state: SubtaskState | None) -> tuple | None:
     return state and (state.index, *(item and item.sha256 for item in state.elements))
