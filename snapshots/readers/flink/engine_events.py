@@ -352,7 +352,7 @@ def _failure(rest: RestCheckpoint) -> dict[str, object]:
         return {}
     for begin, reason in _REASONS:
         if message.startswith(begin):
-            return {"reason": reason, "message": message[:_LONGEST_FAILURE]}
+            return {"reason": reason, "failure": message[:_LONGEST_FAILURE]}
     return {"reason": message[:_LONGEST_FAILURE].rstrip(".")}
 
 

@@ -18,6 +18,7 @@ from snapshots.readers.flink.upload import FlinkJob
 MOST_SUBTASKS = flow.MOST_SUBTASKS  # of all runs
 MOST_CHANNELS = 200_000  # of all runs
 _LONGEST = 60  # characters of a name
+_USUAL_MAX_PARALLELISM = 128  # Flink's, of jobs as small as it fits
 _EXCHANGES = {
     "HASH": flow.HASH,
     "BROADCAST": flow.BROADCAST,
@@ -59,7 +60,9 @@ class Run:
     scope: str | None
 
     def process(self, vertex: str, subtask: int) -> ProcessId:
-        return ProcessId(f"{self.names[vertex]}[{subtask}]")
+        """Its name is that of no process where there are too many subtasks to be shown."""
+        name = self.names.get(vertex, f"vertex {vertex[:8]}")
+        return ProcessId(f"{name}[{subtask}]")
 
     def subtasks(self) -> Iterator[tuple[str, int]]:
         """Vertex id and number, vertex by vertex."""
@@ -102,7 +105,7 @@ class Run:
             self.names[vertex.id],
             kind if vertex.inputs else flow.SOURCE,
             vertex.parallelism,
-            max(vertex.max_parallelism or flow.Vertex.max_parallelism, vertex.parallelism),
+            max(vertex.max_parallelism or _USUAL_MAX_PARALLELISM, vertex.parallelism),
         )
 
     def _edges(self) -> tuple[flow.Edge, ...]:
