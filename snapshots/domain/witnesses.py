@@ -31,8 +31,8 @@ def orphan(channel: Channel, message: Message) -> Finding:
     """A message received before its receiver recorded, but sent after its sender recorded."""
     return _of_message(
         ORPHAN,
-        f"Not consistent: {channel.target} received {named(message)} before it recorded, but "
-        f"{channel.source} sent it after.",
+        f"Not consistent: {channel.target} received {named(message)} before recording its state, "
+        f"but {channel.source} sent it after recording its own.",
         channel,
         message,
     )
@@ -65,7 +65,7 @@ def recorded_but_received(channel: Channel, message: Message) -> Finding:
     return _of_message(
         DUPLICATED,
         f"Duplicated: {named(message)} is recorded on {channel.id}, but {channel.target} had "
-        "received it before it recorded. A restore would count it twice.",
+        "received it before recording its state. A restore would count it twice.",
         channel,
         message,
     )
@@ -76,7 +76,7 @@ def recorded_but_not_sent(channel: Channel, message: Message) -> Finding:
     return _of_message(
         DUPLICATED,
         f"Duplicated: {named(message)} is recorded on {channel.id}, but {channel.source} sent it "
-        "after it recorded. A restore would send it again.",
+        "after recording its state. A restore would send it again.",
         channel,
         message,
     )
@@ -100,8 +100,8 @@ def sent_before_marker(channel: Channel, message: Message, snapshot: SnapshotId)
     """A message sent after the sender's recording and before its marker on that channel."""
     return _of_message(
         MARKER_RULE,
-        f"{channel.source} sent {named(message)} after it recorded {snapshot} and before its "
-        f"marker on {channel.id} (marker-sending rule of section 3.2).",
+        f"{channel.source} sent {named(message)} after recording its state for {snapshot} and "
+        f"before its marker on {channel.id} (marker-sending rule of section 3.2).",
         channel,
         message,
         rule=SENDING_RULE,
@@ -113,7 +113,7 @@ def sent_after_marker(channel: Channel, message: Message, snapshot: SnapshotId) 
     return _of_message(
         MARKER_RULE,
         f"{channel.source} sent {named(message)} after its marker of {snapshot} on {channel.id} "
-        "and before it recorded (marker-sending rule of section 3.2).",
+        "and before recording its state (marker-sending rule of section 3.2).",
         channel,
         message,
         rule=SENDING_RULE,
@@ -125,7 +125,7 @@ def received_after_marker(channel: Channel, message: Message, snapshot: Snapshot
     return _of_message(
         MARKER_RULE,
         f"{channel.target} received {named(message)} after the marker of {snapshot} on "
-        f"{channel.id} and before it recorded (marker-receiving rule of section 3.2).",
+        f"{channel.id} and before recording its state (marker-receiving rule of section 3.2).",
         channel,
         message,
         rule=RECEIVING_RULE,
@@ -225,8 +225,9 @@ def stray_inside(channel: Channel, stray: Event) -> Finding:
     """A receive inside the cut that no send in the log explains."""
     return Finding(
         UNKNOWN,
-        f"{channel.target} received {stray.message} on {channel.id} before it recorded, but no "
-        "send in the log is left for it. Is a part of the log missing, or was it received twice?",
+        f"{channel.target} received {stray.message} on {channel.id} before recording its state, "
+        "but no send in the log is left for it. Is a part of the log missing, or was it received "
+        "twice?",
         channel=channel.id,
         message=stray.message,
         process=channel.target,

@@ -15,7 +15,7 @@ from snapshots.views.pages import page
 
 PHASES = {
     "trigger": "is told to begin",
-    "travel": "waited for",
+    "travel": "had no barrier yet, and waited for",
     "alignment": "had other inputs’ barriers, and waited for",
     "sync": "copied its state",
     "async": "uploaded the copy",
