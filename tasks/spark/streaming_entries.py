@@ -24,9 +24,9 @@ from tasks.spark.streaming_state import BY_FILES, StateRead, StateReader, StateR
 MOST_ROWS = 100_000  # of one state of one batch
 MOST_READS = 500  # states of all batches that Spark is asked for
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9/._+-]+")
-_TOO_MANY = (
-    f"Spark is asked for {MOST_READS} states of an upload; of this one there is what the files "
-    "alone tell."
+TOO_MANY = (
+    f"Spark is asked for {MOST_READS} states of an upload and no more; of this one there is what "
+    "the files alone tell."
 )
 
 
@@ -73,7 +73,7 @@ class _Asking:
         self.count += 1
         if self.count > MOST_READS:
             found = rows_by_files(wanted, self.upload.limits)
-            return Rows(found.by_partition, found.complete, found.reason or _TOO_MANY)
+            return Rows(found.by_partition, found.complete, found.reason or TOO_MANY)
         request = StateRequest(wanted.operator, wanted.reading, wanted.batch, most_rows=MOST_ROWS)
         return _rows(self._reader(wanted).read(request))
 

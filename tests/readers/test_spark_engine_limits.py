@@ -186,11 +186,14 @@ def test_of_many_channels_it_is_not_logged_that_they_are_empty(tmp_path, monkeyp
     assert "not logged for each" in header.extra["notes"][-1]
 
 
-def test_a_recording_that_would_be_too_long_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine_events, "MOST_RECORDS", 5)
-    folder = checkpoint(tmp_path / "up", {batch: ["1"] for batch in range(4)})
-    with pytest.raises(InputRefused, match="more than 5 events"):
-        SparkUpload(folder).recording()
+def test_of_a_history_that_is_too_long_the_newest_batches_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine_events, "MOST_EVENTS", 18)
+    upload = SparkUpload(checkpoint(tmp_path / "up", {batch: ["1"] for batch in range(4)}))
+    header, events = upload.recording()
+    assert {event.snapshot for event in events if event.snapshot} == {"2", "3"}
+    assert "The 2 earliest batches are left out" in header.extra["notes"][-1]
+    assert len(upload.contents().checkpoints) == 4
+    ingestable(upload, tmp_path)
 
 
 def test_operators_are_told_of_the_newest_batches_where_there_are_too_many(tmp_path, monkeypatch):

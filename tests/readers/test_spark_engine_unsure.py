@@ -29,16 +29,15 @@ def test_two_directories_are_two_jobs_that_share_nothing(case):
     upload = SparkUpload(case("incident-recovered"))
     contents = upload.contents()
     query = "44e79163-5fa3-46ff-9b35-c9c8abee5157"
-    assert [job.key for job in contents.jobs] == [f"{query}/{MAIN}", f"{query}/{BEFORE}"]
-    assert [one.job for one in contents.checkpoints] == [f"{query}/{MAIN}"] * 5 + [
-        f"{query}/{BEFORE}"
-    ] * 3
+    assert [job.key for job in contents.jobs] == [query, f"{query}/{BEFORE}"]
+    jobs = [one.job for one in contents.checkpoints]
+    assert jobs == [query] * 5 + [f"{query}/{BEFORE}"] * 3
     header, events = upload.recording()
     assert header.topology.scopes == {MAIN, BEFORE}
     reports = judge(assemble(header, events).recording)
     verdicts = {one.snapshot: one.verdict for one in reports}
     assert verdicts[f"2 ({BEFORE})"] == "incomplete"
-    assert verdicts[f"2 ({MAIN})"] == "consistent"
+    assert verdicts["2"] == "consistent"
 
 
 def test_a_restart_is_not_claimed_where_no_file_tells_of_it(case):

@@ -14,7 +14,8 @@ CASES = {
     "join-inner-hdfs": 5 * 6,
     "join-inner-rocksdb-vcf": 5 * 2,
     "plain-agg-rocksdb-v2": 5,
-    "tws-pandas-ttl": 5,
+    "spark40-tws-pandas": 3,
+    "tws-pandas-ttl": 5 * 2,
     "spark35-window-agg-hdfs": 5,
 }
 """Which are read, and how many recorded reads of state are of their newest five batches."""
@@ -30,7 +31,10 @@ def case(shared_data, tmp_path):
     return unpacked
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if n > 9 else ()) for name, n in CASES.items()],
+)
 def test_entries_are_those_that_spark_gave_when_the_case_was_recorded(spark, case, name):
     folder, expected = case(name)
     upload = WithState(SparkUpload(folder), spark)
@@ -76,8 +80,7 @@ def test_of_a_batch_that_some_partitions_wrote_these_are_read(spark, case):
 
 def test_where_spark_fails_its_reason_is_said_and_the_files_are_read(spark, case):
     folder, expected = case("window-agg-hdfs")
-    path = folder / MAIN / "state/0/0/11.snapshot"
-    path = path if path.exists() else folder / MAIN / "state/0/0/12.delta"
+    path = folder / MAIN / "state/0/0/12.snapshot"
     path.write_bytes(path.read_bytes()[:40])
     upload = WithState(SparkUpload(folder), spark)
     found = list(upload.entries())

@@ -61,7 +61,7 @@ class Telling:
     states: Mapping[str, StateSizes]
     reports: Mapping[str, Mapping[int, Progress]]
     told: Mapping[Place, Told]
-    left: int = MOST_PARTS
+    left: int = field(default_factory=lambda: MOST_PARTS)
     notes: list[str] = field(default_factory=list)
 
     def contents(self, files: tuple[FileUse, ...], notes: Sequence[str]) -> UploadContents:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from snapshots.domain.assembly import Header
 from snapshots.domain.dataflows.kinds import BATCH_COMMIT, BATCH_PLAN, SINK_WRITE, TASK_END
-from snapshots.domain.defects import refuse
 from snapshots.domain.recording import (
     INTERNAL,
     RECORD_CHANNEL,
@@ -35,7 +34,8 @@ from snapshots.readers.spark_streaming.timeline import Batch, SourceRange
 TIME_UNIT = "us"
 LONGEST_SPAN_MS = 2**53 // 1000
 MOST_CHANNEL_RECORDS = 500_000
-MOST_RECORDS = 5_000_000  # of states
+MOST_EVENTS = 2_000_000  # about, without those of channels
+_EVENTS_OF_A_TASK = 3  # in a batch
 READ = "read"  # label of the event with which a source has come to the end of its range
 EPOCH_ENDED = "epoch ended"
 TIME, COMMIT = "at", "commit"
@@ -45,38 +45,46 @@ _NO_CHANNEL_RECORDS = "That channels are empty is not logged for each: there wou
 def derived_recording(
     upload: uploads.SparkUpload, jobs: tuple[SparkJob, ...], states: dict[str, StateSizes]
 ) -> tuple[Header, Iterator[LoggedEvent]]:
-    """states: by folder of the checkpoint. Raises: InputRefused where it would be too long."""
+    """states: by folder of the checkpoint. Of a history that is too long the newest batches."""
     graph = graph_of(jobs)
-    _check_length(graph)
     planned = (batch.planned_at_ms for job in jobs for batch in job.batches)
     origin = min((at for at in planned if at is not None), default=None)
-    with_channels = _records(graph) <= MOST_CHANNEL_RECORDS
-    notes = list(graph.notes) + ([] if with_channels else [_NO_CHANNEL_RECORDS])
-    listed = listed_files(upload, jobs)
-    return _header(graph, origin, notes), _events(graph, states, listed, origin, with_channels)
-
-
-def _check_length(graph: Graph) -> None:
-    events = sum(len(job.processes) * len(job.job.batches) for job in graph.jobs)
-    if events > MOST_RECORDS:
-        raise refuse(
-            "too-large",
-            f"The batches and tasks of the upload would make more than {MOST_RECORDS:,} events.",
-        )
-
-
-def _records(graph: Graph) -> int:
-    return sum(
-        len(graph.topology.channels) * len(job.job.checkpoint.committed_batches)
-        for job in graph.jobs
+    kept = {job.job.number: _kept(job, len(jobs)) for job in graph.jobs}
+    channels = len(graph.topology.channels) * sum(map(len, kept.values()))
+    notes = list(graph.notes)
+    if left_out := sum(len(job.batches) - len(kept[job.number]) for job in jobs):
+        notes.append(f"The {left_out:,} earliest batches are left out; the contents have all.")
+    if channels > MOST_CHANNEL_RECORDS:
+        notes.append(_NO_CHANNEL_RECORDS)
+    settings = _Settings(
+        graph, kept, origin, listed_files(upload, jobs), channels <= MOST_CHANNEL_RECORDS
     )
+    return _header(graph, origin, notes), _events(settings, states)
+
+
+def _kept(job: JobGraph, jobs: int) -> tuple[Batch, ...]:
+    """The newest batches, as many as there is room for, and at least one."""
+    each = (len(job.processes) + 1) * _EVENTS_OF_A_TASK
+    return job.job.batches[-max(1, MOST_EVENTS // jobs // each) :]
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """batches: those that are written, by number of the job. origin: epoch ms, None where no time
+    is known. listed: see ``engine_sinks.listed_files``."""
+
+    graph: Graph
+    batches: dict[int, tuple[Batch, ...]]
+    origin: int | None
+    listed: dict[int, int]
+    with_channels: bool
 
 
 def _header(graph: Graph, origin: int | None, notes: list[str]) -> Header:
     name = next((job.job.folder for job in graph.jobs if job.job.folder), "checkpoint")
     extra: dict[str, object] = {"engine": "spark", "derived": True, "notes": notes}
     if origin is not None and json_problem(origin) is None:
-        extra["began_at_ms"] = origin
+        extra["epoch"] = origin
     if graph.dataflow is not None:
         extra["dataflow"] = graph.dataflow
     if graph.inferred:
@@ -84,37 +92,27 @@ def _header(graph: Graph, origin: int | None, notes: list[str]) -> Header:
     return Header(name[:200], TIME_UNIT, graph.topology, extra)
 
 
-def _events(
-    graph: Graph,
-    states: dict[str, StateSizes],
-    listed: dict[int, int],
-    origin: int | None,
-    with_channels: bool,
-) -> Iterator[LoggedEvent]:
+def _events(settings: _Settings, states: dict[str, StateSizes]) -> Iterator[LoggedEvent]:
     line = 1
-    for job in graph.jobs:
-        writer = _JobWriter(graph, job, states[job.job.folder], listed, origin, with_channels)
-        for event in writer.events(line):
+    for job in settings.graph.jobs:
+        for event in _JobWriter(settings, job, states[job.job.folder]).events(line):
             line = event.line
             yield event
 
 
 def snapshot_of(job: SparkJob, batch: int) -> SnapshotId:
-    """What the snapshot of a batch is called."""
-    return SnapshotId(str(batch) if job.label is None else f"{batch} ({job.label})")
+    """What the snapshot of a batch is called: by its number, which is the first job's alone."""
+    return SnapshotId(f"{batch} ({job.label})" if job.number else str(batch))
 
 
 @dataclass
 class _JobWriter:
-    """The events of one job. listed: see ``engine_sinks.listed_files``. now: the latest time that
-    is known, us since the recording began. offsets: JSON of where each source has come to."""
+    """The events of one job. now: the latest time that is known, us since the recording began.
+    offsets: JSON of where each source has come to."""
 
-    graph: Graph
+    settings: _Settings
     own: JobGraph
     state: StateSizes
-    listed: dict[int, int]
-    origin: int | None
-    with_channels: bool
     line: int = 1
     now: Instant | None = None
     offsets: dict[str, JsonText] = field(default_factory=dict)
@@ -122,19 +120,28 @@ class _JobWriter:
     def events(self, line: int) -> Iterator[LoggedEvent]:
         self.line = line
         self.stores = self._stores()
-        job = self.own.job
-        write = self._epoch if job.is_continuous else self._batch
-        for batch in job.batches:
+        self.listed = self.settings.listed
+        self.sources = self.own.sources
+        self.tasks, self.processes = list(self.own.tasks), self.own.processes
+        own = set(self.processes)
+        self.channels = [
+            channel
+            for channel in self.settings.graph.topology.channels
+            if channel.source in own and self.settings.with_channels
+        ]
+        write = self._epoch if self.own.job.is_continuous else self._batch
+        for batch in self.settings.batches[self.own.job.number]:
             yield from write(batch)
 
     # --- a batch ---------------------------------------------------------------------------------
 
     def _batch(self, batch: Batch) -> Iterator[LoggedEvent]:
         fate = fate_of(self.own.job, batch)
+        inferred = self._advance(batch.planned_at_ms)
         if batch.planned:
-            yield self._plan(batch)
+            yield self._plan(batch, inferred)
         if fate.is_over is not None:
-            yield self._record(self.own.coordinator, batch, {})
+            yield self._record(self.own.coordinator, batch, {}, inferred=inferred)
         yield from self._wrote(batch)
         if batch.batch in self.listed:
             yield self._sink_write(batch)
@@ -142,8 +149,7 @@ class _JobWriter:
             yield from self._read(batch)
             yield from self._commit(batch, [] if batch.committed else [COMMIT])
 
-    def _plan(self, batch: Batch) -> LoggedEvent:
-        inferred = self._advance(batch.planned_at_ms)
+    def _plan(self, batch: Batch, inferred: list[str]) -> LoggedEvent:
         told: dict[str, Json] = {"batch": batch.batch}
         if batch.sources is not None:
             told |= {"attempt": 1, "ranges": self._ranges(batch.sources)}
@@ -157,14 +163,14 @@ class _JobWriter:
         """From behind the first offset up to the second, in the source's own words; null for a
         start that is not known."""
         return {
-            self.own.sources.get(one.source, one.source): [_plain(one.start), _plain(one.end)]
+            self.sources.get(one.source, one.source): [_plain(one.start), _plain(one.end)]
             for one in sources
         }
 
     def _wrote(self, batch: Batch) -> Iterator[LoggedEvent]:
         """Whose version lies on disk; when it was written is not known."""
         self._advance(_tasks_ended_at(batch))
-        for operator, partition, process in self.own.tasks:
+        for operator, partition, process in self.tasks:
             stores = self._own_stores(operator, partition)
             found = [versions.wrote(batch.state_version) for versions in stores]
             if found and all(found):
@@ -193,12 +199,12 @@ class _JobWriter:
     def _read(self, batch: Batch) -> Iterator[LoggedEvent]:
         """The sources have come to the ends of their ranges."""
         if batch.sources is None:
-            for process in self.own.sources.values():
+            for process in self.sources.values():
                 self.offsets.pop(process, None)
                 yield self._event(process, INTERNAL, batch, {}, [TIME], label=READ)
             return
         for one in batch.sources:
-            process = self.own.sources.get(one.source)
+            process = self.sources.get(one.source)
             if process is None:
                 continue
             state = canonical({"offset": _plain(one.end)})
@@ -212,12 +218,10 @@ class _JobWriter:
         if batch.next_watermark_ms is not None:
             told["next_watermark"] = _plain(batch.next_watermark_ms * 1000)
         yield self._event(self.own.coordinator, BATCH_COMMIT, batch, told, inferred)
-        if self.with_channels:
-            for channel in self.graph.topology.channels:
-                if self.graph.topology.process_by_id[channel.source].scope == self.own.job.label:
-                    yield self._drained(channel.target, channel.id, batch)
+        for channel in self.channels:
+            yield self._drained(channel.target, channel.id, batch)
         version = {"version": batch.state_version}
-        for process in self.own.processes:
+        for process in self.processes:
             state = self.offsets.get(process)
             yield self._record(process, batch, version, state, inferred)
 
@@ -243,9 +247,9 @@ class _JobWriter:
 
     def _advance(self, at_ms: int | None) -> list[str]:
         """Sets ``now`` to a time that a file has; says whether it did not."""
-        if at_ms is None or self.origin is None:
+        if at_ms is None or self.settings.origin is None:
             return [TIME]
-        span = at_ms - self.origin
+        span = at_ms - self.settings.origin
         if not 0 <= span <= LONGEST_SPAN_MS:
             return [TIME]
         self.now = Instant(span * 1000)

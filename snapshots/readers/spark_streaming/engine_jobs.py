@@ -1,6 +1,5 @@
 """The checkpoint directories of an upload as jobs, and what became of each of their batches."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +19,9 @@ class SparkJob:
     """One checkpoint directory.
 
     folder: in the upload, "" for the upload itself. key: the query's id, with the folder where
-    others have the same. label: how its processes and snapshots are told from those of other jobs,
-    None where it is the only one. first: the number of its oldest batch among all checkpoints.
+    another before has the same. label: how its processes and snapshots are told from those of
+    other jobs, None where it is the only one. first: the number of its oldest batch among all
+    checkpoints.
     """
 
     number: int
@@ -71,14 +71,15 @@ class Fate:
 
 def jobs_of(checkpoints: Mapping[str, SparkCheckpoint]) -> tuple[SparkJob, ...]:
     """checkpoints: by folder."""
-    queries = Counter(one.query for one in checkpoints.values())
+    queries: set[str] = set()
     labels = _labels(list(checkpoints))
     jobs: list[SparkJob] = []
     first = 0
     for number, (folder, checkpoint) in enumerate(checkpoints.items()):
         key = checkpoint.query or ""
-        if queries[checkpoint.query] > 1:
+        if key in queries:
             key = f"{key}/{folder}" if key else folder
+        queries.add(key)
         jobs.append(SparkJob(number, folder, key, labels[folder], first, checkpoint))
         first += len(checkpoint.batches)
     return tuple(jobs)

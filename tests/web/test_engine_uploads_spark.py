@@ -1,0 +1,101 @@
+"""Checkpoints of Spark uploaded through the API: ingested for real, and what can be asked then."""
+
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from snapshots import runs
+from snapshots.models import Job, Recording
+from tests.web.given import a_client, a_person
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("data_dir"),
+    pytest.mark.spark,
+]
+
+
+@pytest.fixture
+def api():
+    return a_client(a_person())
+
+
+@pytest.fixture
+def uploaded(api, shared_data):
+    """Uploads a case and runs its job: answers for paths below the recording."""
+
+    def upload(name: str):
+        content = (shared_data / "spark-streaming" / f"{name}.zip").read_bytes()
+        file = SimpleUploadedFile(Path(f"{name}.zip").name, content)
+        answer = api.post("/api/recordings", {"file": file})
+        assert answer.status_code == 202, answer.content
+        runs.run(answer.json()["job"])
+        job = Job.objects.get(pk=answer.json()["job"])
+        assert job.state == "done", job.error
+
+        def get(path: str = "", **query):
+            found = api.get(f"/api/recordings/{answer.json()['id']}{path}", query)
+            assert found.status_code == 200, found.content
+            return found.json()
+
+        return get
+
+    return upload
+
+
+def verdicts(get) -> dict[str, str]:
+    return {one["snapshot"]: one["verdict"] for one in get("/snapshots")["items"]}
+
+
+def test_a_batch_that_was_planned_and_never_committed_is_in_flight(uploaded, data_dir):
+    get = uploaded("incident-planned-only")
+    recording = get()
+    assert (recording["status"], recording["format"]) == ("ready", "spark-streaming")
+    assert recording["defects_total"] == 0
+    assert verdicts(get) == {
+        **dict.fromkeys(["0", "1", "2"], "consistent"),
+        "3": "incomplete",
+    }
+
+    contents = get("/contents")
+    told = [(one["id"], one["kind"], one["status"]) for one in contents["checkpoints"]]
+    assert told == [(n, "batch", "completed") for n in range(3)] + [(3, "batch", "in progress")]
+    flying = get("/contents/3")
+    facts = {fact["name"]: fact["value"] for fact in flying["facts"]}
+    assert (facts["in flight"], facts["rows in flight"]) == ("planned-only", 7)
+    assert facts["source 0: files"] == "c03.json"
+    assert "no partition wrote its state" in flying["notes"][0]
+
+    state = {"operator": "0", "state": "default"}
+    assert [get(f"/contents/{n}/entries", **state)["total"] for n in range(3)] == [3, 3, 6]
+    assert not list((data_dir / "store").glob("*.tmp*"))
+
+
+def test_the_state_after_a_batch_is_what_was_recorded(uploaded):
+    get = uploaded("window-agg-hdfs")
+    assert verdicts(get) == dict.fromkeys(map(str, range(12)), "consistent")
+    detail = get("/contents/11")
+    (operator,) = detail["operators"]
+    (state,) = operator["states"]
+    assert (operator["name"], state["kind"], state["entries"]) == ("stateStoreSave", "store", 6)
+    assert (state["type"], state["complete"]) == ("(window, user) → (count, sum)", True)
+    rows = get("/contents/11/entries", operator="0", state="default", containing="ana")["items"]
+    assert rows[-1]["key"] == {
+        "window": {"start": 1714521660000, "end": 1714521680000},
+        "user": "ana",
+    }
+    assert rows[-1]["value"] == {"count": 3, "sum": 108}
+    counts = get("/contents/9/compare/10", operator="0", state="default")["counts"]
+    assert (counts["removed"], counts["added"], counts["unknown"]) == (0, 3, 0)
+    assert counts["same"] + counts["changed"] == 3
+
+    topology = get("/topology")
+    names = [process["id"] for process in topology["processes"]]
+    assert names == [
+        *["source 0[0]", "stateStoreSave[0]", "stateStoreSave[1]", "sink[0]", "coordinator"]
+    ]
+    snapshot = get("/snapshots/11")
+    assert snapshot["processes"] == {"source 0[0]": {"offset": {"logOffset": 5}}}
+    assert set(snapshot["positions"]) == set(names)
+    assert Recording.objects.get().event_count == 162
