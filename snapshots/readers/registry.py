@@ -19,13 +19,20 @@ from snapshots.readers.json_lines import fault
 from snapshots.readers.lines import BYTE_ORDER_MARK, first_line
 from snapshots.readers.native import NativeReader
 from snapshots.readers.native_parquet import ParquetReader
+from snapshots.readers.raft_trace import RaftTraceReader, is_trace
 from snapshots.readers.shiviz import known
 from snapshots.readers.shiviz.logs import has_expressions
 from snapshots.readers.shiviz.reader import ShivizReader
 
 READERS: dict[str, Reader] = {
     reader.name: reader
-    for reader in (NativeReader(), ParquetReader(), Cos418Reader(), ShivizReader())
+    for reader in (
+        NativeReader(),
+        ParquetReader(),
+        Cos418Reader(),
+        ShivizReader(),
+        RaftTraceReader(),
+    )
 }
 _BY_HEADER_FORMAT = {headers.FORMAT: NativeReader.name, cos418.FORMAT: Cos418Reader.name}
 _PARQUET = b"PAR1"
@@ -169,6 +176,9 @@ def _sniffed_line(text: bytes, line: int, packed: str) -> Sniffed:
             line=line,
             field="format",
         )
+    if is_trace(fields):
+        reader = READERS[RaftTraceReader.name]
+        return Sniffed(reader, f"{reader.title}, by the event on its first line{packed}.")
     if fields.get("kind") in KINDS or "process" in fields:
         raise refuse(
             "header-missing",
