@@ -6,7 +6,7 @@ person may not see does not exist for them: every refusal is the same 404.
 
 from django.db.models import Q, QuerySet
 
-from snapshots.models import Job, Recording, Snapshot, Topology
+from snapshots.models import Collector, EngineJob, Job, Recording, Snapshot, Topology
 from snapshots.problems import NotFound, ReadOnly
 
 
@@ -22,7 +22,17 @@ def topologies(user) -> QuerySet[Topology]:
 
 def jobs(user) -> QuerySet[Job]:
     """Those that ``user`` asked for, the newest first."""
-    return Job.objects.filter(owner_id=user.pk if user.is_authenticated else -1)
+    return Job.objects.filter(owner_id=_key(user))
+
+
+def engine_jobs(user) -> QuerySet[EngineJob]:
+    """Those whose checkpoints ``user`` keeps, the last changed first."""
+    return EngineJob.objects.filter(owner_id=_key(user))
+
+
+def collectors(user) -> QuerySet[Collector]:
+    """Those of ``user``, by address."""
+    return Collector.objects.filter(owner_id=_key(user))
 
 
 def recording(user, pk: int) -> Recording:
@@ -38,6 +48,16 @@ def topology(user, pk: int) -> Topology:
 def job(user, pk: int) -> Job:
     """Raises: NotFound."""
     return _get(jobs(user).select_related("recording"), pk, "job")
+
+
+def engine_job(user, pk: int) -> EngineJob:
+    """Raises: NotFound."""
+    return _get(engine_jobs(user).select_related("collector"), pk, "archived job")
+
+
+def collector(user, pk: int) -> Collector:
+    """Raises: NotFound."""
+    return _get(collectors(user), pk, "collector")
 
 
 def own_recording(user, pk: int) -> Recording:
@@ -61,6 +81,11 @@ def snapshot(recording: Recording, snapshot_id: str) -> Snapshot:
             "Its snapshots are listed at /api/recordings/ID/snapshots."
         )
     return found
+
+
+def _key(user) -> int:
+    """Of nobody where the person is not signed in."""
+    return user.pk if user.is_authenticated else -1
 
 
 def _own_or_sample(user) -> Q:

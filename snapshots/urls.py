@@ -3,6 +3,8 @@
 from django.urls import path
 
 from snapshots.views import (
+    archive,
+    archive_job,
     checkpoints,
     compare,
     contents,
@@ -43,6 +45,16 @@ urlpatterns = [
     path("recordings/<int:pk>/proof", proof.proof, name="proof"),
     path("recordings/<int:pk>/properties", properties.of_recording, name="properties"),
     path("recordings/<int:pk>/predicates", predicates.of_recording, name="predicates"),
+    path("archive", archive.job_list, name="archive"),
+    path("archive/<int:pk>", archive_job.job, name="archived-job"),
+    path("archive/<int:pk>/delete", archive.delete, name="delete-archived-job"),
+    path("archive/<int:pk>/compare", archive_job.compare, name="compare-archived"),
+    path(
+        "archive/<int:pk>/checkpoints/<int:pipeline>/<int:number>",
+        archive_job.checkpoint,
+        name="archived-checkpoint",
+    ),
+    path("collectors/<int:pk>/change", archive.change_collector, name="change-collector"),
     path("topologies", topologies.topology_list, name="topologies"),
     path("topologies/new", topologies.new, name="new-topology"),
     path("topologies/<int:pk>", topologies.topology, name="topology"),

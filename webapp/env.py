@@ -50,9 +50,9 @@ def env_bool(name: str, default: bool, meaning: str) -> bool:
     return text in {"yes", "true", "1", "on"}
 
 
-def env_list(name: str, default: str, meaning: str) -> list[str]:
+def env_list(name: str, default: str, meaning: str, *, shown: str | None = None) -> list[str]:
     """Comma-separated; blanks around the parts do not count."""
-    parts = env_str(name, default, meaning).split(",")
+    parts = env_str(name, default, meaning, shown=shown).split(",")
     return [part.strip() for part in parts if part.strip()]
 
 

@@ -118,6 +118,15 @@ FILE_UPLOAD_TEMP_DIR = UPLOADS_DIR
 FILE_UPLOAD_HANDLERS = ["snapshots.uploads.UploadHandler"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024**2  # a request body that is not a file
 
+# --- collectors ------------------------------------------------------------------------------
+
+COLLECTOR_HOSTS = env_list(
+    "COLLECTOR_HOSTS",
+    "",
+    "Hosts, as jobmanager:8081 or jobmanager, that people may let this server collect from.",
+    shown="none",
+)
+
 # --- jobs ------------------------------------------------------------------------------------
 
 SPARK_REMOTE = env_str("SPARK_REMOTE", "", "Spark Connect server, sc://host:15002.", shown="none")

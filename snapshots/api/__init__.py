@@ -8,6 +8,7 @@ as it is.
 from ninja import NinjaAPI
 
 from snapshots.api import (
+    archive,
     checkpoints,
     contents,
     errors,
@@ -36,6 +37,7 @@ api.add_router("", recordings.router, tags=["recordings"])
 api.add_router("", snapshots.router, tags=["snapshots"])
 api.add_router("", checkpoints.router, tags=["checkpoints"])
 api.add_router("", contents.router, tags=["contents"])
+api.add_router("", archive.router, tags=["archive"])
 api.add_router("", replay.router, tags=["replay"])
 api.add_router("", properties.router, tags=["properties"])
 api.add_router("", predicates.router, tags=["predicates"])

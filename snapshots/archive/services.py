@@ -1,0 +1,109 @@
+"""What requests change in the archive. Access is checked before.
+
+Whatever is wrong with a request is a ``problems.Problem``.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from snapshots.archive.addresses import Forbidden, NotAnAddress, checked, require_listed
+from snapshots.domain.archive.columns import SORTABLE, Filter
+from snapshots.domain.archive.model import STATUSES
+from snapshots.models import Collector, EngineJob
+from snapshots.problems import Conflict, Invalid
+
+ENGINES = ("flink",)
+LEAST_SECONDS, MOST_SECONDS = 1, 3600
+LONGEST_TEXT = 200
+MOST_INT = 2**53
+
+
+def add_collector(user, asked: Mapping[str, Any]) -> Collector:
+    """asked: url, job_key, interval_seconds. Raises: Invalid, Conflict."""
+    job_key = str(asked.get("job_key") or "").strip()
+    try:
+        url = checked(str(asked.get("url") or ""))
+        require_listed(url)
+    except (NotAnAddress, Forbidden) as refusal:
+        raise Invalid(str(refusal), field="url") from None
+    _require_key(job_key)
+    seconds = whole(asked, "interval_seconds", least=LEAST_SECONDS, most=MOST_SECONDS) or 10
+    try:
+        with transaction.atomic():
+            return Collector.objects.create(
+                owner=user,
+                engine=ENGINES[0],
+                url=url,
+                job_key=job_key,
+                interval_seconds=seconds,
+                next_poll_at=timezone.now(),
+            )
+    except IntegrityError:
+        raise Conflict(f"A collector already follows {url}.") from None
+
+
+def _require_key(job_key: str) -> None:
+    if job_key and (len(job_key) != 32 or set(job_key) - set("0123456789abcdef")):
+        raise Invalid("A job’s id has 32 digits, 0 to 9 and a to f.", field="job_key")
+
+
+def set_collecting(collector: Collector, is_collecting: bool) -> Collector:
+    """Stopped or continued; continued, it asks at once."""
+    collector.is_collecting = is_collecting
+    collector.next_poll_at = timezone.now()
+    collector.save(update_fields=["is_collecting", "next_poll_at"])
+    return collector
+
+
+def delete_collector(collector: Collector) -> None:
+    """What it has collected stays."""
+    collector.delete()
+
+
+@transaction.atomic
+def delete_job(job: EngineJob) -> None:
+    """With all its checkpoints; uploads stay, and put theirs back when they are ingested again."""
+    job.delete()
+
+
+def asked_filter(query: Mapping[str, Any]) -> Filter:
+    """From the parameters of an address; those that are empty do not count. Raises: Invalid."""
+    status = _text(query, "status")
+    if status and status not in STATUSES:
+        raise Invalid(f"A status is one of {', '.join(STATUSES)}.", field="status")
+    return Filter(
+        status=status,
+        pipeline=whole(query, "pipeline", most=2**31 - 1),
+        since=whole(query, "since"),
+        until=whole(query, "until"),
+        longer=whole(query, "longer"),
+        **{name: _text(query, name) for name in ("kind", "failing", "cause", "phase", "slowest")},
+    )
+
+
+def asked_sort(query: Mapping[str, Any]) -> str:
+    """Raises: Invalid."""
+    sort = query.get("sort") or "-number"
+    if sort.removeprefix("-") not in SORTABLE:
+        raise Invalid(f"Sorted is by one of {', '.join(SORTABLE)}.", field="sort")
+    return sort
+
+
+def whole(
+    query: Mapping[str, Any], name: str, *, least: int = 0, most: int = MOST_INT
+) -> int | None:
+    """None where nothing is given. Raises: Invalid."""
+    given = query.get(name)
+    if given is None or given == "":
+        return None
+    text = str(given)
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
+        raise Invalid(f"A whole number from {least:,} to {most:,}.", field=name)
+    return int(text)
+
+
+def _text(query: Mapping[str, Any], name: str) -> str:
+    return str(query.get(name) or "").replace("\0", "")[:LONGEST_TEXT]

@@ -1,0 +1,90 @@
+"""The archive: which jobs of engines are kept, and who collects their checkpoints."""
+
+from django.contrib import messages
+from django.db.models import Count, Max
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from snapshots import access
+from snapshots.archive import services
+from snapshots.problems import Invalid, Problem
+from snapshots.views.listing import Column, Listing
+from snapshots.views.pages import page, wants_list_alone
+
+COLUMNS = [
+    Column("Job", "name"),
+    Column("Engine", "engine"),
+    Column("State", "state"),
+    Column("Checkpoints", "count", is_number=True),
+    Column("Last one", "last_at", is_number=True),
+    Column("Collected by"),
+]
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def job_list(request: HttpRequest) -> HttpResponse:
+    """A POST adds a collector."""
+    if request.method == "POST":
+        return _add(request)
+    return _render_list(request)
+
+
+def _add(request: HttpRequest) -> HttpResponse:
+    try:
+        added = services.add_collector(request.user, request.POST)
+    except Problem as refusal:
+        return _render_list(request, refusal=refusal, status=refusal.status)
+    messages.success(request, f"{added.url} is asked every {added.interval_seconds} s from now.")
+    return redirect("archive")
+
+
+def _render_list(
+    request: HttpRequest, *, refusal: Problem | None = None, status: int = 200
+) -> HttpResponse:
+    rows = access.engine_jobs(request.user).select_related("collector")
+    listing = Listing(
+        request,
+        rows.annotate(count=Count("checkpoints"), last_at=Max("checkpoints__triggered_at")),
+        COLUMNS,
+        search=["name", "key", "engine", "state"],
+        sort="-last_at",
+    )
+    context = {
+        "listing": listing,
+        "collectors": access.collectors(request.user),
+        "refusal": refusal,
+        "typed": request.POST if refusal else {},
+    }
+    name = "archive_rows" if wants_list_alone(request) else "archive"
+    return render(request, f"snapshots/{name}.html", context, status=status)
+
+
+@page
+@require_POST
+def change_collector(request: HttpRequest, pk: int) -> HttpResponse:
+    """``action``: stop, continue or delete."""
+    row = access.collector(request.user, pk)
+    action = request.POST.get("action", "")
+    if action == "delete":
+        services.delete_collector(row)
+        messages.success(request, f"{row.url} is not asked any more. What it told stays.")
+    elif action in ("stop", "continue"):
+        services.set_collecting(row, action == "continue")
+    else:
+        raise Invalid("An action is stop, continue or delete.", field="action")
+    return redirect("archive")
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    """Asks first."""
+    job = access.engine_job(request.user, pk)
+    if request.method != "POST":
+        context = {"job": job, "count": job.checkpoints.count()}
+        return render(request, "snapshots/archive_delete.html", context)
+    services.delete_job(job)
+    messages.success(request, f"“{job}” is no longer in the archive.")
+    return redirect("archive")
