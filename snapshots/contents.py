@@ -17,7 +17,14 @@ from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
 from snapshots.readers.cursor import Malformed
 from snapshots.readers.flink.element_types import UnknownType, decoded, parse_type
-from snapshots.readers.flink.elements import RECORD, Element, Elements, printable_runs, split
+from snapshots.readers.flink.elements import (
+    NO_TIME,
+    RECORD,
+    Element,
+    Elements,
+    printable_runs,
+    split,
+)
 from snapshots.readers.flink.type_suggestions import suggest
 from snapshots.readers.flink.values import Serializer
 from snapshots.store.contents import StoredContents, as_checkpoint
@@ -197,8 +204,8 @@ def _element(item: Element, type_: Serializer | None, data: bytes) -> dict[str, 
         "kind": item.kind,
         "offset": item.offset,
         "bytes": item.size,
-        "timestamp": item.timestamp,
+        "timestamp": None if item.timestamp == NO_TIME else item.timestamp,
         "value": decoded(item, type_) if is_typed else None,
         "details": item.details,
-        "head": data[item.offset : item.offset + SHOWN_BYTES].hex(" "),
+        "head": data[item.offset : item.offset + min(SHOWN_BYTES, item.size)].hex(" "),
     }

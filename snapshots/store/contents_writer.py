@@ -32,16 +32,19 @@ MOST_STORED = 1_000_000  # entries of an upload whose contents can be shown; all
 LONGEST_VALUE = 64 * 1024  # bytes of a key's or value's JSON
 _SHOWN_OF_LONG = 1024
 _BATCH_ROWS = 20_000
+_EXACT = 2**53
 
 Place = tuple[int, str, str]  # checkpoint, operator, state
 
 
 @dataclass
 class Tally:
-    """What was seen of one state. first_batch, batches: where its entries lie in the file."""
+    """What was seen of one state. first_batch, batches: where its entries lie in the file. sum: of
+    the values; None where one is no number, or the sum is too large for JSON's numbers."""
 
     entries: int = 0
     bytes: int = 0
+    sum: int | float | None = 0
     stored: int = 0
     undecoded: int = 0
     reason: str | None = None
@@ -118,6 +121,7 @@ def _state(state: StateContents, tally: Tally | None) -> StateContents:
         stored=tally.stored,
         undecoded=tally.undecoded,
         reason=state.reason or tally.reason,
+        sum=tally.sum if state.complete else None,
     )
 
 
@@ -159,11 +163,19 @@ def _write_entries(path: Path, entries: Iterable[StateEntry], most: int) -> dict
 def _count(tally: Tally, entry: StateEntry) -> None:
     tally.entries += 1
     tally.bytes += entry.bytes
+    tally.sum = _added(tally.sum, entry.value)
     for part in (entry.key, entry.value):
         if isinstance(part, NotRead):
             tally.undecoded += 1
             tally.reason = tally.reason or part.reason
             break
+
+
+def _added(total: int | float | None, value: object) -> int | float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if total is None or not is_number or not -_EXACT < total + value < _EXACT:
+        return None
+    return total + value
 
 
 def _batches(entries: list[StateEntry]) -> Iterator[pa.RecordBatch]:

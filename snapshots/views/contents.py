@@ -9,7 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from snapshots import access, contents
+from snapshots import access, contents, contents_sums
+from snapshots.domain.contents.model import TIMERS
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
 from snapshots.store.contents import StoredContents
@@ -77,6 +78,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         ],
         **_state(request, opened, number),
         **_channel(request, opened, number),
+        **_sums(request, recording, found),
         **_links(recording, found),
     }
     return render(request, "snapshots/contents_checkpoint.html", context)
@@ -111,11 +113,24 @@ def _planned(item: dict[str, Any]) -> dict[str, Any]:
     """With the largest of its subtasks, before and after, and how many are not shown."""
     sizes = [one["bytes"] or 0 for one in (*item["before"], *item["after"])]
     return item | {
+        "has_timers": any(state["kind"] == TIMERS for state in item["states"]),
         "largest": max(sizes, default=0) or 1,
         "before": item["before"][:MOST_SUBTASKS],
         "after": item["after"][:MOST_SUBTASKS],
         "hidden": max(0, len(item["before"]) - MOST_SUBTASKS, len(item["after"]) - MOST_SUBTASKS),
     }
+
+
+def _sums(request: HttpRequest, recording: Recording, found: dict[str, Any]) -> dict[str, Any]:
+    """What states and channels add up to; with ``?check=`` whether an expression holds of it."""
+    added = contents_sums.sums(found, open_recording(recording))
+    told: dict[str, Any] = {"sums": added, "check": request.GET.get("check", "").strip()}
+    if told["check"]:
+        try:
+            told["checked"] = contents_sums.check(told["check"], added, str(found["id"]))
+        except Refused as refused:
+            told["check_refused"] = refused.detail
+    return told
 
 
 def _address(pk: int, number: int, **opened: object) -> str:
@@ -131,15 +146,20 @@ def _links(recording: Recording, found: dict[str, Any]) -> dict[str, str]:
 def _operator(item: dict[str, Any], pk: int, number: int) -> dict[str, Any]:
     """With the share of each subtask in its largest, and where its states are opened."""
     most = max((subtask["bytes"] or 0 for subtask in item["subtasks"]), default=0) or 1
+    kept = [state for state in item["states"] if state["entries"] or state["kind"] != TIMERS]
     states = [
         state
         | {
             "address": _address(pk, number, operator=item["id"], state=state["name"] or "")
             + "#entries"
         }
-        for state in item["states"]
+        for state in kept
     ]
-    return item | {"largest": most, "states": states}
+    return item | {
+        "largest": most,
+        "states": states,
+        "empty_timers": len(item["states"]) - len(kept),
+    }
 
 
 def _state(request: HttpRequest, opened: StoredContents, number: int) -> dict[str, Any]:
@@ -201,16 +221,20 @@ def _channel(request: HttpRequest, opened: StoredContents, number: int) -> dict[
     if not wanted.isdecimal() or len(wanted) > 9:
         raise NotFound("There is no such channel.")
     typed, place = request.GET.get("type", "").strip(), _number(request.GET.get("elements", "1"))
-    refused = ""
+    refused = inferred = ""
     asked = {"offset": (place - 1) * ROWS, "limit": ROWS}
     try:
         found = contents.channel(opened, number, int(wanted), type_name=typed, **asked)
     except Invalid as invalid:
         refused = invalid.detail
         found = contents.channel(opened, number, int(wanted), **asked)
+    if not typed and len(found["suggested"]) == 1:
+        [inferred] = found["suggested"]
+        found = contents.channel(opened, number, int(wanted), type_name=inferred, **asked)
     return {
         "channel": found | {"items": [_element(item) for item in found["items"]]},
-        "typed": typed,
+        "typed": typed or inferred,
+        "inferred": inferred,
         "type_refused": refused,
         "elements": _page(found["total"] or 0, place),
     }

@@ -63,7 +63,8 @@ def test_every_key_group_goes_to_one_subtask_with_all_its_bytes(before, after, g
         for group in range(subtask.key_groups[0], subtask.key_groups[1] + 1)
     ]
     assert covered == list(range(groups))
-    assert sum(subtask.bytes for subtask in plan.after) == sum(sizes.values())
+    for subtasks in (plan.before, plan.after):
+        assert sum(subtask.bytes for subtask in subtasks) == sum(sizes.values())
     for subtask in plan.after:
         first, last = subtask.key_groups
         holders = [
@@ -89,8 +90,8 @@ def test_the_same_parallelism_moves_nothing():
 
 
 def test_skew_is_the_largest_by_the_mean():
-    plan = planned(an_operator(2, 4), 2, {"op": {0: 90, 1: 0, 2: 5, 3: 5}})
-    assert plan.skew_after == pytest.approx(1.8)
+    plan = planned(an_operator(2, 4), 4, {"op": {0: 90, 1: 0, 2: 5, 3: 5}})
+    assert (plan.skew_before, plan.skew_after) == (pytest.approx(1.8), pytest.approx(3.6))
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,8 @@ class NewSubtask:
 
 @dataclass(frozen=True, slots=True)
 class OldSubtask:
+    """bytes: of state alone, measured as those of NewSubtask are."""
+
     index: int
     key_groups: tuple[int, int] | None
     bytes: int | None
@@ -152,23 +154,34 @@ def _flink_operator(
     operator: OperatorContents, parallelism: int, sizes: ByKeyGroup | None
 ) -> OperatorPlan:
     groups = operator.max_parallelism
+    own = [subtask for subtask in operator.subtasks if subtask.index != COORDINATOR]
+    is_keyed = groups is not None and any(item.parts.get(KEYED) for item in own)
+    sizes = sizes if is_keyed else None
+    before = tuple(_old_subtask(item, sizes) for item in own)
     if operator.finished:
-        return _plan(operator, parallelism, (), problem=None)
+        return _plan(operator, parallelism, before, ())
     if groups is not None and parallelism > groups:
         return _plan(
             operator,
             parallelism,
+            before,
             (),
             problem=f"{operator.name or operator.id} has {groups:,} key groups (its maximum "
             f"parallelism): it cannot run with {parallelism:,} subtasks.",
         )
-    own = [subtask for subtask in operator.subtasks if subtask.index != COORDINATOR]
-    is_keyed = groups is not None and any(item.parts.get(KEYED) for item in own)
     after = tuple(
-        _flink_subtask(index, parallelism, operator, own, sizes if is_keyed else None, is_keyed)
+        _flink_subtask(index, parallelism, operator, own, sizes, is_keyed)
         for index in range(parallelism)
     )
-    return _plan(operator, parallelism, after)
+    return _plan(operator, parallelism, before, after)
+
+
+def _old_subtask(item: SubtaskContents, sizes: ByKeyGroup | None) -> OldSubtask:
+    keyed = item.parts.get(KEYED, 0)
+    if sizes is not None and item.key_groups is not None:
+        first, last = item.key_groups
+        keyed = sum(sizes.get(group, 0) for group in range(first, last + 1))
+    return OldSubtask(item.index, item.key_groups, keyed + item.parts.get(OPERATOR, 0))
 
 
 def _flink_subtask(
@@ -256,7 +269,8 @@ def _seatunnel_action(
         bytes_ = [item.bytes for item in given]
         total = None if None in bytes_ else sum(bytes_)
         after.append(NewSubtask(index, tuple(item.index for item in given), None, total))
-    return _plan(action, parallelism, tuple(after))
+    before = tuple(OldSubtask(item.index, None, item.bytes) for item in own)
+    return _plan(action, parallelism, before, tuple(after))
 
 
 # --- both ------------------------------------------------------------------------------------
@@ -265,11 +279,10 @@ def _seatunnel_action(
 def _plan(
     operator: OperatorContents,
     parallelism: int,
+    before: tuple[OldSubtask, ...],
     after: tuple[NewSubtask, ...],
     problem: str | None = None,
 ) -> OperatorPlan:
-    own = [subtask for subtask in operator.subtasks if subtask.index != COORDINATOR]
-    before = tuple(OldSubtask(item.index, item.key_groups, item.bytes) for item in own)
     return OperatorPlan(
         operator=operator.id,
         name=operator.name,
@@ -303,6 +316,7 @@ _RULES = {
     LISTED: "The elements of all subtasks are dealt out in turn.",
     RAW: "What the operator wrote by itself, in its own way: only it can tell.",
     TIMERS: "Timers go with the key group of their key.",
+    "coordinator": "The one coordinator of the source gets it whole.",
     "enumerator": "The one enumerator gets it whole.",
     "splits": "Splits go back to the enumerator, which hands them out anew.",
     "committer": "The one committer gets it whole, and commits it again.",

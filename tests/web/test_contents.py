@@ -1,0 +1,140 @@
+"""Pages and API of what a real checkpoint holds: a bank's money, some of it in the channels."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from snapshots import runs
+from snapshots.models import Recording
+from tests.web.given import a_client, a_person, a_ready_recording
+from tests.web.test_pages import signed_in, text_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir"), pytest.mark.spark]
+
+INVARIANT = (
+    '8000 - processes["withdraw"]["balance"] == '
+    'processes["deposit"]["credited"] + channels["withdraw -> deposit"][2]'
+)
+
+
+@pytest.fixture
+def ada():
+    return a_person()
+
+
+@pytest.fixture
+def api(ada):
+    return a_client(ada)
+
+
+def packed(folder: Path) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as target:
+        for part in ("files", "rest"):
+            for path in sorted((folder / part).rglob("*")):
+                if path.is_file():
+                    target.write(path, path.relative_to(folder).as_posix())
+    return archive.getvalue()
+
+
+@pytest.fixture
+def bank(api, shared_data) -> Recording:
+    content = packed(shared_data / "flink" / "bank-unaligned")
+    answer = api.post("/api/recordings", {"file": SimpleUploadedFile("bank.zip", content)})
+    runs.run(answer.json()["job"])
+    recording = Recording.objects.get(pk=answer.json()["id"])
+    assert recording.status == "ready", recording.error
+    return recording
+
+
+def test_a_banks_money_is_in_its_states_and_in_its_channels(bank, api, ada):
+    base = f"/api/recordings/{bank.pk}/contents"
+    upload = api.get(base).json()
+    assert (upload["engine"], bank.format) == ("flink", "flink")
+    assert [item["id"] for item in upload["checkpoints"]] == [1, 2]
+    assert upload["checkpoints"][1]["in_flight"] == 96_294
+    files = api.get(f"{base}/files").json()
+    assert files["total"] == upload["files"] == len(files["items"])
+    assert [item["path"] for item in files["items"] if item["reason"]] == []
+
+    second = api.get(f"{base}/1").json()
+    states = {
+        (operator["name"], state["name"]): state
+        for operator in second["operators"]
+        for state in operator["states"]
+    }
+    assert states["withdraw", "balance"]["sum"] == -6520
+    assert states["deposit", "credited"]["sum"] == 5268
+    channels = {(item["source"], item["target"]): item for item in second["channels"]}
+    channel = channels["withdraw[1]", "deposit[1]"]
+    assert (channel["buffers"], channel["bytes"], channel["elements"]) == (11, 36_894, 1118)
+
+    asked = f"{base}/1/channels/{channel['number']}"
+    found = api.get(asked, {"type": "tuple<string,string,long>", "limit": 500}).json()
+    assert found["total"] == 1118
+    assert found["suggested"] == ["tuple<string,string,long>"]
+    assert found["items"][0]["value"][2] > 0
+    assert found["items"][0]["timestamp"] is None
+    refused = api.get(asked, {"type": "tuple<string,long>"})
+    assert (refused.status_code, refused.json()["field"]) == (422, "type")
+    assert "Not every record" in refused.json()["detail"]
+    assert api.get(asked, {"type": "tuple<"}).status_code == 422
+    assert api.get(f"{base}/1/channels/99").status_code == 404
+
+    withdraw = next(item["id"] for item in second["operators"] if item["name"] == "withdraw")
+    entries = f"{base}/1/entries"
+    balance = {"operator": withdraw, "state": "balance"}
+    listed = api.get(entries, balance).json()
+    assert listed["total"] == 8
+    assert sum(item["value"] for item in listed["items"]) == -6520
+    assert api.get(entries, {**balance, "q": "acc-3"}).json()["total"] == 1
+    assert api.get(entries, {**balance, "state": "none"}).status_code == 404
+    compared = api.get(f"{base}/0/compare/1", balance).json()
+    assert sum(compared["counts"].values()) == 8
+    assert compared["counts"]["changed"] > 0
+
+    plan = api.get(f"{base}/1/restore-plan", {"parallelism": 3}).json()
+    own = {item["name"]: item for item in plan["operators"]}["withdraw"]
+    assert [item["key_groups"] for item in own["after"]] == [[0, 5], [6, 10], [11, 15]]
+    assert sum(item["bytes"] for item in own["after"]) == sum(
+        item["bytes"] for item in own["before"]
+    )
+    assert plan["problems"] == []
+    assert api.get(f"{base}/1/restore-plan", {"parallelism": 17}).json()["problems"]
+    assert api.get(f"{base}/1/restore-plan", {"parallelism": 0}).status_code == 422
+    assert api.get(f"{base}/7").status_code == 404
+
+    page = signed_in(ada)
+    assert page.get(f"/recordings/{bank.pk}").url == f"/recordings/{bank.pk}/contents"
+    assert "bank-unaligned" in text_of(page.get(f"/recordings/{bank.pk}/contents"))
+    one = f"/recordings/{bank.pk}/contents/1"
+    shown = text_of(page.get(one, {"check": INVARIANT, "channel": channel["number"]}))
+    assert "Yes: it holds in this checkpoint." in shown
+    assert "-6,520" in shown
+    assert "9,252" in shown
+    assert "the only likely type that fits every record" in shown
+    assert "No: it does not hold" in text_of(page.get(one, {"check": f"!({INVARIANT})"}))
+    assert 'id="check-error"' in text_of(page.get(one, {"check": "processes["}))
+    assert 'id="type-error"' in text_of(page.get(one, {"channel": "0", "type": "text,"}))
+    with_entries = {"operator": withdraw, "state": "balance", "with": "0"}
+    assert "changed" in text_of(page.get(one, with_entries))
+    assert "largest" in text_of(page.get(f"{one}/restore-plan", {"parallelism": "3"}))
+    assert 'id="parallelism-error"' in text_of(
+        page.get(f"{one}/restore-plan", {"parallelism": "many"}), 422
+    )
+    for address in (f"{one}0", f"{one}?channel=x", f"{one}?operator=a&state=b"):
+        assert page.get(address).status_code == 404
+
+    stranger = signed_in(a_person("eve@example.org"))
+    assert stranger.get(one).status_code == 404
+    assert a_client(a_person("mallory@example.org")).get(base).status_code == 404
+
+
+def test_a_log_has_no_contents(api, ada):
+    recording = a_ready_recording(ada)
+    answer = api.get(f"/api/recordings/{recording.pk}/contents")
+    assert answer.status_code == 404
+    assert "is a log" in answer.json()["detail"]
