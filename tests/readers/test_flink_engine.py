@@ -439,6 +439,21 @@ def test_what_was_in_flight_is_received_before_the_next_checkpoint_and_then_neve
     assert kinds[SEND, "2"] > 0 == kinds[RECEIVE, "2"]
 
 
+@pytest.mark.parametrize("later", [-20_000, 0, 5])
+def test_checkpoints_that_overlap_or_go_back_in_time_lose_no_message(shared_data, tmp_path, later):
+    shutil.copytree(given.folder_of(shared_data, "bank-unaligned"), tmp_path, dirs_exist_ok=True)
+    first, second = (tmp_path / "rest" / f"checkpoint-{number}.json" for number in (1, 2))
+    told = json.loads(second.read_text())
+    told["trigger_timestamp"] = json.loads(first.read_text())["trigger_timestamp"] + later
+    second.write_text(json.dumps(told))
+    (tmp_path / "rest" / "checkpoints.json").unlink()
+    assembly = assemble(*FlinkReader().read(tmp_path).recording())
+    assert assembly.defects == ()
+    for report in judge(assembly.recording):
+        assert {finding.verdict for finding in report.findings} == {"unknown"}
+        assert any(report.recorded_channels.values())
+
+
 # --- who is recognised, and what is hostile -------------------------------------------------------
 
 

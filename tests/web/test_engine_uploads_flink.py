@@ -1,0 +1,171 @@
+"""Flink's files uploaded through the API: ingested for real, and what can be asked then."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from snapshots import runs
+from snapshots.models import Job, Recording
+from tests.web.given import a_client, a_person
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("data_dir"),
+    pytest.mark.spark,
+]
+
+
+@pytest.fixture
+def api():
+    return a_client(a_person())
+
+
+def zipped(folder: Path, *parts: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for part in parts:
+            for path in sorted((folder / part).rglob("*")):
+                archive.write(path, path.relative_to(folder).as_posix())
+    return packed.getvalue()
+
+
+@pytest.fixture
+def uploaded(api, shared_data):
+    """Uploads parts of a case and runs its job: answers for paths below the recording."""
+
+    def upload(name: str, *parts: str, file: str | None = None):
+        folder = shared_data / "flink" / name
+        if file is None:
+            content = zipped(folder, *(parts or ("files", "rest")))
+            sent = SimpleUploadedFile(f"{name}.zip", content)
+        else:
+            (path,) = folder.glob(file)
+            sent = SimpleUploadedFile(path.name, path.read_bytes())
+        answer = api.post("/api/recordings", {"file": sent})
+        assert answer.status_code == 202, answer.content
+        runs.run(answer.json()["job"])
+        job = Job.objects.get(pk=answer.json()["job"])
+        assert job.state == "done", job.error
+
+        def get(path: str = "", **query):
+            found = api.get(f"/api/recordings/{answer.json()['id']}{path}", query)
+            assert found.status_code == 200, found.content
+            return found.json()
+
+        return get
+
+    return upload
+
+
+def expected(shared_data: Path, name: str) -> list[dict]:
+    return json.loads((shared_data / "flink" / name / "expected.json").read_text())["snapshots"]
+
+
+def verdicts(get) -> dict[str, str]:
+    return {one["snapshot"]: one["verdict"] for one in get("/snapshots")["items"]}
+
+
+def operator(checkpoint: dict, name: str) -> str:
+    (found,) = (one["id"] for one in checkpoint["operators"] if one["name"] == name)
+    return found
+
+
+def total(get, number: int, name: str, state: str) -> tuple[int, int]:
+    """Entries of a state, and the sum of their values."""
+    place = {"operator": operator(get(f"/contents/{number}"), name), "state": state}
+    items = get(f"/contents/{number}/entries", **place, limit=500)["items"]
+    return len(items), sum(item["value"] for item in items)
+
+
+def amounts_in(get, number: int, channel: dict) -> list[int]:
+    """What the transfers in a channel are about, page by page."""
+    path, items = f"/contents/{number}/channels/{channel['number']}", []
+    while len(items) < channel["elements"]:
+        found = get(path, type="tuple<string,string,long>", offset=len(items), limit=500)
+        assert found["total"] == channel["elements"]
+        items += found["items"]
+    return [item["value"][2] for item in items]
+
+
+def test_in_the_bank_the_missing_money_is_in_the_channels(uploaded, shared_data, data_dir):
+    get = uploaded("bank-unaligned")
+    recording = get()
+    assert (recording["status"], recording["format"]) == ("ready", "flink")
+    assert recording["defects_total"] == 0
+    assert verdicts(get) == {"1": "unknown", "2": "unknown"}
+    for number, snapshot in enumerate(expected(shared_data, "bank-unaligned")):
+        money = snapshot["money"]
+        count, balances = total(get, number, "withdraw", "balance")
+        _, credited = total(get, number, "deposit", "credited")
+        detail = get(f"/contents/{number}")
+        flying = 0
+        for channel in detail["channels"]:
+            if channel["source"].startswith("withdraw"):
+                flying += sum(amounts_in(get, number, channel))
+        assert (1000 * count - balances, credited, flying) == (
+            money["withdrawn"], money["deposited"], money["inFlight"],
+        )  # fmt: skip
+        shown = get(f"/snapshots/{snapshot['checkpointId']}")["recorded"]["channels"]
+        amounts = [
+            value[2] for name, own in shown.items() if name.startswith("withdraw") for value in own
+        ]
+        assert 1000 * count - balances == credited + sum(amounts)
+    (store,) = (data_dir / "store").iterdir()
+    kept = {path.name for path in (store / "contents").iterdir()}
+    assert kept == {
+        "upload.json", "checkpoint-0.json", "checkpoint-1.json", "entries.arrow", "channels.arrow",
+    }  # fmt: skip
+
+
+def test_failures_are_told_with_the_times_of_the_rest_api(uploaded, shared_data):
+    get = uploaded("failures")
+    found = {one["checkpoint"]: one for one in get("/checkpoints", limit=100)["items"]}
+    folder = shared_data / "flink" / "failures" / "rest"
+    for number in range(1, 15):
+        told = json.loads((folder / f"checkpoint-{number}.json").read_text())
+        assert found[str(number)]["duration"] == told["end_to_end_duration"]
+    assert found["3"]["status"] == "expired"
+    assert found["2"]["reason"] == "Asynchronous task checkpoint failed"
+    slow = {task["process"]: task for task in get("/checkpoints/4")["tasks"]}["slow-sink[0]"]
+    (path,) = folder.glob("checkpoint-4-subtasks-df7a*.json")
+    one = json.loads(path.read_text())["subtasks"][0]
+    assert (slow["start_delay"], slow["alignment"]) == (
+        one["start_delay"],
+        one["alignment"]["duration"],
+    )
+    judged = verdicts(get)
+    assert [judged[str(number)] for number in (1, 2, 3, 4)] == [
+        "unknown", "incomplete", "unknown", "unknown",
+    ]  # fmt: skip
+    files = get("/contents/files", limit=500)["items"]
+    assert all(file["role"] in ("_metadata", "answer of the REST API") for file in files)
+    topology = get("/topology")
+    assert len(topology["processes"]) == 11
+
+
+def test_states_of_two_checkpoints_are_compared(uploaded):
+    get = uploaded("rescaled", "files", "rest", "rest-before")
+    contents = get("/contents")
+    stored = [
+        number for number, one in enumerate(contents["checkpoints"]) if one["path"] is not None
+    ]
+    place = {"operator": operator(get(f"/contents/{stored[0]}"), "enrich"), "state": "orderCount"}
+    before, after = (get(f"/contents/{n}/entries", **place)["total"] for n in stored[:2])
+    counts = get(f"/contents/{stored[0]}/compare/{stored[1]}", **place)["counts"]
+    assert counts["same"] + counts["changed"] + counts["removed"] == before
+    assert counts["same"] + counts["changed"] + counts["added"] == after
+    assert counts["changed"] > 0 == counts["unknown"]
+
+
+def test_a_metadata_file_alone_is_taken(uploaded):
+    get = uploaded("v5-unaligned-bank", file="files/*/chk-1/_metadata")
+    assert get()["format"] == "flink"
+    (checkpoint,) = get("/contents")["checkpoints"]
+    assert (checkpoint["status"], checkpoint["triggered_at"]) == ("completed", None)
+    assert checkpoint["missing"] > 0
+    assert verdicts(get) == {"1": "unknown"}
+    assert Recording.objects.get().event_count == len(get("/topology")["processes"])
