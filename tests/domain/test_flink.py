@@ -86,8 +86,11 @@ def test_a_request_within_the_minimum_pause_is_put_off():
     coordinator, _ = acknowledged(coordinator, 1, 100)
     _, effects = requested(coordinator, 120)
     assert effects[1] == coordinating.RequestAgain(150)
-    _, effects = requested(coordinator, 150)
+    coordinator, effects = requested(coordinator, 150)
     assert of_type(effects, coordinating.Trigger)
+    coordinator, _ = acknowledged(coordinator, 2, 200)
+    _, effects = requested(coordinator, 249)
+    assert effects[1] == coordinating.RequestAgain(250)
 
 
 def test_too_many_under_way_wait_but_a_savepoint_does_not():
@@ -114,6 +117,16 @@ def test_a_newer_checkpoint_subsumes_older_ones_but_no_savepoint():
     assert not of_type(effects, coordinating.Notify)
 
 
+def test_tasks_hear_of_what_a_newer_checkpoint_replaces():
+    coordinator = Coordinator(CheckpointSettings(retained=2))
+    for cid in (1, 2, 3):
+        coordinator, _ = requested(coordinator, cid)
+        coordinator, effects = acknowledged(coordinator, cid, cid)
+    told = [(item.cid, item.what) for item in of_type(effects, coordinating.Notify)]
+    assert told == [(3, "complete"), (1, "subsumed")]
+    assert coordinator.retained == (2, 3)
+
+
 def test_only_failures_in_a_row_fail_the_job():
     coordinator = Coordinator(CheckpointSettings(tolerable_failures=1))
     for cid, ends_well in ((1, False), (2, True), (3, False)):
@@ -134,6 +147,25 @@ def test_what_is_subsumed_or_given_up_for_a_failover_is_no_failure():
     _, effects = coordinating.on_failover(coordinator)
     assert effects[0] == coordinating.Abort(2, "failover")
     assert not of_type(effects, coordinating.FailJob)
+
+
+def test_a_failover_is_no_success_either():
+    coordinator, _ = requested(Coordinator(CheckpointSettings(tolerable_failures=1)), 0)
+    coordinator, _ = coordinating.on_expiry(coordinator, 1, 1)
+    coordinator, _ = coordinating.on_failover(coordinator)
+    coordinator, _ = requested(coordinator, 2)
+    coordinator, effects = coordinating.on_expiry(coordinator, 2, 3)
+    assert of_type(effects, coordinating.FailJob)
+    assert coordinator.failures == 0
+
+
+def test_what_waited_when_tasks_failed_waits_no_longer():
+    coordinator, _ = requested(Coordinator(CheckpointSettings()), 0)
+    coordinator, _ = requested(coordinator, 1)
+    coordinator, _ = coordinating.on_failover(coordinator)
+    coordinator, _ = requested(coordinator, 2)
+    _, effects = acknowledged(coordinator, 2, 3)
+    assert not of_type(effects, coordinating.RequestAgain)
 
 
 # --- the task's step functions -------------------------------------------------------------------
@@ -183,6 +215,13 @@ def test_an_end_stands_for_the_barrier():
     assert of_type(effects, Snapshot)
 
 
+def test_a_channel_that_has_ended_is_not_blocked():
+    task, _ = flink_task.on_barrier(flink_task.start(("a", "b", "c")), "a", Barrier(1, ALIGNED))
+    task, effects = flink_task.on_end(task, "b")
+    assert effects == ()
+    assert task.blocked == ("a",)
+
+
 def test_a_checkpoint_called_off_is_cancelled_downstream():
     task, _ = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, ALIGNED))
     task, _ = flink_task.on_aborted(task, 1)
@@ -206,7 +245,14 @@ def test_at_least_once_counts_and_drops_older_ones_with_the_newer():
     assert flink_tracker.on_barrier(tracker, "b", Barrier(1, AT_LEAST_ONCE)) == (tracker, ())
 
 
-# --- runs ----------------------------------------------------------------------------------------
+def test_at_least_once_a_checkpoint_called_off_is_cancelled_downstream():
+    tracker, _ = flink_tracker.on_barrier(
+        flink_tracker.start(("a", "b")), "a", Barrier(1, AT_LEAST_ONCE)
+    )
+    tracker, _ = flink_tracker.on_aborted(tracker, 1)
+    tracker, effects = flink_tracker.on_barrier(tracker, "b", Barrier(1, AT_LEAST_ONCE))
+    assert effects == (SendCancel(1),)
+    assert not tracker.aborted
 
 
 def test_at_least_once_the_oldest_of_too_many_is_followed_no_longer():
@@ -217,6 +263,9 @@ def test_at_least_once_the_oldest_of_too_many_is_followed_no_longer():
     assert flink_tracker.on_barrier(tracker, "slow", Barrier(1, AT_LEAST_ONCE)) == (tracker, ())
     _, effects = flink_tracker.on_barrier(tracker, "slow", Barrier(2, AT_LEAST_ONCE))
     assert isinstance(effects[-1], Snapshot)
+
+
+# --- runs ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -373,6 +422,15 @@ def test_a_transaction_whose_word_was_lost_is_committed_by_the_restore():
     assert run.counted.duplicates == run.counted.lost == {"sink": 0}
 
 
+def test_a_transaction_of_a_checkpoint_that_did_not_complete_is_aborted_by_the_restore():
+    calm = a_run_of()
+    own = {"process": "sink[0]"}
+    done = events(run_dataflow(calm), "tx_precommit", **own)[0]
+    run = run_dataflow(failing(calm, done.at + 300, "count[0]"))
+    precommitted = extra(events(run, "tx_precommit", **own)[0])["tx"]
+    assert precommitted in {extra(event)["tx"] for event in events(run, "tx_abort", **own)}
+
+
 def test_a_transaction_that_expires_before_the_restore_is_lost():
     simulation = replace(a_run_of(), lost_notices=frozenset({1}), tx_timeout=15_000)
     run = run_dataflow(failing(simulation, 19_000, "sink[0]"))
@@ -393,6 +451,15 @@ def test_checkpoints_go_on_when_some_tasks_have_finished(mode):
     assert extra(triggers[-1])["to_trigger"][0] != "short[0]"
     assert run.counted.lost == {"sink": 0}
     assert run.counted.finished
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_who_was_asked_for_a_checkpoint_records_before_it_finishes(mode):
+    run = run_dataflow(a_run_of(mode=mode, interval=700, control_delay=600))
+    done = {event.process: event.line for event in events(run, "finish")}
+    late = [e for e in events(run, RECORD_STATE) if e.line > done.get(e.process, e.line)]
+    assert late
+    assert all(extra(event).get("finished") for event in late)
 
 
 def test_files_are_shared_until_their_key_group_changes():

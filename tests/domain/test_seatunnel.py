@@ -156,6 +156,25 @@ def test_what_is_complete_is_gone_back_to_also_where_not_all_know_of_it():
     assert seatunnel.on_failure(coordinator)[1] == (seatunnel.Restore(1),)
 
 
+def test_what_is_complete_times_out_no_more():
+    coordinator, _ = seatunnel.on_timer(running(), 1)
+    coordinator, _ = acknowledged(coordinator, 1)
+    assert names(seatunnel.on_timeout(coordinator, 1)[1]) == ["FailPipeline"]
+    coordinator, _ = seatunnel.on_stored(coordinator, 1)
+    assert seatunnel.on_timeout(coordinator, 1) == (coordinator, ())
+
+
+def test_a_savepoint_that_a_failure_has_spoiled_is_taken_after_the_restore():
+    for steps in range(2):
+        coordinator, _ = seatunnel.on_savepoint(running(), 1)
+        if steps:
+            coordinator, _ = acknowledged(coordinator, 1)
+            coordinator, _ = seatunnel.on_stored(coordinator, 1)
+        coordinator, _ = seatunnel.on_failure(coordinator)
+        _, (trigger,) = seatunnel.on_restored(coordinator, 2)
+        assert trigger.pending.type == SAVEPOINT
+
+
 def test_a_pipeline_is_restored_only_so_often():
     coordinator, effects = seatunnel.on_failure(running(retries=1))
     assert effects == (seatunnel.Restore(None),)
@@ -319,6 +338,14 @@ def test_a_transaction_complete_but_not_committed_is_committed_by_the_restore():
     run = run_seatunnel(a_job(failures=((at, "sink.committer"),)))
     assert {event.process for event, _ in of_kind(run, "tx_recover_commit")} == {"sink.committer"}
     assert run.counted.duplicates == run.counted.lost == {"sink": 0}
+
+
+def test_a_file_of_a_checkpoint_that_was_dropped_meanwhile_is_not_told():
+    acks = of_kind(run_seatunnel(a_job(store_time=2_000)), "cp_ack")
+    stored_from = max(event.at for event, _ in acks if event.snapshot == "1") + 500
+    run = run_seatunnel(a_job(store_time=2_000, failures=((stored_from, "sink[0]"),)))
+    assert "1" in {event.snapshot for event, _ in of_kind(run, "cp_abort")}
+    assert "1" not in {event.snapshot for event, _ in of_kind(run, "cp_stored")}
 
 
 def test_a_committer_commits_again_when_it_is_back_itself():

@@ -214,12 +214,13 @@ def on_expiry(coordinator: Coordinator, cid: int, now: int) -> Step:
 
 
 def on_failover(coordinator: Coordinator) -> Step:
-    """Tasks have failed: what is under way cannot complete."""
+    """Tasks have failed: what is under way cannot complete. That is no failure of checkpoints, nor
+    a success: those in a row are still counted."""
     effects: tuple[Effect, ...] = ()
     for cid in sorted(coordinator.pending):
         coordinator, aborted = _abort(coordinator, cid, FAILOVER)
         effects = (*effects, *aborted)
-    return replace(coordinator, waiting=False, failures=0), effects
+    return replace(coordinator, waiting=False), effects
 
 
 def _trigger(coordinator: Coordinator, plan: Plan, *, savepoint: bool) -> Step:
@@ -263,7 +264,7 @@ def _fail(coordinator: Coordinator, cid: int, reason: str, now: int) -> Step:
         coordinator = replace(coordinator, failures=coordinator.failures + 1)
         if coordinator.failures > coordinator.settings.tolerable_failures:
             cause = f"{coordinator.failures} checkpoints failed in a row"
-            return coordinator, (*effects, FailJob(cause))
+            return replace(coordinator, failures=0), (*effects, FailJob(cause))
     coordinator, again = _go_on(coordinator, now)
     return coordinator, (*effects, *again)
 
