@@ -133,14 +133,15 @@ def _pipeline(item: Mapping[str, Any]) -> int:
 def _reports(
     folder, upload: Mapping[str, Any], without: Mapping[str, JobFacts]
 ) -> dict[int, CheckpointFacts]:
-    """By place in the contents, what the derived recording tells of checkpoints whose number is
-    the only one of its kind; without those of jobs of which the engine has told itself."""
+    """By place in the contents, what the derived recording tells of checkpoints that it names for
+    certain; without those of jobs of which the engine has told itself."""
     items = upload["checkpoints"]
-    counts = Counter(item["id"] for item in items)
+    names = [item.get("snapshot") or str(item["id"]) for item in items]
+    counts = Counter(names)
     places = {
-        str(item["id"]): place
-        for place, item in enumerate(items)
-        if counts[item["id"]] == 1 and item["job"] not in without
+        name: place
+        for place, (name, item) in enumerate(zip(names, items, strict=True))
+        if counts[name] == 1 and item["job"] not in without
     }
     if not places:
         return {}

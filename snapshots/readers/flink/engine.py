@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.assembly import Header
 from snapshots.domain.contents.entries import ChannelBytes, StateEntry
 from snapshots.domain.contents.model import UploadContents
 from snapshots.domain.defects import quoted
 from snapshots.domain.recording import LoggedEvent
+from snapshots.readers.flink.archive import facts_of_upload
 from snapshots.readers.flink.engine_channels import InFlightReading
 from snapshots.readers.flink.engine_contents import upload_contents
 from snapshots.readers.flink.engine_entries import OperatorSeen, entries_of
@@ -101,3 +103,6 @@ class FlinkEngineUpload:
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
         return recording(self.upload, self.runs, self._in_flight)
+
+    def archive_facts(self) -> tuple[JobFacts, ...]:
+        return facts_of_upload(self.upload)

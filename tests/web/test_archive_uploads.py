@@ -1,0 +1,103 @@
+"""Uploads of real engines' files fill the archive as they are ingested."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from snapshots import runs
+from snapshots.archive import columns
+from snapshots.domain.samples import two_banks
+from snapshots.models import EngineCheckpoint, EngineJob, Job
+from tests.web.given import a_client, a_person, native
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("data_dir"),
+    pytest.mark.spark,
+]
+
+
+@pytest.fixture
+def api():
+    columns.forget_all()
+    return a_client(a_person())
+
+
+def zipped(folder: Path, *parts: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for part in parts:
+            for path in sorted((folder / part).rglob("*")):
+                archive.write(path, path.relative_to(folder).as_posix())
+    return packed.getvalue()
+
+
+def ingest(api, name: str, content: bytes) -> int:
+    """The recording's id."""
+    answer = api.post("/api/recordings", {"file": SimpleUploadedFile(name, content)})
+    assert answer.status_code == 202, answer.content
+    runs.run(answer.json()["job"])
+    job = Job.objects.get(pk=answer.json()["job"])
+    assert job.state == "done", job.error
+    return answer.json()["id"]
+
+
+def test_a_job_grows_with_its_uploads(api, shared_data):
+    folder = shared_data / "flink" / "failures"
+    files = ingest(api, "files.zip", zipped(folder, "files"))
+    job = EngineJob.objects.get()
+    held = EngineCheckpoint.objects.filter(recording=files)
+    assert (job.engine, held.count(), job.checkpoints.count()) == ("flink", 7, 7)
+    assert set(held.values_list("status", "duration")) == {("completed", None)}
+
+    both = ingest(api, "both.zip", zipped(folder, "files", "rest"))
+    job.refresh_from_db()
+    assert EngineJob.objects.count() == 1
+    assert (job.name, job.checkpoints.count()) == ("failures", 15)
+    assert EngineCheckpoint.objects.filter(recording=both).count() == 15
+    one = api.get(f"/api/archive/{job.pk}/checkpoints/0/4").json()
+    assert (one["duration"], one["recording"], len(one["tasks"])) == (694, both, 10)
+    contents = api.get(f"/api/recordings/{both}/contents").json()["checkpoints"]
+    assert contents[one["contents"]]["id"] == 4
+
+    version = job.version
+    runs.run(api.post(f"/api/recordings/{both}/ingest").json()["job"])
+    job.refresh_from_db()
+    assert EngineCheckpoint.objects.filter(recording=both).count() == 15
+    assert job.checkpoints.count() == 15
+    assert job.version == version + 1, "the links were put back"
+
+
+def test_pipelines_of_one_job_number_their_own_checkpoints(api, shared_data):
+    name = "synthetic-two-pipelines-idle-reader.zip"
+    recording = ingest(api, name, (shared_data / "seatunnel" / name).read_bytes())
+    job = EngineJob.objects.get()
+    assert job.engine == "seatunnel"
+    rows = job.checkpoints.values_list("pipeline", "number", "status", "duration")
+    assert set(rows) == {
+        (1, 2, "completed", 204),
+        (1, 3, "completed", 38),
+        (1, 4, "completed", 89),
+        (2, 1, "completed", 317),
+        (2, 2, "completed", 306),
+    }
+    one = api.get(f"/api/archive/{job.pk}/checkpoints/2/1").json()
+    assert one["recording"] == recording
+    assert one["tasks"]
+
+
+def test_batches_of_a_query_are_its_checkpoints(api, shared_data):
+    folder = shared_data / "spark-streaming"
+    archive = next(iter(sorted(folder.rglob("*.zip"))))
+    ingest(api, archive.name, archive.read_bytes())
+    job = EngineJob.objects.get(engine="spark")
+    assert job.checkpoints.filter(status="completed").exists()
+    assert api.get(f"/api/archive/{job.pk}/overview").json()["total"] == job.checkpoints.count()
+
+
+def test_an_ordinary_log_leaves_the_archive_alone(api):
+    ingest(api, "log.jsonl", native(two_banks()))
+    assert not EngineJob.objects.exists()
