@@ -165,6 +165,13 @@ def test_rescaling_joins_neighbours(tmp_path, wide, channels):
     assert found == ["v0[{}]->v1[{}]".format(*one.split("-")) for one in channels]
 
 
+def test_processes_stand_in_the_order_of_the_flow(tmp_path):
+    edges = ((2, 1, "HASH"), (1, 0, "HASH"), (3, 0, "HASH"))
+    answers = Answers((1,) * 4, edges).add(1, 0, "COMPLETED", {})
+    recording = derived(answers.write(tmp_path / "rest")).recording
+    assert list(recording.events) == ["v2[0]", "v3[0]", "v1[0]", "v0[0]", "coordinator"]
+
+
 def test_two_edges_between_the_same_are_told_apart(tmp_path):
     answers = Answers((1, 1), ((0, 1, "HASH"), (0, 1, "HASH"))).add(1, 0, "COMPLETED", {})
     recording = derived(answers.write(tmp_path / "rest")).recording
@@ -206,6 +213,7 @@ def test_a_parallelism_beyond_all_measure_takes_no_room(tmp_path):
     answers = Answers((2**31 - 1, 2**31 - 1), ((0, 1, "HASH"),)).add(1, 0, "COMPLETED", {})
     recording = derived(answers.write(tmp_path / "rest")).recording
     assert list(recording.events) == ["coordinator"]
+    assert "There are too many subtasks to show each of them." in recording.header_extra["notes"]
 
 
 # --- times ----------------------------------------------------------------------------------------

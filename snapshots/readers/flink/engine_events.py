@@ -34,7 +34,7 @@ _REASONS = (
     ("Checkpoint has been subsumed", "subsumed"),
     ("Checkpoint was declined", "declined"),
 )
-_LONGEST_FAILURE = 1_000  # characters
+_LONGEST = 1_000  # characters of what the REST API says
 _INFERRED = {"inferred": True}
 
 
@@ -129,7 +129,7 @@ class _Checkpoint:
         return {
             "type": "savepoint" if self.place.is_savepoint else "checkpoint",
             "mode": self._mode(),
-            "flink_type": self.rest.kind,
+            "flink_type": _cut(self.rest.kind),
             "timeout": _number(config.get("timeout")),
             "align_timeout": _number(config.get("aligned_checkpoint_timeout")) or None,
             "to_trigger": [run.process(*one) for one in sources] if run.links else None,
@@ -162,7 +162,7 @@ class _Checkpoint:
         if self.is_complete:
             when = self._since_epoch(totals.ack_at) if instant is None else instant
             if when is not None:
-                extra |= {"path": self.rest.path}
+                extra |= {"path": _cut(self.rest.path)}
                 self._at_coordinator(kinds.CP_COMPLETE, min(when, LONGEST), extra)
         elif self.place.status == FAILED:
             extra |= _failure(self.rest)
@@ -352,8 +352,12 @@ def _failure(rest: RestCheckpoint) -> dict[str, object]:
         return {}
     for begin, reason in _REASONS:
         if message.startswith(begin):
-            return {"reason": reason, "failure": message[:_LONGEST_FAILURE]}
-    return {"reason": message[:_LONGEST_FAILURE].rstrip(".")}
+            return {"reason": reason, "failure": _cut(message)}
+    return {"reason": _cut(message).rstrip(".")}
+
+
+def _cut(text: str | None) -> str | None:
+    return text and text[:_LONGEST]
 
 
 def _number(value: object) -> int | None:

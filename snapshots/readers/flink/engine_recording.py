@@ -56,7 +56,9 @@ def recording(
         notes.append(_ABOUT_FLIGHTS)
     if left_out := sum(len(run.places) for run in runs) - len(kept):
         notes.append(f"The {left_out:,} earliest checkpoints are left out; the contents have all.")
-    if not with_barriers:
+    if any(run.is_cut for run in runs):
+        notes.append("There are too many subtasks to show each of them.")
+    if any(run.graph.edges() and not run.links for run in runs) or not with_barriers:
         notes.append("There are too many channels to show the way of each barrier.")
     if flights.left_out:
         notes.append(f"More than {MOST_MESSAGES:,} elements were in flight; not all are shown.")
@@ -122,7 +124,7 @@ def _run(run: Run) -> dict[str, object]:
         "number": run.number,
         "job": run.job.id,
         "name": rest and rest.name and rest.name[:_LONGEST_NAME],
-        "flink": rest and rest.flink_version,
+        "flink": rest and rest.flink_version and rest.flink_version[:_LONGEST_NAME],
         "checkpoints": len(run.places),
     }
     return {name: value for name, value in found.items() if value is not None}

@@ -4,6 +4,7 @@ A checkpoint of another parallelism is of another run, for its subtasks are othe
 REST API's plan the vertices are the operators, and no edge is known.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -46,8 +47,8 @@ class Link:
 @dataclass(frozen=True)
 class Run:
     """number: from 1. names: of its vertices, by id, unique in the upload. links: all that are
-    known. knows_edges: whether these are all there are. scope: None where the upload is of one
-    run."""
+    known. knows_edges: whether these are all there are. is_cut: whether there are too many
+    subtasks, so that none is shown. scope: None where the upload is of one run."""
 
     number: int
     job: FlinkJob
@@ -56,6 +57,7 @@ class Run:
     names: dict[str, str]
     links: tuple[Link, ...]
     knows_edges: bool
+    is_cut: bool
     coordinator: ProcessId
     scope: str | None
 
@@ -155,7 +157,7 @@ def _graph(place: Place) -> JobGraph:
         known = _parallelism(place)
         vertices = (
             replace(one, parallelism=known.get(one.id, one.parallelism or 1))
-            for one in rest.graph.vertices
+            for one in _in_order(rest.graph)
         )
         return JobGraph(tuple(vertices))
     operators = place.stored.metadata.operators if place.has_files else ()
@@ -172,6 +174,23 @@ def _graph(place: Place) -> JobGraph:
             for one in operators
         )
     return JobGraph(tuple(vertices))
+
+
+def _in_order(graph: JobGraph) -> list[Vertex]:
+    """Each after those it takes from; at the end those on or behind a cycle."""
+    feeds: dict[str, list[str]] = defaultdict(list)
+    waiting = Counter()
+    for target, edge in graph.edges():
+        feeds[edge.source].append(target.id)
+        waiting[target.id] += 1
+    ready = [one.id for one in graph.vertices if not waiting[one.id]]
+    for vertex in ready:
+        for target in feeds[vertex]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                ready.append(target)
+    left = [one.id for one in graph.vertices if waiting[one.id]]
+    return [graph.vertex_by_id[vertex] for vertex in (*ready, *left)]
 
 
 def _parallelism(place: Place) -> dict[str, int]:
@@ -199,7 +218,7 @@ class _Making:
         several = self._count > 1
         for number, (job, graph, own) in enumerate(groups, 1):
             subtasks = sum(vertex.parallelism for vertex in graph.vertices)
-            if subtasks > self._subtasks_left:
+            if is_cut := subtasks > self._subtasks_left:
                 graph, subtasks = JobGraph(()), 0
             self._subtasks_left -= subtasks
             names = self._names(graph, number)
@@ -215,6 +234,7 @@ class _Making:
                 names,
                 links,
                 has_plan and bool(names) and told == edges,
+                is_cut,
                 ProcessId(f"coordinator {number}" if several else "coordinator"),
                 f"run {number}" if several else None,
             )
