@@ -17,6 +17,8 @@ from snapshots.readers.compression import compression_of, open_stream
 from snapshots.readers.cos418 import Cos418Reader
 from snapshots.readers.json_lines import fault
 from snapshots.readers.lines import BYTE_ORDER_MARK, first_line
+from snapshots.readers.mapped_lines import PREFIX as MAPPED
+from snapshots.readers.mapped_lines import reader_of
 from snapshots.readers.native import NativeReader
 from snapshots.readers.native_parquet import ParquetReader
 from snapshots.readers.raft_trace import RaftTraceReader, is_trace
@@ -85,10 +87,13 @@ def names() -> tuple[str, ...]:
 
 
 def reader_named(name: str) -> Reader:
-    """The reader; ``shiviz:NAME`` reads one execution of several. Raises: InputRefused."""
+    """The reader; ``shiviz:NAME`` reads one execution of several, ``mapped:DOCUMENT`` any JSON
+    lines. Raises: InputRefused; MappingRefused for a document that is no mapping."""
     format, colon, execution = name.partition(":")
     if colon and format == "shiviz":
         return ShivizReader(execution)
+    if name.startswith(MAPPED):
+        return reader_of(name)
     if name not in READERS:
         raise refuse(
             "unknown-format",
