@@ -129,10 +129,10 @@ BATCHES = Guide(
         ),
         Step(
             "What the number is good for",
-            "The sink “table” knows a batch by its number: the second batch 2 replaces the first. "
-            "The sink “lines” appends, and shows those 40 results twice. (Its count, “written”, "
-            "went back with the state; what it shows did not.) The state is exact. Whether the "
-            "output is depends on the sink.",
+            "The sink “table” knows the number of its last batch, and passes over the second "
+            "batch 2. The sink “lines” appends, and shows those 40 results twice. (Its count, "
+            "“written”, went back with the state; what it shows did not.) The state is exact. "
+            "Whether the output is depends on the sink.",
             {"t": "83939", "from": "58000", "to": "90000", "snapshot": "2"},
             (("What was repeated, at each sink", "checkpoints"),),
             look=STATES,

@@ -186,7 +186,8 @@ TERMS = (
     ),
     Term(
         "idempotent",
-        "To write it twice is as good as once: the second time replaces the first.",
+        "To write it twice is as good as once: the second time replaces the first, or is passed "
+        "over.",
         "Spark’s documentation",
     ),
     Term(

@@ -143,3 +143,6 @@ def test_spark_plans_dies_and_starts_again_when_told(logs):
     assert plans[2]["ranges"] == plans[3]["ranges"]
     assert sum(to - begin for begin, to in plans[2]["ranges"].values()) == 40
     assert "those 40 results twice" in text_of("uncommitted-batch", 4)
+    written = Counter(e.process.partition("[")[0] for e in events if e.kind == "write")
+    assert written == {"lines": 180, "table": 140}
+    assert "passes over the second batch 2" in text_of("uncommitted-batch", 4)
