@@ -31,6 +31,18 @@ def test_a_sample_topology_by_its_name_with_parameters():
     assert asked["initiators"] == ["p1", "p3"]
 
 
+def test_a_dataflow_under_another_protocol():
+    gallery.load()
+    Job.objects.all().delete()
+    batches = ("batches.interval=5000", "batches.cores=2")
+    asked = simulate("word-count", "protocol=spark", *batches).parameters
+    assert (asked["batches"]["interval"], asked["batches"]["cores"]) == (5000, 2)
+    Job.objects.all().delete()
+    start = ("start_from.at=9000", 'start_from.parallelism={"count": 3}')
+    asked = simulate("word-count", "protocol=seatunnel", *start).parameters
+    assert asked["start_from"] == {"at": 9000, "parallelism": {"count": 3}}
+
+
 def test_a_file_is_stored_as_a_topology(tmp_path):
     (tmp_path / "net.txt").write_text("A <-> B\n")
     recording = simulate(str(tmp_path / "net.txt"), "snapshot_times=20000,40000")

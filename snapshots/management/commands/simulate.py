@@ -30,7 +30,7 @@ LISTS = {
     "lost_notices",
     "checkpoints.savepoints",
 }
-OBJECTS = {"checkpoints", "slow"}
+OBJECTS = {"checkpoints", "slow", "batches", "start_from"}
 
 
 class Command(BaseCommand):
