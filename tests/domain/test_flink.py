@@ -314,6 +314,14 @@ def test_back_pressure_blocks_aligned_barriers_and_does_not_hold_up_those_that_o
     assert any(out for _, out in unaligned.counted.channel_state.values())
 
 
+def test_channels_are_taken_from_again_when_the_state_has_been_copied():
+    run = run_dataflow(a_run_of(sync_time=350))
+    recorded = {(e.process, e.snapshot): e.at for e in events(run, RECORD_STATE)}
+    opened = events(run, "unblock")
+    assert opened
+    assert {e.at - recorded[e.process, e.snapshot] for e in opened} == {350}
+
+
 def test_a_blocked_channel_delivers_nothing():
     run = run_dataflow(pressed(ALIGNED))
     blocked, seen = set(), Counter()
