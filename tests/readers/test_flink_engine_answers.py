@@ -295,6 +295,15 @@ def test_who_has_not_acknowledged_is_asked_and_nothing_is_claimed_of_it(tmp_path
     assert discarded == [("v1[0]->v2[0]", 9)]
 
 
+def test_a_barrier_of_which_nothing_is_told_is_not_overtaken_by_the_next(tmp_path):
+    late = done(0) | {"start_delay": -1, "end_to_end_duration": 5}
+    subtasks = {0: [done(1)] * 2, 1: [late, late], 2: [PENDING]}
+    answers = three(tmp_path).add(1, 0, "FAILED", subtasks, end_to_end_duration=9)
+    answers.add(2, 30, "COMPLETED", {0: [done(1)] * 2, 1: [done(2)] * 2, 2: [done(3)]})
+    recording = derived(answers.write(tmp_path / "rest")).recording
+    assert all(len(markers) == 2 for markers in recording.markers.values())
+
+
 UNALIGNED = {"unaligned_checkpoints": True}
 some_time = some.integers(0, 30)
 some_subtask = some.one_of(

@@ -15,9 +15,9 @@ from snapshots.readers.flink.engine_times import Times
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """sent, arrived: ms since the recording began; arrived: None where the receiver did not
-    acknowledge, so that nothing is known of it. end: the end of the channel stands for it, for its
-    sender had finished."""
+    """sent, arrived: ms since the recording began; arrived: None where nothing is told of when it
+    did, as of a receiver that has not acknowledged. end: the end of the channel stands for it, for
+    its sender had finished."""
 
     link: Link
     sent: int

@@ -189,8 +189,8 @@ class _Checkpoint:
             self._recorded(subtask, times, recorded)
             self.run_log.raise_floor(subtask, max(recorded, aligned))
         else:
-            self._discarded(subtask, base)
             self._sent_on(subtask)
+        self._discarded(subtask, base)
 
     def _discarded(self, subtask: Subtask, base: int) -> None:
         """What was on its way when the checkpoint was given up, or the next one was triggered."""
