@@ -26,6 +26,7 @@ from snapshots.domain.dataflows.simulation import (
 )
 from snapshots.domain.failovers.reference import all_failovers, failovers
 from snapshots.domain.failovers.report import MOST_EXAMPLES, Failovers, compare
+from snapshots.domain.recording import RECORD_STATE
 from snapshots.domain.samples import two_banks
 from snapshots.domain.spark_streaming.samples import delivered_twice_log
 from snapshots.domain.spark_streaming.simulation import SparkSimulation, run_spark
@@ -166,6 +167,62 @@ def test_at_least_once_the_state_counts_some_records_twice():
     assert twice.reports[0].counted_twice > 0
     assert twice.sinks[0].effect.duplicates > 0
     assert twice.sinks[0].effect.differing > 0
+
+
+def test_only_the_first_value_that_comes_again_goes_back_behind_newer_ones():
+    """One key: what comes again after that replaces what is older than itself."""
+    run = a_run_of(word_count(1, sink="idempotent", records=60, keys=1), interval=9_000)
+    (report,) = told(run_dataflow(failing(run, 25_000, "count[0]"))).reports
+    (sink,) = report.sinks
+    assert sink.rewritten > 3
+    assert sink.rewound == 1
+
+
+def test_at_least_once_only_what_was_restarted_is_counted_twice():
+    """Of two pipelines the one that goes on has records behind its barriers, too."""
+    one, other = word_count(2, records=60), word_count(2, records=60)
+    names = {vertex.id: f"{vertex.id} too" for vertex in other.vertices}
+    both = Dataflow(
+        (*one.vertices, *(replace(v, id=names[v.id]) for v in other.vertices)),
+        (*one.edges, *(replace(e, source=names[e.source], target=names[e.target])
+                       for e in other.edges)),
+    )  # fmt: skip
+    slow = {"count[1]": 5.0, "count too[1]": 5.0}
+    run = a_run_of(both, mode=AT_LEAST_ONCE, slow=slow, failover="pipeline", buffer=3)
+    failed = failing(run, 33_000, "count[0]")
+    recording = assemble(*run_dataflow(failed).log).recording
+    (report,) = failovers(recording)
+    assert report.restored
+    assert report.strategy == "pipeline"
+    assert report.counted_twice == behind_barriers(recording, report.restored, report.scope) > 0
+    everyone = [process.id for process in recording.topology.processes]
+    assert report.counted_twice < behind_barriers(recording, report.restored, everyone)
+
+
+def behind_barriers(recording, snapshot: str, scope) -> int:
+    """Records that these tasks had received when they recorded, sent after their senders did."""
+    at = {
+        event.process: event.index
+        for own in recording.events.values()
+        for event in own
+        if event.kind == RECORD_STATE and event.snapshot == snapshot
+    }
+    return sum(
+        message.sent_index > at[channel.source]
+        and message.received_index is not None
+        and message.received_index < at[channel.target]
+        for channel in recording.topology.channels
+        if channel.source in scope and channel.target in scope
+        for message in recording.messages[channel.id]
+    )
+
+
+def test_what_no_checkpoint_has_committed_yet_is_pending_and_not_lost():
+    """All has been read and written; every checkpoint expires."""
+    run = run_dataflow(a_run_of(timeout=500, most_events=4_000))
+    (sink,) = told(run).sinks
+    assert (sink.visible, sink.effect.lost) == (0, 0)
+    assert sink.pending == sink.written > 0
 
 
 def test_transactions_that_time_out_lose_what_they_held():

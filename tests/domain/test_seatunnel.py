@@ -146,7 +146,7 @@ def test_one_failed_checkpoint_fails_the_pipeline():
     coordinator, effects = seatunnel.on_timeout(coordinator, 1)
     assert isinstance(effects[0], seatunnel.FailPipeline)
     coordinator, effects = seatunnel.on_failure(coordinator)
-    assert effects == (seatunnel.Drop(1), seatunnel.Restore(None))
+    assert effects == (seatunnel.Drop(1, "failover"), seatunnel.Restore(None))
 
 
 def test_what_is_complete_is_gone_back_to_also_where_not_all_know_of_it():
@@ -328,8 +328,11 @@ def test_a_pipeline_without_retries_left_stays_down():
 def test_a_checkpoint_that_times_out_fails_its_pipeline_and_nobody_is_told():
     run = run_seatunnel(a_job(timeout=500, retries=1))
     assert len(of_kind(run, "job_fail")) == 2
-    assert set(run.counted.aborted.values()) == {"failover"}
+    assert set(run.counted.aborted.values()) == {"expired"}
     assert not of_kind(run, "cp_notify")
+    report = checkpoints(assemble(*run.log).recording)[0]
+    assert report.status == "expired"
+    assert report.sentence.startswith("It was given up after 500 µs, for its time was over: ")
 
 
 def test_a_transaction_complete_but_not_committed_is_committed_by_the_restore():

@@ -20,6 +20,7 @@ FINAL = frozenset({SAVEPOINT, COMPLETED_POINT})
 NUMBER_OF_COMPLETED_POINT = 2**63 - 1
 
 RUNNING, FINISHED, SUSPENDED, FAILED = ("running", "finished", "suspended", "failed")
+EXPIRED, FAILOVER = ("expired", "failover")
 ACKNOWLEDGING, STORING, NOTIFYING = ("acknowledging", "storing", "notifying")
 
 
@@ -134,6 +135,7 @@ class Drop:
     """The checkpoint is forgotten; nobody is told."""
 
     cid: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,10 +233,10 @@ def on_timeout(coordinator: Coordinator, cid: int) -> Step:
     return coordinator, (FailPipeline("a checkpoint has timed out"),)
 
 
-def on_failure(coordinator: Coordinator) -> Step:
-    """A task, or a checkpoint, of the pipeline has failed."""
+def on_failure(coordinator: Coordinator, reason: str = FAILOVER) -> Step:
+    """A task of the pipeline has failed, or (EXPIRED) its checkpoint."""
     complete = coordinator.pending is None or coordinator.pending.phase == NOTIFYING
-    dropped = () if complete else (Drop(coordinator.pending.cid),)
+    dropped = () if complete else (Drop(coordinator.pending.cid, reason),)
     wish = SAVEPOINT if _wishes(coordinator, SAVEPOINT) else None
     coordinator = replace(coordinator, pending=None, wish=wish, ready=frozenset())
     if coordinator.restores >= coordinator.settings.retries:

@@ -158,9 +158,9 @@ class PipelineCheckpoints:
                 scope = [task.id for task in self.tasks]
                 self._note(JOB_FAIL, {"cause": cause, "pipeline": self.number, "scope": scope})
                 run.failover.fail_pipeline(self, None)
-            case coordinating.Drop(cid):
-                run.counted.aborted[cid] = "failover"
-                self._note(CP_ABORT, {"reason": "failover"}, snapshot=str(cid))
+            case coordinating.Drop(cid, reason):
+                run.counted.aborted[cid] = reason
+                self._note(CP_ABORT, {"reason": reason}, snapshot=str(cid))
 
     def _trigger(self, pending: coordinating.Pending) -> None:
         run, cid = self.run, pending.cid

@@ -6,7 +6,14 @@ anew, to as many readers as there are now.
 
 from typing import TYPE_CHECKING
 
-from snapshots.domain.algorithms.seatunnel import Drop, GiveUp, Restore, on_failure
+from snapshots.domain.algorithms.seatunnel import (
+    EXPIRED,
+    FAILOVER,
+    Drop,
+    GiveUp,
+    Restore,
+    on_failure,
+)
 from snapshots.domain.dataflows.counting import Failure
 from snapshots.domain.dataflows.kinds import (
     RESTART,
@@ -48,6 +55,7 @@ class SeaTunnelFailover:
         self.fail_pipeline(pipeline, process)
 
     def fail_pipeline(self, pipeline: PipelineCheckpoints, process: ProcessId | None) -> None:
+        """process: None where its checkpoint has timed out."""
         run = self.run
         for task in pipeline.tasks:
             task.alive = False
@@ -55,7 +63,9 @@ class SeaTunnelFailover:
             for channel in list(task.blocked_since):
                 pipeline.count_blocked(task, channel)
         pipeline.epoch += 1
-        pipeline.state, effects = on_failure(pipeline.state)
+        pipeline.state, effects = on_failure(
+            pipeline.state, EXPIRED if process is None else FAILOVER
+        )
         for effect in effects:
             match effect:
                 case Drop():
