@@ -6,7 +6,7 @@ person may not see does not exist for them: every refusal is the same 404.
 
 from django.db.models import Q, QuerySet
 
-from snapshots.models import Collector, EngineJob, Job, Recording, Snapshot, Topology
+from snapshots.models import Collector, EngineJob, Job, Mapping, Recording, Snapshot, Topology
 from snapshots.problems import NotFound, ReadOnly
 
 
@@ -33,6 +33,16 @@ def engine_jobs(user) -> QuerySet[EngineJob]:
 def collectors(user) -> QuerySet[Collector]:
     """Those of ``user``, by address."""
     return Collector.objects.filter(owner_id=_key(user))
+
+
+def mappings(user) -> QuerySet[Mapping]:
+    """Those of ``user``, the last changed first."""
+    return Mapping.objects.filter(owner_id=user.pk if user.is_authenticated else -1)
+
+
+def mapping(user, pk: int) -> Mapping:
+    """Raises: NotFound."""
+    return _get(mappings(user), pk, "mapping")
 
 
 def recording(user, pk: int) -> Recording:

@@ -11,6 +11,8 @@ from snapshots.limits import recording_limits
 from snapshots.models import Recording
 from snapshots.readers import engines
 from snapshots.readers.engine import EngineUpload
+from snapshots.readers.mapped_lines import format_of
+from snapshots.readers.mapping import parse
 from snapshots.readers.native import NativeReader, write_lines
 
 Progress = Callable[[str, int, int], None]
@@ -36,6 +38,10 @@ def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Sour
     Raises: InputRefused, what ``progress`` raises, OSError.
     """
     path = uploads.path_of(recording.upload)
+    if "mapping" in (recording.parameters or {}):
+        mapping = parse(recording.parameters["mapping"])
+        yield Source(path, format_of(mapping), shown_format=recording.format)
+        return
     if recording.format not in engines.FORMATS:
         yield Source(path, recording.format or None)
         return

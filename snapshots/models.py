@@ -52,7 +52,7 @@ class Recording(models.Model):
     description = models.TextField(blank=True)  # of a sample: what to look for
     fingerprint = models.CharField(max_length=64, blank=True)  # of a sample: file and store
     topology = models.ForeignKey(Topology, null=True, on_delete=models.SET_NULL)  # simulated on
-    parameters = models.JSONField(null=True)  # of a simulation
+    parameters = models.JSONField(null=True)  # of a simulation; of a mapped log {"mapping": …}
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
 
     format = models.CharField(max_length=40, blank=True)
@@ -196,6 +196,28 @@ class Job(models.Model):
     @property
     def is_open(self) -> bool:
         return self.state in self.OPEN
+
+
+class Mapping(models.Model):
+    """Which field of a JSON line says what; a person's own. ``document``: see readers/mapping.py"""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    name = models.CharField(max_length=200)
+    document = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["-updated_at", "-pk"]
+        indexes = [models.Index(fields=["owner", "-updated_at"])]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def format(self) -> str:
+        """What an upload that is read by it has for its format."""
+        return f"mapping:{self.pk}"
 
 
 class Collector(models.Model):

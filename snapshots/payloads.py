@@ -11,7 +11,7 @@ import orjson
 from django.utils import timezone
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
-from snapshots.models import Job, Recording, Snapshot, Topology
+from snapshots.models import Job, Mapping, Recording, Snapshot, Topology
 from snapshots.problems import LISTED_DEFECTS
 from snapshots.store.reader import StoredRecording
 
@@ -127,6 +127,51 @@ class TopologySummary(TypedDict):
 class TopologyList(TypedDict):
     items: list[TopologySummary]
     total: int
+
+
+class MappingDetail(TypedDict):
+    """document: see readers/mapping.py; format: what an upload that it reads has for its format."""
+
+    id: int
+    name: str
+    document: dict[str, Any]
+    format: str
+    created_at: str
+    updated_at: str
+
+
+class MappingList(TypedDict):
+    items: list[MappingDetail]
+    total: int
+
+
+class PreviewedEvent(TypedDict):
+    """at: microseconds since the first time shown; channel: null where only its name is told."""
+
+    line: int
+    process: str
+    kind: str
+    channel: str | None
+    message: str | None
+    at: int | None
+    state: Any
+    value: Any
+    snapshot: str | None
+    label: str | None
+
+
+class MappingPreview(TypedDict):
+    """lines: how many were looked at; misfits: those that are no event, the first of them in
+    misfit_lines; ended: by what reading stopped before its end. fields: paths with examples."""
+
+    events: list[PreviewedEvent]
+    lines: int
+    left_out: int
+    misfits: int
+    misfit_lines: list[list[Any]]
+    without_time: int
+    ended: str | None
+    fields: dict[str, str]
 
 
 class VerdictCount(TypedDict):
@@ -347,6 +392,17 @@ def topology_detail(row: Topology) -> TopologyDetail:
         "created_at": _date(row.created_at),
         "updated_at": _date(row.updated_at),
     } | ({"dataflow": row.definition["dataflow"]} if row.is_dataflow else {})
+
+
+def mapping_detail(row: Mapping) -> MappingDetail:
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "document": row.document,
+        "format": row.format,
+        "created_at": _date(row.created_at),
+        "updated_at": _date(row.updated_at),
+    }
 
 
 def topology_summary(row: Topology) -> TopologySummary:

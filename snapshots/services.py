@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from snapshots import access, live, predicates, stores, topologies, uploads
+from snapshots import access, live, mappings, predicates, stores, topologies, uploads
 from snapshots.domain.dataflows.failover import FAILOVERS
 from snapshots.domain.defects import InputRefused
 from snapshots.domain.reordering_report import NotReorderable, require_complete
@@ -36,8 +36,8 @@ def accept_uploads(
 ) -> list[Job]:
     """A queued recording for each file: all of them, or none and nothing left behind.
 
-    format: a reader's name, empty to tell from the content. name: of the recording, where there is
-    one file. Raises: Refused, Invalid.
+    format: a reader's name, or ``mapping:ID``; empty to tell from the content. name: of the
+    recording, where there is one file. Raises: Refused, Invalid.
     """
     if not files:
         raise Invalid("No file came. Send it as the multipart field “file”.", field="file")
@@ -45,10 +45,15 @@ def accept_uploads(
         raise Invalid("A name goes with one file; several came.", field="name")
     if name:
         name = topologies.checked_name(name)
-    formats = [_checked_head(file, format) for file in files]
+    mapping = mappings.of_format(user, format)
+    if mapping is not None:
+        for file in files:
+            mappings.require_fit(mapping, file)
+    formats = [format if mapping else _checked_head(file, format) for file in files]
+    fields = {"parameters": {"mapping": mapping.document}} if mapping else {}
     with kept(file.draft for file in files), transaction.atomic():
         return [
-            _queue_upload(user, file.draft, file.name, name or file.name, found)
+            _queue_upload(user, file.draft, file.name, name or file.name, found, **fields)
             for file, found in zip(files, formats, strict=True)
         ]
 
@@ -122,7 +127,11 @@ def accept_file(owner, path, *, format: str = "", name: str = "", **fields: Any)
             draft.write(chunk)
         draft.file.flush()
         upload = uploads.DraftUpload(draft, path.name, "")
-        found = _checked_head(upload, format)
+        mapping = mappings.of_format(owner, format)
+        if mapping is not None:
+            mappings.require_fit(mapping, upload)
+            fields["parameters"] = {"mapping": mapping.document}
+        found = format if mapping else _checked_head(upload, format)
         with kept([draft]), transaction.atomic():
             return _queue_upload(owner, draft, path.name, name or path.name, found, **fields)
 

@@ -13,6 +13,7 @@ from snapshots.api import (
     contents,
     errors,
     jobs,
+    mappings,
     predicates,
     properties,
     recordings,
@@ -43,5 +44,6 @@ api.add_router("", properties.router, tags=["properties"])
 api.add_router("", predicates.router, tags=["predicates"])
 api.add_router("", jobs.router, tags=["jobs"])
 api.add_router("", topologies.router, tags=["topologies"])
+api.add_router("", mappings.router, tags=["mappings"])
 
 __all__ = ["api"]
