@@ -22,11 +22,33 @@ test("what the log does not hold makes no bar", () => {
   assert.deepEqual(phase("commit"), []);
 });
 
+test("where only the acknowledgement is known, the bar leads to it", () => {
+  const task = { ...SOURCE, sync_from: null, sync_to: null, acked_at: 130 };
+  const found = PHASES.flatMap((each) => bars({ ...CHECKPOINT, tasks: [task] }, each).map((bar) => [each.name, bar.from, bar.to]));
+  assert.deepEqual(found, [["until it acknowledged", 100, 130]]);
+});
+
 test("the figure has a row per task, the critical path and the end", () => {
   const { data, layout } = ganttFigure(CHECKPOINT, "ms", { colours: () => "rgb(0, 0, 0)", width: 900 });
   assert.deepEqual(layout.yaxis.ticktext, ["count[0]", "source[0]"]);
   assert.deepEqual(data.at(-1).x, [10, 50]);
   assert.equal(layout.shapes[0].x0, 100);
+});
+
+test("a bar begins where its phase does since the trigger, and is as long, in the unit of the axis", () => {
+  const tasks = [{ process: "a", first_barrier_at: 3000, last_barrier_at: 8000, sync_from: 8000, sync_to: 8500 }, { process: "b", first_barrier_at: 4000, last_barrier_at: 4500 }];
+  const path = [{ process: "b", from: 1000, to: 4000 }];
+  const { data, layout } = ganttFigure({ triggered_at: 1000, ended_at: 21000, tasks, critical_path: path }, "us", { colours: () => "rgb(0, 0, 0)", width: 900 });
+  assert.match(layout.xaxis.title.text, / ms$/);
+  const near = (found, wanted) => found.forEach((value, i) => assert.ok(Math.abs(value - wanted[i]) < 1e-9, `${found}`));
+  const alignment = data.find(({ name }) => name === "alignment");
+  near(alignment.base, [2, 3]);
+  near(alignment.x, [5, 0.5]);
+  assert.deepEqual(alignment.y, [0, 1]);
+  const line = data.at(-1);
+  near(line.x, [0, 3]);
+  assert.ok(line.y.every((y) => y > 1.31 && y < 1.5), "below the bars of its row, above the next");
+  near([layout.shapes[0].x0], [20]);
 });
 
 test("a checkpoint under way has no end line, and no task breaks nothing", () => {
