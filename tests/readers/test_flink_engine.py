@@ -454,6 +454,27 @@ def test_checkpoints_that_overlap_or_go_back_in_time_lose_no_message(shared_data
         assert any(report.recorded_channels.values())
 
 
+@pytest.mark.parametrize("damage", ["an edge from nowhere", "a cycle"])
+def test_in_a_graph_that_is_no_dataflow_messages_are_in_their_channels(
+    shared_data, tmp_path, damage
+):
+    shutil.copytree(given.folder_of(shared_data, "v5-unaligned-bank"), tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "rest" / "plan.json"
+    plan = json.loads(path.read_text())
+    deposit, withdraw, source = plan["plan"]["nodes"]
+    if damage == "a cycle":
+        source["inputs"] = [{"id": deposit["id"], "num": 0, "ship_strategy": "HASH"}]
+    else:
+        withdraw["inputs"][0]["id"] = "0" * 32
+    path.write_text(json.dumps(plan))
+    assembly = assemble(*FlinkReader().read(tmp_path).recording())
+    assert assembly.defects == ()
+    (report,) = judge(assembly.recording)
+    assert {finding.verdict for finding in report.findings} == {"unknown"}
+    flying = {name: len(own) for name, own in report.recorded_channels.items()}
+    assert sum(flying[f"withdraw[{a}]->deposit[{b}]"] for a in (0, 1) for b in (0, 1)) > 100
+
+
 # --- who is recognised, and what is hostile -------------------------------------------------------
 
 

@@ -74,6 +74,10 @@ class _Checkpoint:
         self.states = run_log.states.of(place, self.run)
         self.flights = run_log.flights.of(place, self.run) if self.is_complete else {}
         self.barriers = self._barriers()
+        self.ids = {
+            channel: tuple(f"{self.snapshot}:{place}" for place in range(len(own.messages)))
+            for channel, own in self.flights.items()
+        }
         self.new: dict[ChannelId, tuple[tuple[str, ...], int]] = {}
 
     def _since_epoch(self, instant: int | None) -> int | None:
@@ -235,7 +239,7 @@ class _Checkpoint:
         return base
 
     def _send(self, subtask: Subtask, link: Link, flights: Flights, when: int) -> None:
-        ids = tuple(f"{self.snapshot}:{place}" for place in range(len(flights.messages)))
+        ids = self.ids[link.channel.id]
         for message, one in zip(ids, flights.messages, strict=True):
             self._add(
                 subtask,
@@ -286,7 +290,7 @@ class _Checkpoint:
                 barrier.arrived if at_barrier else aligned,
                 {"in": flights.in_input, "out": count - flights.in_input} if count else {},
                 channel=link.channel.id,
-                messages=self.new.get(link.channel.id, ((), 0))[0],
+                messages=self.ids[link.channel.id],
             )
 
     def _sent_on(self, subtask: Subtask) -> None:

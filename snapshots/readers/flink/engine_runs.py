@@ -181,8 +181,9 @@ def _in_order(graph: JobGraph) -> list[Vertex]:
     feeds: dict[str, list[str]] = defaultdict(list)
     waiting = Counter()
     for target, edge in graph.edges():
-        feeds[edge.source].append(target.id)
-        waiting[target.id] += 1
+        if edge.source in graph.vertex_by_id:
+            feeds[edge.source].append(target.id)
+            waiting[target.id] += 1
     ready = [one.id for one in graph.vertices if not waiting[one.id]]
     for vertex in ready:
         for target in feeds[vertex]:
