@@ -8,6 +8,7 @@ export const PHASES = [
   { name: "alignment", from: (task) => task.first_barrier_at, to: (task) => task.last_barrier_at, colour: "series-5" },
   { name: "copy (sync)", from: (task) => task.sync_from, to: (task) => task.sync_to, colour: "series-1" },
   { name: "upload (async)", from: (task) => task.sync_to, to: (task) => task.async_to, colour: "series-6" },
+  { name: "until it acknowledged", from: (task, checkpoint) => ((task.first_barrier_at ?? task.sync_from) === null ? checkpoint.triggered_at : null), to: (task) => task.acked_at, colour: "series-4" },
   { name: "until told that it is complete", from: (task) => task.acked_at, to: (task) => task.notified_at, colour: "lane" },
   { name: "commit", from: (task) => task.notified_at, to: (task) => task.committed_at, colour: "series-3" },
 ];
@@ -86,5 +87,5 @@ function layout({ tasks }, { name, ended, colours, width }) {
 
 function shortened(name) {
   const letters = [...name];
-  return letters.length > 18 ? `${letters.slice(0, 17).join("")}…` : name;
+  return letters.length > 18 ? `${letters.slice(0, 9).join("")}…${letters.slice(-8).join("")}` : name;
 }
