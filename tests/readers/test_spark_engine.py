@@ -194,6 +194,15 @@ def test_input_files_name_the_batch_that_read_them(case):
     assert contents.checkpoints[3].status == IN_PROGRESS
 
 
+def test_logs_name_the_batches_that_need_them(case):
+    contents = SparkUpload(case("incident-planned-only")).contents()
+    uses = {use.path: use.checkpoints for use in contents.files}
+    assert uses[f"{MAIN}/metadata"] == (0, 1, 2, 3)
+    assert uses[f"{MAIN}/offsets/2"] == uses[f"{MAIN}/commits/2"] == (2,)
+    logs = [uses[f"{MAIN}/sources/0/{number}"] for number in range(4)]
+    assert logs == [(0, 1, 2, 3), (1, 2, 3), (2, 3), (3,)]
+
+
 def test_entries_by_the_files_are_those_that_were_recorded(cases):
     compared = 0
     for folder, expected in cases:
@@ -211,6 +220,17 @@ def test_entries_by_the_files_are_those_that_were_recorded(cases):
                     place = (checkpoint.job, checkpoint.id, operator.id, state.name)
                     assert state.complete == (state.reason is None), place
     assert compared > 80
+
+
+def test_a_key_is_told_again_by_itself_but_where_it_can_have_several_values(case):
+    entries = list(SparkUpload(case("join-inner-hdfs")).entries())
+    stored = [one for one in entries if one.state == "left-keyWithIndexToValue"]
+    side = [one for one in entries if one.state == "left"]
+    assert len(stored) == len(side) > 0
+    assert {json.dumps(one.key) for one in stored} == {
+        json.dumps(json.loads(one.identity)) for one in stored
+    }
+    assert all(one.identity.endswith(b" " + one.digest) for one in side)
 
 
 def test_only_batches_whose_entries_are_read_have_states(case):

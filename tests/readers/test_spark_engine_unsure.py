@@ -1,5 +1,6 @@
 """Where a Spark upload is not plain: several checkpoints, damage, what no file settles."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -153,6 +154,15 @@ def test_where_a_plan_is_lost_the_offsets_are_not_known_and_not_the_old_ones(cas
     states = {name: one.recomputed_states.get("source 0[0]") for name, one in reports.items()}
     assert states["10"] == '{"offset":{"logOffset":5}}'
     assert states["11"] is None
+    assert reports["11"].recorded_states == {}
+
+
+def test_a_partition_has_ended_when_all_of_its_stores_are_written(case):
+    folder = case("join-inner-hdfs")
+    assert told_by_events(SparkUpload(folder))[MAIN]["wrote"][7] == [(0, 0), (0, 1)]
+    for path in (folder / MAIN / "state/0/0/left-keyToNumValues").glob("8.*"):
+        path.unlink()
+    assert told_by_events(SparkUpload(folder))[MAIN]["wrote"][7] == [(0, 1)]
 
 
 def test_an_epoch_is_told_at_its_end(case):
@@ -172,10 +182,11 @@ def test_an_epoch_is_told_at_its_end(case):
 
 def test_a_report_that_contradicts_the_plan_gives_no_times(case):
     folder = case("window-agg-hdfs")
-    lines = (folder / "progress.jsonl").read_text().replace("2026-11-20", "2001-01-01")
-    (folder / "progress.jsonl").write_text(lines)
+    reports = [json.loads(line) for line in (folder / "progress.jsonl").open()]
+    lines = [json.dumps(one | {"timestamp": reports[0]["timestamp"]}) for one in reports]
+    (folder / "progress.jsonl").write_text("\n".join(lines))
     header, events = SparkUpload(folder).recording()
     found = assemble(header, events)
     assert found.defects == ()
     commits = [e for e in found.recording.events["coordinator"] if e.kind == "batch_commit"]
-    assert all('"inferred":["at"]' in event.extra for event in commits)
+    assert ['"inferred":["at"]' in event.extra for event in commits] == [False] + [True] * 11
