@@ -31,6 +31,8 @@ test("where only the acknowledgement is known, the bar leads to it", () => {
 test("the figure has a row per task, the critical path and the end", () => {
   const { data, layout } = ganttFigure(CHECKPOINT, "ms", { colours: () => "rgb(0, 0, 0)", width: 900 });
   assert.deepEqual(layout.yaxis.ticktext, ["count[0]", "source[0]"]);
+  const [bottom, top] = layout.yaxis.range;
+  assert.ok(bottom > 1 && top < 0, "who held it up most, row 0, stands above");
   assert.deepEqual(data.at(-1).x, [10, 50]);
   assert.equal(layout.shapes[0].x0, 100);
 });
