@@ -10,7 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 # The worker reads JSON alone, so running it as root, as containers do, opens nothing by itself.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
-app = Celery("cutline", include=["tasks.recordings"])
+app = Celery("cutline", include=["tasks.recordings", "tasks.collectors"])
 app.config_from_object("django.conf:settings", namespace="CELERY")
 
 

@@ -71,7 +71,9 @@ def _column(name: str, values: tuple):
     if name in _TEXTS:
         return Coded.of(values)
     if name == "status":
-        return np.array([STATUSES.index(value) for value in values], np.int8)
+        coded = Coded.of(values)
+        places = np.array([STATUSES.index(each) for each in coded.names], np.int8)
+        return places[coded.codes] if len(values) else places
     return np.array(values, np.int64 if name in _WHOLE else np.float64)
 
 

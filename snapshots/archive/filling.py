@@ -78,12 +78,13 @@ def take(
     changed = 0
     for chunk in _chunks(_once(told.checkpoints), CHUNK):
         changed += _take_chunk(job, chunk, told, recording)
-    if changed:
-        job.version += 1
-    job.name = told.name or job.name
-    job.state = told.state or job.state
-    job.collector = collector or job.collector
-    job.save()
+    said = {"name": told.name or job.name, "state": told.state or job.state}
+    known = {"collector_id": collector.pk if collector else job.collector_id} | said
+    if changed or any(getattr(job, name) != value for name, value in known.items()):
+        for name, value in known.items():
+            setattr(job, name, value)
+        job.version += bool(changed)
+        job.save()
     return job
 
 

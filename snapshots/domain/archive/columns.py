@@ -34,9 +34,9 @@ class Coded:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Coded":
-        places: dict[str, int] = {}
-        codes = [places.setdefault(text, len(places)) for text in texts]
-        return cls(np.array(codes, np.int32), tuple(places))
+        places = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+        codes = np.fromiter(map(places.__getitem__, texts), np.int32, len(texts))
+        return cls(codes, tuple(places))
 
     def __getitem__(self, row: int) -> str:
         return self.names[self.codes[row]]

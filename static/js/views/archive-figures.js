@@ -18,7 +18,7 @@ export function trendFigure(overview, { colours, width }) {
   const rows = MEASURES.map((measure, place) => ({ ...measure, place, trend: unpacked(overview.trends[measure.name]) }));
   const data = rows.flatMap((row) => traces(row, overview.axis, colours));
   data.push(failures(overview, colours));
-  return { data, layout: layout(rows, overview.axis, colours, width) };
+  return { data, layout: layout(rows, overview, colours, width) };
 }
 
 /** The checkpoint at a clicked point: {pipeline, number}, or null. */
@@ -138,8 +138,9 @@ function failures({ failures: { edges, failed } }, colours) {
   };
 }
 
-function layout(rows, axis, colours, width) {
+function layout(rows, { axis, failures: { failed } }, colours, width) {
   const own = base(colours);
+  const most = Math.max(0, ...decode(failed));
   const share = (1 - FAILED_SHARE - GAP * rows.length) / rows.length;
   const names = width < 500 ? 10 : 12;
   const axes = {};
@@ -149,7 +150,7 @@ function layout(rows, axis, colours, width) {
     const text = `${title}, ${unitOf(trend, bytes)[0]}`;
     axes[key] = { ...axisOf(colours), domain: [top - share, top], fixedrange: true, rangemode: "tozero", nticks: 4, automargin: true, title: { text, font: { size: names }, standoff: 6 } };
   });
-  axes[`yaxis${rows.length + 1}`] = { ...axisOf(colours), domain: [0, FAILED_SHARE], fixedrange: true, rangemode: "tozero", nticks: 3, automargin: true, title: { text: "Failed", font: { size: names }, standoff: 6 } };
+  axes[`yaxis${rows.length + 1}`] = { ...axisOf(colours), domain: [0, FAILED_SHARE], fixedrange: true, rangemode: "tozero", ...(most <= 3 ? { dtick: 1 } : { nticks: 3 }), automargin: true, title: { text: "Failed", font: { size: names }, standoff: 6 } };
   return {
     ...own,
     bargap: 0,

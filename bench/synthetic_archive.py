@@ -1,0 +1,127 @@
+"""A job of an engine with as many checkpoints as wanted, as Flink's look: mostly quick, some slow
+under back pressure, some failed, state that grows and is cut back.
+
+``python -m bench.synthetic_archive EMAIL [CHECKPOINTS]`` puts one into the archive of a person.
+"""
+
+import os
+import random
+import sys
+from collections.abc import Iterator
+
+from snapshots.domain.archive.model import CheckpointFacts, SubtaskFacts, VertexFacts
+
+BEGAN = 1_795_000_000_000  # epoch ms
+INTERVAL = 10_000  # ms
+NAMES = ("Source: orders", "parse", "enrich", "window", "Sink: ledger")
+SUBTASKS = 10  # of each vertex
+CHUNK = 5_000
+
+
+def checkpoints(count: int, seed: int = 1) -> Iterator[CheckpointFacts]:
+    """Numbers 1 to ``count``."""
+    dice = random.Random(seed)
+    pressure = 0.0
+    for number in range(1, count + 1):
+        pressure = max(0.0, pressure * 0.97 + (dice.random() < 0.004) * dice.uniform(5, 40))
+        yield _checkpoint(dice, number, pressure)
+
+
+def _checkpoint(dice: random.Random, number: int, pressure: float) -> CheckpointFacts:
+    slow = dice.randrange(len(NAMES) * SUBTASKS) if dice.random() < 0.01 else None
+    vertices, longest, size = [], 0, 0
+    for place, name in enumerate(NAMES):
+        own = []
+        for index in range(SUBTASKS):
+            one = _subtask(dice, place, index, pressure, slow == place * SUBTASKS + index, number)
+            longest, size = max(longest, one.duration), size + one.bytes
+            own.append(one)
+        vertices.append(VertexFacts(f"{place:032x}", name, SUBTASKS, tuple(own)))
+    failed = dice.random() < 0.01 + pressure / 400
+    kind = "savepoint" if number % 5_000 == 0 else "checkpoint"
+    triggered = BEGAN + number * INTERVAL
+    total = len(NAMES) * SUBTASKS
+    words = dice.choice(
+        ["Checkpoint expired before completing.", "Asynchronous task checkpoint failed."]
+    )
+    return CheckpointFacts(
+        number,
+        kind=kind,
+        status="failed" if failed else "completed",
+        triggered_at=triggered,
+        ended_at=triggered + longest,
+        duration=longest,
+        bytes=size,
+        uploaded=size // 3,
+        subtasks=total,
+        acknowledged=total - failed,
+        failure=words if failed else "",
+        path="" if failed else f"file:/checkpoints/chk-{number}",
+        vertices=tuple(vertices),
+    )
+
+
+def _subtask(
+    dice: random.Random, place: int, index: int, pressure: float, slow: bool, number: int
+) -> SubtaskFacts:
+    delay = int((1 + place) * (3 + pressure * dice.uniform(5, 9)) + dice.expovariate(0.3))
+    alignment = int(place and dice.expovariate(0.2) * (1 + pressure / 3))
+    sync, upload = dice.randrange(4), int(20 + dice.expovariate(0.05))
+    upload += dice.randrange(2_000, 9_000) if slow else 0
+    state = int((200_000 + number % 7_000 * 40) * (1 + place + index / 20))
+    return SubtaskFacts(
+        index,
+        True,
+        False,
+        delay,
+        alignment,
+        sync,
+        upload,
+        delay + alignment + sync + upload,
+        state,
+        state // 3,
+        0,
+    )
+
+
+def fill(owner, count: int):
+    """The job. Rows are written in one go: merging is for checkpoints that are there."""
+    from django.db import transaction
+
+    from snapshots.archive.filling import columns_of
+    from snapshots.domain.archive.packing import pack
+    from snapshots.models import EngineCheckpoint, EngineCheckpointDetail, EngineJob
+
+    with transaction.atomic():
+        job = EngineJob.objects.create(
+            owner=owner, engine="flink", key=f"{count:032x}", name="orders", state="running"
+        )
+        rows, details = [], []
+        for facts in checkpoints(count):
+            row = EngineCheckpoint(job=job, version=1, **columns_of(facts))
+            rows.append(row)
+            details.append(EngineCheckpointDetail(checkpoint=row, packed=pack(facts.vertices)))
+            if len(rows) == CHUNK or facts.number == count:
+                EngineCheckpoint.objects.bulk_create(rows, batch_size=500)
+                for detail in details:
+                    detail.checkpoint_id = detail.checkpoint.pk
+                EngineCheckpointDetail.objects.bulk_create(details, batch_size=500)
+                rows, details = [], []
+        job.version = 1
+        job.save()
+    return job
+
+
+def main() -> None:
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+    django.setup()
+    from webapp.accounts.services import get_or_create_user
+
+    count = int(float(sys.argv[2])) if len(sys.argv) > 2 else 100_000
+    print(fill(get_or_create_user(sys.argv[1]), count).pk)
+
+
+if __name__ == "__main__":
+    main()

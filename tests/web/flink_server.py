@@ -1,0 +1,141 @@
+"""A Flink that answers over HTTP with real recorded answers: its history slides on as asked.
+
+The k-th checkpoint is a recorded one, with its number and times moved. As Flink does, it tells of
+the last ten alone, forgets all when it starts again, and goes on counting.
+"""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+WINDOW = 10
+INTERVAL = 5_000  # ms
+_MOVED = ("trigger_timestamp", "latest_ack_timestamp", "failure_timestamp", "ack_timestamp")
+
+
+class RecordedFlink:
+    """count: checkpoints so far. first: the first since it started. left: questions that it still
+    answers, None: all; then it hangs up."""
+
+    def __init__(self, rest: Path) -> None:
+        self._rest = rest
+        self.job = json.loads((rest / "job.json").read_text())
+        self.key = self.job["jid"]
+        recorded = self._json("checkpoints.json")["history"]
+        self.recorded = sorted(one["id"] for one in recorded if one["status"] != "IN_PROGRESS")
+        self._history = {one["id"]: one for one in recorded}
+        self.count, self.first, self.left = 0, 1, None
+        self.asked: list[str] = []
+
+    def _json(self, name: str) -> Any:
+        return json.loads((self._rest / name).read_text())
+
+    def start_again(self) -> None:
+        self.first = self.count + 1
+
+    def told(self) -> range:
+        return range(max(self.first, self.count - WINDOW + 1), self.count + 1)
+
+    def checkpoint(self, number: int) -> dict:
+        return self._moved(self._history[self._source(number)], number)
+
+    def details(self, number: int) -> dict:
+        return self._moved(self._json(f"checkpoint-{self._source(number)}.json"), number)
+
+    def subtasks(self, number: int, vertex: str) -> dict:
+        name = f"checkpoint-{self._source(number)}-subtasks-{vertex}.json"
+        return self._moved(self._json(name), number)
+
+    def answer(self, path: str) -> Any:
+        """Raises: KeyError."""
+        parts = path.strip("/").split("/")
+        if parts == ["jobs"]:
+            return {"jobs": [{"id": self.key, "status": "RUNNING"}]}
+        if parts == ["jobs", self.key]:
+            return self.job
+        if parts == ["jobs", self.key, "checkpoints"]:
+            history = [self.checkpoint(number) for number in reversed(self.told())]
+            return {
+                "counts": {"total": self.count},
+                "summary": {},
+                "latest": {},
+                "history": history,
+            }
+        if parts[:4] != ["jobs", self.key, "checkpoints", "details"]:
+            raise KeyError(path)
+        number = int(parts[4])
+        if number not in self.told():
+            raise KeyError(path)
+        return self.details(number) if len(parts) == 5 else self.subtasks(number, parts[6])
+
+    def _source(self, number: int) -> int:
+        return self.recorded[(number - 1) % len(self.recorded)]
+
+    def _moved(self, found: Any, number: int) -> Any:
+        by = (number - self._source(number)) * INTERVAL
+        if isinstance(found, list):
+            return [self._moved(one, number) for one in found]
+        if not isinstance(found, dict):
+            return found
+        moved = {name: self._moved(value, number) for name, value in found.items()}
+        for name in _MOVED:
+            if isinstance(moved.get(name), int) and moved[name] > 0:
+                moved[name] += by
+        if "id" in moved:
+            moved["id"] = number
+        return moved
+
+
+class Server:
+    """``with Server(answers) as url``. answers: path -> JSON, bytes, or (status, headers)."""
+
+    def __init__(self, flink: RecordedFlink | None = None, answers=None, port: int = 0) -> None:
+        self.flink, self.answers = flink, answers
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
+        self._server.daemon_threads = True
+
+    @property
+    def port(self) -> int:
+        return self._server.server_address[1]
+
+    def __enter__(self) -> str:
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return f"http://127.0.0.1:{self.port}"
+
+    def __exit__(self, *_) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _handler(owner: Server):
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            flink = owner.flink
+            if flink is None:
+                self._send(*owner.answers(self.path))
+                return
+            flink.asked.append(self.path)
+            if flink.left is not None:
+                if flink.left <= 0:
+                    self.close_connection = True
+                    self.connection.close()
+                    return
+                flink.left -= 1
+            try:
+                self._send(200, {}, json.dumps(flink.answer(self.path)).encode())
+            except KeyError:
+                self._send(404, {}, b'{"errors": ["not found"]}')
+
+        def _send(self, status: int, headers: dict[str, str], body: bytes) -> None:
+            self.send_response(status)
+            for name, value in ({"Content-Length": str(len(body))} | headers).items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_) -> None:
+            pass
+
+    return Handler
