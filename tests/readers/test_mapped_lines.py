@@ -74,6 +74,14 @@ def test_a_log_is_read_as_its_mapping_says(tmp_path):
     assert header.extra["mapped"]["mapping"] == MAPPING
 
 
+def test_times_count_from_the_earliest_wherever_it_stands(tmp_path):
+    mapping = {"process": "p", "at": {"path": "t", "unit": "us"}}
+    lines = [{"p": "A", "t": 50}, {"p": "B", "t": 20}, {"p": "A", "t": 70}]
+    header, events, _ = read_by(mapping, tmp_path, *lines)
+    assert [event.at for event in events] == [30, 0, 50]
+    assert header.extra["mapped"]["began_at_us"] == 20
+
+
 def test_lines_that_do_not_fit_are_counted_with_their_numbers(tmp_path):
     lines = [
         SEND,

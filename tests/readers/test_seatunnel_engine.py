@@ -297,6 +297,7 @@ def test_who_acknowledged_when_is_told_where_only_one_answer_is_possible(tmp_pat
     "vertices",
     [
         [a_vertex(1, 10), a_vertex(3, 20, 30)],
+        [a_vertex(1, 10), a_vertex(2, 80), a_vertex(3, 5), a_vertex(4, 20, 30)],
         [a_vertex(1, 10), a_vertex(2, 80), a_vertex(3, 20, 30), a_vertex(4, 1, 1)],
         [a_vertex(1, 10), a_vertex(2, 80), a_vertex(3, 20)],
         [a_vertex(1, 10), a_vertex(2, 80), a_vertex(3, 20, None)],
@@ -313,6 +314,26 @@ def test_a_task_whose_actions_cannot_be_told_stands_by_itself(tmp_path, vertices
     assert any("cannot be told" in note for note in header.extra["notes"])
     [report] = judge(assembled(upload).recording)
     assert report.verdict == "unknown"
+
+
+def test_behind_a_shuffle_are_tasks_of_their_own(tmp_path):
+    shuffle = an_action(a_name("Shuffle [x]"), [a_state(0), a_state(1)])
+    vertices = [a_vertex(1, 10), a_vertex(2, 80), a_vertex(3, 20, 30)]
+    save(tmp_path, {named(7): a_file(actions=[*two_actions(), shuffle], vertices=vertices)})
+    acks = [e.process for e in derived(upload_of(tmp_path))[1] if e.kind == "cp_ack"]
+    assert all(process.startswith("task ") for process in acks)
+
+
+def test_entries_of_two_checkpoints_are_the_same_place(tmp_path):
+    states = [a_state(0, b"a", b"b"), a_state(1, b"c")]
+    actions = [an_action(a_name(SOURCE), states, a_state(-1, b"d"))]
+    upload = upload_of(save(tmp_path, {named(n): a_file(n, actions=actions) for n in (1, 2)}))
+    first, second = (
+        [(e.subtask, e.key, e.identity, e.digest) for e in upload.entries() if e.checkpoint == n]
+        for n in (0, 1)
+    )
+    assert first == second
+    assert len({identity for _, _, identity, _ in first}) == 4
 
 
 def test_a_changed_parallelism_and_a_missing_action_leave_the_snapshot_whole(tmp_path):
@@ -431,6 +452,18 @@ def test_failed_and_running_checkpoints_come_from_rest(tmp_path):
         ("completed", None), ("pending", None),
     ]  # fmt: skip
     assert reports["8"].duration == 3_000_000
+
+
+def test_of_several_answers_the_newest_final_word_counts(tmp_path):
+    early = json.loads(an_answer(listed(8, "FAILED", failureReason="first")))
+    files = {
+        "b.json": json.dumps(early | {"updatedAt": 10}).encode(),
+        "a.json": an_answer(listed(8, "FAILED", failureReason="second")),
+        "c.json": an_answer(in_progress=[{"checkpointId": 8, "triggerTimestamp": 5000}]),
+    }
+    [checkpoint] = upload_of(save(tmp_path, files)).contents().checkpoints
+    assert checkpoint.status == "failed"
+    assert "second" in checkpoint.notes[0]
 
 
 def test_a_file_of_a_checkpoint_that_failed_afterwards_says_both(tmp_path):
