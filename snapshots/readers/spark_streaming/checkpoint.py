@@ -150,6 +150,7 @@ class _Reading:
         by_batch = {report.batch: report for report in reports if not report.idle}
         batches = make_timeline(logs, source_logs, input_rows, by_batch)
         versions = list_versions(self.files)
+        flying = set(logs.in_flight)
         operators, schemas = self._operators(versions, settings_of(logs))
         return SparkCheckpoint(
             files=self.files,
@@ -163,7 +164,7 @@ class _Reading:
             in_flight=tuple(
                 in_flight(one, operators, versions)
                 for one in batches
-                if one.batch in logs.in_flight
+                if one.batch in flying
             ),
             topology=_topology(logs, operators, reports, source_logs),
             left_overs=tuple(left_overs(versions, state_ids(logs, operators))),
