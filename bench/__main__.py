@@ -13,13 +13,14 @@ MEASUREMENTS = (
     ("The simulators and the check", "bench.simulator"),
     ("Over HTTP and in the browser", "bench.server"),
 )
+ARCHIVE = ("The archive of 100,000 checkpoints", "bench.archive", "100000")
 
 
 def main() -> None:
     events = sys.argv[1] if len(sys.argv) > 1 else "1000000"
-    for title, module in MEASUREMENTS:
-        print(f"\n## {title}: python -m {module} {events}\n", flush=True)
-        subprocess.run([sys.executable, "-m", module, events], check=True)
+    for title, module, size in (*((*each, events) for each in MEASUREMENTS), ARCHIVE):
+        print(f"\n## {title}: python -m {module} {size}\n", flush=True)
+        subprocess.run([sys.executable, "-m", module, size], check=True)
 
 
 if __name__ == "__main__":
