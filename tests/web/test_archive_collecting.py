@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 import time
 from datetime import timedelta
 
@@ -12,9 +13,10 @@ from django.utils import timezone
 from snapshots.archive import addresses, collecting, columns, fetching, filling
 from snapshots.archive.fetching import Client, NotAnswered
 from snapshots.domain.archive.model import JobFacts
-from snapshots.models import Collector, EngineJob
+from snapshots.models import Collector, EngineCheckpoint, EngineJob
 from snapshots.readers.flink.archive import facts_of_upload
 from snapshots.readers.flink.upload import read_upload
+from tasks import collectors
 from tests.web.flink_server import RecordedFlink, Server
 from tests.web.given import a_client, a_person, post_json
 from tests.web.test_pages import signed_in, text_of
@@ -290,6 +292,36 @@ def test_collectors_are_stopped_continued_and_removed(ada, settings):
 def test_odd_addresses_are_refused(url):
     with pytest.raises(addresses.NotAnAddress):
         addresses.checked(url)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_workers_thread_asks_those_that_are_due_until_it_is_stopped(
+    ada, flink, settings, monkeypatch
+):
+    monkeypatch.setattr(collectors, "LOOK_SECONDS", 0.05)
+    flink.count = 2
+
+    def waiting(until) -> bool:
+        deadline = time.monotonic() + 20
+        while not until() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return until()
+
+    with Server(flink) as url:
+        settings.COLLECTOR_HOSTS = [url.removeprefix("http://")]
+        dead = Collector.objects.create(owner=ada, engine="flink", url="http://127.0.0.1:1")
+        Collector.objects.create(owner=ada, engine="flink", url=url, interval_seconds=1)
+        collectors.begin_collecting()
+        try:
+            assert waiting(lambda: EngineCheckpoint.objects.filter(detail__gt=0).count() == 2)
+            flink.count = 3
+            assert waiting(lambda: EngineCheckpoint.objects.filter(detail__gt=0).count() == 3)
+            assert waiting(lambda: Collector.objects.get(pk=dead.pk).last_error)
+        finally:
+            collectors.end_collecting()
+            waiting(lambda: not any(one.name == "collectors" for one in threading.enumerate()))
+    dead.refresh_from_db()
+    assert "COLLECTOR_HOSTS" in dead.last_error
 
 
 # --- the real thing --------------------------------------------------------------------------
