@@ -316,8 +316,10 @@ def test_a_task_whose_actions_cannot_be_told_stands_by_itself(tmp_path, vertices
     assert report.verdict == "unknown"
 
 
-def test_behind_a_shuffle_are_tasks_of_their_own(tmp_path):
-    shuffle = an_action(a_name("Shuffle [x]"), [a_state(0), a_state(1)])
+@pytest.mark.parametrize("action", ["Shuffle [Source[0]-Fake]", "something new"])
+def test_behind_a_shuffle_are_tasks_of_their_own(tmp_path, action):
+    key = a_name(f"ActionStateKey - pipeline-1 [{action}]")
+    shuffle = an_action(key, [a_state(0), a_state(1)])
     vertices = [a_vertex(1, 10), a_vertex(2, 80), a_vertex(3, 20, 30)]
     save(tmp_path, {named(7): a_file(actions=[*two_actions(), shuffle], vertices=vertices)})
     acks = [e.process for e in derived(upload_of(tmp_path))[1] if e.kind == "cp_ack"]

@@ -51,7 +51,7 @@ def _fits(actions: tuple[ActionState, ...], readers: VertexStatistics) -> bool:
     roles = [_role(action) for action in actions]
     return (
         roles.count(SOURCE) == 1
-        and SHUFFLE not in roles
+        and not {SHUFFLE, None} & set(roles)
         and all([state is not None for state in action.subtasks] == here for action in actions)
     )
 
