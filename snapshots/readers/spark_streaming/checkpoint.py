@@ -162,9 +162,7 @@ class _Reading:
             versions=versions,
             source_logs=source_logs,
             in_flight=tuple(
-                in_flight(one, operators, versions)
-                for one in batches
-                if one.batch in flying
+                in_flight(one, operators, versions) for one in batches if one.batch in flying
             ),
             topology=_topology(logs, operators, reports, source_logs),
             left_overs=tuple(left_overs(versions, state_ids(logs, operators))),
