@@ -355,6 +355,7 @@ def as_stored(recording, report):
     return {
         "snapshot": report.snapshot,
         "verdict": report.verdict,
+        "positions": dict(report.positions),
         "recorded": {
             "processes": {p: known[p] for p in report.recorded_states},
             "channels": {c: list(state.channels[c]) for c in report.recorded_channels},

@@ -41,7 +41,7 @@ def told(recording, prefix=""):
             }
             found[report.snapshot] = facts
     text = repr(found)
-    return re.sub(rf"\b{prefix}(?=\S)", "", text) if prefix else text
+    return re.sub(rf"\b{prefix}(?=[ps]\d)", "", text) if prefix else text
 
 
 def restored(recording, snapshot):
