@@ -81,7 +81,8 @@ def _points(x: Floats, y: Floats, width: int) -> tuple[Floats, Floats, Floats, F
         return y, y, y, x, np.arange(len(x))
     span = x[-1] - x[0]
     bins = np.minimum((x - x[0]) / (span or 1) * width, width - 1).astype(np.int16)  # sorts fast
-    order = np.lexsort((y, bins))
+    order = np.argsort(y)
+    order = order[np.argsort(bins[order], kind="stable")]
     starts = np.flatnonzero(np.diff(bins, prepend=-1))
     ends = np.append(starts[1:], len(x)) - 1
     values, middle = y[order], (starts + ends) / 2

@@ -1,7 +1,7 @@
 /** The archive's pictures: trends of many checkpoints, and who was last over time. Pure. */
 
 import { decode } from "../lib/arrays.js";
-import { duration, escapeText, thousands, threeDigits, unitFor } from "../lib/format.js";
+import { escapeText, thousands, unitFor } from "../lib/format.js";
 
 const MEASURES = [
   { name: "duration", title: "Duration", bytes: false },
@@ -29,7 +29,7 @@ export function clicked(point) {
 
 /** {data, layout}: a row for each subtask, darker where it was last more often. */
 export function slowestFigure({ axis, slowest }, { colours }) {
-  const names = slowest.names.map((name) => escapeText(shortened(name)));
+  const names = slowest.names.map(shortened);
   const edges = Array.from(decode(slowest.edges));
   const data = [{
     type: "heatmap",
@@ -47,9 +47,9 @@ export function slowestFigure({ axis, slowest }, { colours }) {
     data,
     layout: {
       ...own,
-      margin: { l: 8, r: 16, t: 8, b: 32 },
-      xaxis: { ...axisOf(colours), ...kindOf(axis), automargin: true, fixedrange: true },
-      yaxis: { ...axisOf(colours), automargin: true, fixedrange: true, showgrid: false, range: [names.length - 0.5, -0.5], tickvals: names.map((_, row) => row), ticktext: names },
+      margin: { l: 16 + 7 * Math.max(0, ...names.map(({ length }) => length)), r: 16, t: 8, b: 40 },
+      xaxis: { ...axisOf(colours), ...kindOf(axis), fixedrange: true },
+      yaxis: { ...axisOf(colours), fixedrange: true, showgrid: false, range: [names.length - 0.5, -0.5], tickvals: names.map((_, row) => row), ticktext: names.map(escapeText) },
     },
   };
 }
@@ -73,11 +73,11 @@ function unpacked(trend) {
 }
 
 function traces({ title, bytes, place, trend }, axis, colours) {
-  const [, scale] = unitOf(trend, bytes);
+  const [unit, scale] = unitOf(trend, bytes);
   const at = { xaxis: "x", yaxis: `y${place + 1}`, showlegend: false };
   const scaled = (values) => values.map((value) => value * scale);
-  const told = (value) => (bytes ? size(value) : duration(value, "ms"));
-  const keys = (columns) => columns.number.map((number, row) => [columns.pipeline[row], number]);
+  const keys = ({ pipeline, number }, most) => number.map((each, row) => [pipeline[row], each, most?.[row] * scale]);
+  const own = trend.exact ? `%{customdata[1]}: %{y:.3~r} ${unit}` : `median %{y:.3~r} ${unit}, most %{customdata[2]:.3~r} ${unit} (%{customdata[1]})`;
   const soft = { mode: "lines", type: "scatter", line: { width: 0 }, hoverinfo: "skip" };
   const found = [
     { ...at, ...soft, name: "band", x: trend.band_x, y: scaled(trend.lower) },
@@ -97,9 +97,8 @@ function traces({ title, bytes, place, trend }, axis, colours) {
     name: title,
     x: trend.x,
     y: scaled(trend.mid),
-    customdata: keys(trend),
-    text: trend.mid.map((mid, row) => (trend.exact ? `${trend.number[row]}: ${told(mid)}` : `median ${told(mid)}, most ${told(trend.high[row])} (${trend.number[row]})`)),
-    hovertemplate: `${title}<br>%{text}<extra></extra>`,
+    customdata: keys(trend, trend.high),
+    hovertemplate: `${title}<br>${own}<extra></extra>`,
     line: { color: colours("series-1"), width: 1.25 },
     marker: { size: 5 },
   });
@@ -112,8 +111,7 @@ function traces({ title, bytes, place, trend }, axis, colours) {
     x: outliers.x,
     y: scaled(outliers.y),
     customdata: keys(outliers),
-    text: outliers.y.map((value, row) => `${outliers.number[row]}: ${told(value)}`),
-    hovertemplate: `${title}, an outlier<br>%{text}<extra></extra>`,
+    hovertemplate: `${title}, an outlier<br>%{customdata[1]}: %{y:.3~r} ${unit}<extra></extra>`,
     marker: { color: colours("series-5"), size: 6, symbol: "circle-open", line: { width: 1.5 } },
   });
   return found;
@@ -148,16 +146,16 @@ function layout(rows, { axis, failures: { failed } }, colours, width) {
     const top = 1 - place * (share + GAP);
     const key = place ? `yaxis${place + 1}` : "yaxis";
     const text = `${title}, ${unitOf(trend, bytes)[0]}`;
-    axes[key] = { ...axisOf(colours), domain: [top - share, top], fixedrange: true, rangemode: "tozero", nticks: 4, automargin: true, title: { text, font: { size: names }, standoff: 6 } };
+    axes[key] = { ...axisOf(colours), domain: [top - share, top], fixedrange: true, rangemode: "tozero", nticks: 4, title: { text, font: { size: names } } };
   });
-  axes[`yaxis${rows.length + 1}`] = { ...axisOf(colours), domain: [0, FAILED_SHARE], fixedrange: true, rangemode: "tozero", ...(most <= 3 ? { dtick: 1 } : { nticks: 3 }), automargin: true, title: { text: "Failed", font: { size: names }, standoff: 6 } };
+  axes[`yaxis${rows.length + 1}`] = { ...axisOf(colours), domain: [0, FAILED_SHARE], fixedrange: true, rangemode: "tozero", ...(most <= 3 ? { dtick: 1 } : { nticks: 3 }), title: { text: "Failed", font: { size: names } } };
   return {
     ...own,
     bargap: 0,
     dragmode: width < 500 ? false : "zoom",
-    margin: { l: 8, r: 16, t: 8, b: 36 },
+    margin: { l: width < 500 ? 52 : 64, r: 16, t: 8, b: 44 }, // to fit them takes a second drawing
     hovermode: "closest",
-    xaxis: { ...axisOf(colours), ...kindOf(axis), anchor: `y${rows.length + 1}`, automargin: true },
+    xaxis: { ...axisOf(colours), ...kindOf(axis), anchor: `y${rows.length + 1}` },
     ...axes,
   };
 }
@@ -170,11 +168,6 @@ function unitOf(trend, bytes) {
   }
   const [name, nanoseconds] = unitFor(largest, "ms");
   return [name, 1e6 / nanoseconds];
-}
-
-function size(bytes) {
-  const [name, amount] = SIZES.filter(([, amount]) => amount <= Math.max(1, bytes)).at(-1);
-  return `${threeDigits(bytes / amount)} ${name}`;
 }
 
 function kindOf(axis) {

@@ -19,11 +19,14 @@ function draw() {
     trend.on("plotly_click", ({ points }) => open(overview.job, clicked(points[0])));
     trend.on("plotly_relayout", (change) => zoom(overview.axis, change));
   }
-  const slowest = document.querySelector("[data-slowest]");
-  if (slowest) {
-    const { data: traces, layout } = slowestFigure(overview, { colours });
-    window.Plotly.react(slowest, traces, layout, { ...CONFIG, displayModeBar: false });
-  }
+  setTimeout(() => drawSlowest(overview));
+}
+
+function drawSlowest(overview) {
+  const root = document.querySelector("[data-slowest]");
+  if (!root) return;
+  const { data, layout } = slowestFigure(overview, { colours });
+  window.Plotly.react(root, data, layout, { ...CONFIG, displayModeBar: false });
 }
 
 function open(job, found) {
