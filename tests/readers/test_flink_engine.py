@@ -100,6 +100,19 @@ def test_channels_hold_the_bytes_and_elements_that_flink_found(shared_data, name
         )
 
 
+def test_operator_state_is_compared_by_its_elements(shared_data):
+    offsets = {
+        (entry.checkpoint, entry.subtask): entry
+        for entry in given.entries(shared_data, "bank-aligned")
+        if entry.state == "SourceReaderState"
+    }
+    first, *later = (offsets[number, 0] for number in range(3))
+    assert {entry.identity for entry in later} == {first.identity}
+    assert len({entry.digest for entry in offsets.values()} - {None}) == len(
+        {str(entry.value) for entry in offsets.values()}
+    ) > 1  # fmt: skip
+
+
 def test_a_failed_checkpoint_is_told_without_files(shared_data):
     found = {one.id: one for one in given.contents(shared_data, "failures").checkpoints}
     assert Counter(one.status for one in found.values()) == {
@@ -287,6 +300,25 @@ def test_two_jobs_are_two_scopes(shared_data):
     ]  # fmt: skip
 
 
+def test_a_checkpoint_of_another_parallelism_is_of_another_run(shared_data, tmp_path):
+    """As a savepoint is that a job had taken before it was scaled up in place."""
+    case = given.folder_of(shared_data, "rescaled")
+    shutil.copytree(case / "rest", tmp_path / "rest")
+    (savepoint,) = (case / "files").glob("savepoint-*")
+    (second,) = (path.parent for path in (case / "files").glob("*/chk-4"))
+    shutil.copytree(savepoint, tmp_path / f"savepoint-{second.name[:6]}-{'0' * 12}")
+    upload = FlinkReader().read(tmp_path)
+    assembly = assemble(*upload.recording())
+    assert [(run.job.id, len(run.places)) for run in upload.runs] == [
+        (second.name, 1),
+        (second.name, 2),
+    ]
+    scopes = Counter(process.scope for process in assembly.recording.topology.processes)
+    assert scopes == {"run 1": 11, "run 2": 15}
+    for report in judge(assembly.recording):
+        assert {finding.verdict for finding in report.findings} == {"unknown"}
+
+
 def test_a_lone_checkpoint_is_a_recording_without_times(shared_data, tmp_path):
     case = given.folder_of(shared_data, "bank-unaligned") / "files"
     (last,) = case.glob("*/chk-2")
@@ -315,6 +347,8 @@ def test_answers_alone_are_a_recording(shared_data, tmp_path):
     for report in judge(assembly.recording):
         assert {finding.verdict for finding in report.findings} == {"unknown"}
         assert report.recorded_channels == {}  # bytes were in flight; which, no file says
+        assert len(report.recorded_states) == 6
+        assert parsed(report.recorded_states["withdraw[0]"])["bytes"]["in flight"] > 0
     assert all("not in the upload" in one.problem for one in upload.contents().checkpoints)
 
 
@@ -452,6 +486,32 @@ def test_checkpoints_that_overlap_or_go_back_in_time_lose_no_message(shared_data
     for report in judge(assembly.recording):
         assert {finding.verdict for finding in report.findings} == {"unknown"}
         assert any(report.recorded_channels.values())
+
+
+def test_where_halves_cannot_be_joined_the_channels_are_not_known(shared_data, tmp_path):
+    shutil.copytree(given.folder_of(shared_data, "v5-unaligned-bank"), tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "rest" / "plan.json"
+    plan = json.loads(path.read_text())
+    plan["plan"]["nodes"][0]["inputs"][0]["ship_strategy"] = "FORWARD"
+    path.write_text(json.dumps(plan))
+    upload = FlinkReader().read(tmp_path)
+    (report,) = judge(assemble(*upload.recording()).recording)
+    assert report.recorded_channels == {}  # the halves at one vertex may be of any of its edges
+    assert sum(one.bytes for one in upload.contents().checkpoints[0].channels) == 98208
+
+
+def test_what_barriers_overtook_is_counted(shared_data):
+    """All elements that do not lie in the receiver's buffers, as Flink's own classes tell it."""
+    found = checkpoints(given.derived(shared_data, "bank-unaligned").recording)
+    for report, snapshot in zip(
+        found, expected(shared_data, "bank-unaligned")["snapshots"], strict=True
+    ):
+        edges = snapshot["flink"]["inFlightRecords"]
+        channels = [channel for edge in edges for channel in edge["channels"]]
+        elements = sum(one["elements"] for one in channels)
+        inside = sum(one["elementsWhollyInInputChannel"] for one in channels)
+        assert sum(task.in_flight for task in report.tasks) == elements
+        assert sum(task.overtaken for task in report.tasks) == elements - inside
 
 
 @pytest.mark.parametrize("damage", ["an edge from nowhere", "a cycle"])

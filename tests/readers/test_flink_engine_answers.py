@@ -304,6 +304,16 @@ def test_a_barrier_of_which_nothing_is_told_is_not_overtaken_by_the_next(tmp_pat
     assert all(len(markers) == 2 for markers in recording.markers.values())
 
 
+@pytest.mark.parametrize("status", ["COMPLETED", "FAILED"])
+def test_a_checkpoint_without_a_trigger_has_no_times(tmp_path, status):
+    subtasks = {0: [done(1)] * 2, 1: [done(2)] * 2, 2: [PENDING]}
+    answers = three(tmp_path).add(1, 0, status, subtasks, trigger_timestamp=-1)
+    answers.add(2, 30, "COMPLETED", {0: [done(1)] * 2, 1: [done(2)] * 2, 2: [done(3)]})
+    recording = derived(answers.write(tmp_path / "rest")).recording
+    assert [(one.checkpoint, one.duration) for one in checkpoints(recording)] == [("2", 10)]
+    assert [report.snapshot for report in judge(recording)] == ["1", "2"]
+
+
 UNALIGNED = {"unaligned_checkpoints": True}
 some_time = some.integers(0, 30)
 some_subtask = some.one_of(
@@ -348,6 +358,7 @@ def some_answers(draw) -> Answers:
             checkpoint_type=kind,
             persisted_data=draw(some.integers(0, 1)),
             end_to_end_duration=draw(some.integers(-1, 60)),
+            **({"trigger_timestamp": -1} if draw(some.integers(0, 9)) == 9 else {}),
         )
     return answers
 
@@ -366,6 +377,7 @@ def test_whatever_is_told_the_recording_has_no_defect_and_no_false_verdict(
         if value["status"] == "COMPLETED" and snapshot in judged:
             verdicts = {finding.verdict for finding in judged[snapshot].findings}
             assert verdicts == {"unknown"}
-        if snapshot in reports and value["end_to_end_duration"] >= 0:
+        known = value["end_to_end_duration"] >= 0 and value["trigger_timestamp"] >= 0
+        if snapshot in reports and known:
             ended = value["status"] in ("COMPLETED", "FAILED")
             assert reports[snapshot].duration == (value["end_to_end_duration"] if ended else None)

@@ -198,6 +198,8 @@ class _Checkpoint:
 
     def _discarded(self, subtask: Subtask, base: int) -> None:
         """What was on its way when the checkpoint was given up, or the next one was triggered."""
+        if not self.barriers:
+            return
         ends = [] if self.place.status != FAILED else [self._failed()]
         ends += [] if self.following is None else [max(self.following, base)]
         for link in self.run.incoming.get(subtask, ()) if ends else ():
