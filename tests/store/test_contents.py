@@ -101,7 +101,9 @@ def test_a_checkpoint_comes_back_as_it_was(tmp_path):
     checkpoint = a_checkpoint(channels=(channel,))
     contents = stored(tmp_path, [checkpoint], [an_entry("k", 1)], [ChannelBytes(0, 0, b"abc")])
     found = as_checkpoint(contents.checkpoint(0))
-    counted = replace(checkpoint.operators[0].states[0], entries=1, bytes=7, stored=1, undecoded=0)
+    counted = replace(
+        checkpoint.operators[0].states[0], entries=1, bytes=7, stored=1, undecoded=0, sum=1
+    )
     expected = replace(checkpoint, operators=(replace(checkpoint.operators[0], states=(counted,)),))
     assert found == expected
     assert contents.channel(0, 0) == b"abc"
@@ -258,3 +260,13 @@ def test_a_damaged_file_is_an_error_and_no_answer(tmp_path):
     with pytest.raises(StoreDamaged, match="entries"):
         rows(contents)
     assert not StoredContents(tmp_path / "nothing").exists
+
+
+@pytest.mark.parametrize(
+    ("values", "total"),
+    [((1, 2.5), 3.5), ((), None), ((1, "2"), None), ((True,), None), ((2**52, 2**52), None)],
+)
+def test_numbers_are_summed_as_long_as_all_are(tmp_path, values, total):
+    entries = [an_entry(place, value) for place, value in enumerate(values)]
+    contents = stored(tmp_path, [a_checkpoint()], entries)
+    assert contents.checkpoint(0)["operators"][0]["states"][0]["sum"] == total
