@@ -71,7 +71,7 @@ def test_pages_fit_and_complain_of_nothing(
         job, count = json.loads(
             server.manage("shell", "--verbosity", "0", "-c", FOLLOW.format(url=url))
         )
-    assert count == 10
+    assert count >= 10  # another test may have brought further ones
     context = browser.new_context(
         base_url=server.url,
         storage_state=signed_in_state,
