@@ -16,8 +16,7 @@ from snapshots.domain.contents.restore_plan import (
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
 from snapshots.readers.cursor import Malformed
-from snapshots.readers.flink.element_types import UnknownType, decoded, parse_type
-from snapshots.readers.flink.elements import (
+from snapshots.readers.flink.channels.elements import (
     NO_TIME,
     RECORD,
     Element,
@@ -25,8 +24,9 @@ from snapshots.readers.flink.elements import (
     printable_runs,
     split,
 )
-from snapshots.readers.flink.type_suggestions import suggest
-from snapshots.readers.flink.values import Serializer
+from snapshots.readers.flink.types.element_types import UnknownType, decoded, parse_type
+from snapshots.readers.flink.types.type_suggestions import suggest
+from snapshots.readers.flink.types.values import Serializer
 from snapshots.store.contents import StoredContents, as_checkpoint
 
 SHOWN_BYTES = 64  # of what is not known, in a list

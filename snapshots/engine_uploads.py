@@ -11,8 +11,8 @@ from snapshots.limits import recording_limits
 from snapshots.models import Recording
 from snapshots.readers import engines
 from snapshots.readers.engine import EngineUpload
-from snapshots.readers.mapped_lines import format_of
-from snapshots.readers.mapping import parse
+from snapshots.readers.mapped.lines import format_of
+from snapshots.readers.mapped.mapping import parse
 from snapshots.readers.native import NativeReader, write_lines
 
 Progress = Callable[[str, int, int], None]

@@ -10,9 +10,9 @@ from snapshots import access, payloads, topologies
 from snapshots.limits import recording_limits
 from snapshots.models import Mapping
 from snapshots.problems import Invalid, NotFound, Refused
-from snapshots.readers import mapping as readers
-from snapshots.readers.mapped_lines import PREFIX
-from snapshots.readers.mapping_preview import Preview, Shown, fields_of, preview
+from snapshots.readers.mapped import mapping as readers
+from snapshots.readers.mapped.lines import PREFIX
+from snapshots.readers.mapped.preview import Preview, Shown, fields_of, preview
 
 FORMAT = "mapping:"
 MOST_BYTES = 20_000  # of a document

@@ -199,7 +199,7 @@ class Job(models.Model):
 
 
 class Mapping(models.Model):
-    """Which field of a JSON line says what; a person's own. ``document``: see readers/mapping.py"""
+    """Which field of a JSON line says what; a person's own (readers/mapped/mapping.py)."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
     name = models.CharField(max_length=200)

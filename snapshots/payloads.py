@@ -130,7 +130,7 @@ class TopologyList(TypedDict):
 
 
 class MappingDetail(TypedDict):
-    """document: see readers/mapping.py; format: what an upload that it reads has for its format."""
+    """document: readers/mapped/mapping.py; format: that of an upload which it reads."""
 
     id: int
     name: str

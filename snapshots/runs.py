@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from snapshots import engine_uploads, leases, simulations, stores, uploads
+from snapshots import engine_uploads, leases, stores, uploads
 from snapshots.archive import uploads as archive_uploads
 from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.defects import InputRefused
@@ -24,6 +24,7 @@ from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Refused, cancelled, problem
 from snapshots.readers.native import NativeReader
+from snapshots.simulating import simulations
 from snapshots.store.contents_writer import write_contents
 
 logger = logging.getLogger(__name__)

@@ -22,9 +22,9 @@ from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot, Topology
 from snapshots.problems import Conflict, Invalid, Refused, cancelled
 from snapshots.readers import engines, registry
-from snapshots.readers.archive_names import Names
-from snapshots.readers.archives import ArchiveLimits
-from snapshots.simulations import checked_for
+from snapshots.readers.unpacking.archives import ArchiveLimits
+from snapshots.readers.unpacking.names import Names
+from snapshots.simulating.simulations import checked_for
 from tasks import recordings as tasks
 
 STRATEGIES = {"flink": FAILOVERS, "spark": SPARK_FAILOVERS}

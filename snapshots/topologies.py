@@ -13,11 +13,11 @@ from typing import Any
 
 import orjson
 
-from snapshots.dataflow_documents import checked_dataflow, expanded
 from snapshots.domain.dataflows.dataflow import Dataflow
 from snapshots.domain.topology import Channel, Process, Topology
 from snapshots.domain.values import canonical
 from snapshots.problems import Refused
+from snapshots.simulating.dataflow_documents import checked_dataflow, expanded
 
 MAX_PROCESSES = 2_000
 MAX_CHANNELS = 20_000

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snapshots.domain.defects import quoted, refuse
-from snapshots.readers import tar_entries, zip_entries
-from snapshots.readers.archives import ArchiveLimits, Unpacked, unpack
 from snapshots.readers.base import Limits
 from snapshots.readers.compression import open_stream
 from snapshots.readers.engine import EngineReader
-from snapshots.readers.flink.engine import FlinkReader
-from snapshots.readers.seatunnel.engine import SeaTunnelReader
-from snapshots.readers.spark_streaming.engine import SparkStreamingReader
+from snapshots.readers.flink.engine.reader import FlinkReader
+from snapshots.readers.seatunnel.engine.reader import SeaTunnelReader
+from snapshots.readers.spark_streaming.engine.reader import SparkStreamingReader
+from snapshots.readers.unpacking import tar as tar_entries
+from snapshots.readers.unpacking import zip as zip_entries
+from snapshots.readers.unpacking.archives import ArchiveLimits, Unpacked, unpack
 
 ARCHIVE = "archive"
 READERS: dict[str, EngineReader] = {

@@ -17,8 +17,8 @@ from snapshots.readers.compression import compression_of, open_stream
 from snapshots.readers.cos418 import Cos418Reader
 from snapshots.readers.json_lines import fault
 from snapshots.readers.lines import BYTE_ORDER_MARK, first_line
-from snapshots.readers.mapped_lines import PREFIX as MAPPED
-from snapshots.readers.mapped_lines import reader_of
+from snapshots.readers.mapped.lines import PREFIX as MAPPED
+from snapshots.readers.mapped.lines import reader_of
 from snapshots.readers.native import NativeReader
 from snapshots.readers.native_parquet import ParquetReader
 from snapshots.readers.raft_trace import RaftTraceReader, is_trace

@@ -15,8 +15,8 @@ from snapshots.api.json import dumps
 from snapshots.limits import recording_limits
 from snapshots.models import Mapping
 from snapshots.problems import Problem
-from snapshots.readers.mapping import KINDS, SKIP, UNITS
-from snapshots.readers.mapping_preview import fields_of
+from snapshots.readers.mapped.mapping import KINDS, SKIP, UNITS
+from snapshots.readers.mapped.preview import fields_of
 from snapshots.views import mapping_form
 from snapshots.views.listing import Column, Listing
 from snapshots.views.pages import page, wants_list_alone

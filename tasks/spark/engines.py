@@ -1,7 +1,7 @@
 """Uploads of engines whose state Spark reads: a Structured Streaming checkpoint's own."""
 
 from snapshots.readers.engine import EngineUpload
-from snapshots.readers.spark_streaming.engine import SparkUpload
+from snapshots.readers.spark_streaming.engine.reader import SparkUpload
 from tasks.spark import session
 from tasks.spark.streaming_entries import WithState
 

@@ -16,8 +16,8 @@ from pyspark.sql.types import (
 )
 
 from snapshots.readers.spark_streaming.documents import Json
-from snapshots.readers.spark_streaming.sql_types import told_apart
-from snapshots.readers.spark_streaming.unsafe_rows import (
+from snapshots.readers.spark_streaming.state.sql_types import told_apart
+from snapshots.readers.spark_streaming.state.unsafe_rows import (
     decimal_text,
     milliseconds,
     plain_value,

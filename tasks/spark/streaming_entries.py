@@ -12,13 +12,13 @@ from snapshots.domain.assembly import Header
 from snapshots.domain.contents.entries import ChannelBytes, StateEntry
 from snapshots.domain.contents.model import UploadContents
 from snapshots.domain.recording import LoggedEvent
-from snapshots.readers.spark_streaming.engine import SparkUpload
-from snapshots.readers.spark_streaming.engine_entries import (
+from snapshots.readers.spark_streaming.engine.entries import (
     Rows,
     Wanted,
     missing_sentence,
     rows_by_files,
 )
+from snapshots.readers.spark_streaming.engine.reader import SparkUpload
 from tasks.spark.streaming_state import BY_FILES, StateRead, StateReader, StateRequest, open_state
 
 MOST_ROWS = 100_000  # of one state of one batch

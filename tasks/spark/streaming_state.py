@@ -1,7 +1,7 @@
 """State of a real Structured Streaming checkpoint, read by Spark's own data source.
 
 ``statestore`` reads a private copy. Where it fails, its reason is one sentence, and what the files
-alone tell (``snapshots.readers.spark_streaming.stored_state``) is given instead.
+alone tell (``snapshots.readers.spark_streaming.state.stored_state``) is given instead.
 
 Source: Spark's documentation, "State Data Source".
 """
@@ -22,16 +22,16 @@ from snapshots.readers.spark_streaming.documents import Json
 from snapshots.readers.spark_streaming.files import DamagedFile
 from snapshots.readers.spark_streaming.incidents import STATE_AHEAD
 from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.private_copy import PrivateCopy
-from snapshots.readers.spark_streaming.readings import (
+from snapshots.readers.spark_streaming.state.private_copy import PrivateCopy
+from snapshots.readers.spark_streaming.state.readings import (
     DEFAULT,
     JOIN_SIDE,
     TIMERS,
     VARIABLE,
     Reading,
 )
-from snapshots.readers.spark_streaming.store_files import DEFAULT_STORE
-from snapshots.readers.spark_streaming.stored_state import (
+from snapshots.readers.spark_streaming.state.store_files import DEFAULT_STORE
+from snapshots.readers.spark_streaming.state.stored_state import (
     NotDecodable,
     read_changes,
     read_partition,

@@ -8,7 +8,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.readers import flink_cases, flink_keyed, seatunnel_cases, shiviz_cases, spark_cases
+from tests.readers.flink import cases as flink_cases
+from tests.readers.flink import keyed as flink_keyed
+from tests.readers.seatunnel import cases as seatunnel_cases
+from tests.readers.shiviz import cases as shiviz_cases
+from tests.readers.spark_streaming import cases as spark_cases
 
 Row = tuple[str, str, int, int, str]  # format, case, compared, agreed, remark
 

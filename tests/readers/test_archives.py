@@ -15,8 +15,8 @@ import pytest
 import zstandard
 
 from snapshots.domain.defects import InputRefused
-from snapshots.readers import archives
-from snapshots.readers.archives import ArchiveLimits, unpack
+from snapshots.readers.unpacking import archives
+from snapshots.readers.unpacking.archives import ArchiveLimits, unpack
 from tests.readers.mutated import mutated
 
 LIMITS = ArchiveLimits(total_bytes=2**20, files=50, depth=5, name_bytes=100)

@@ -12,9 +12,9 @@ from snapshots.domain.assembly import assemble
 from snapshots.domain.defects import InputRefused
 from snapshots.readers import registry
 from snapshots.readers.base import Limits
-from snapshots.readers.mapped_lines import format_of, microseconds
-from snapshots.readers.mapping import MappingRefused, parse
-from snapshots.readers.mapping_preview import fields_of, preview
+from snapshots.readers.mapped.lines import format_of, microseconds
+from snapshots.readers.mapped.mapping import MappingRefused, parse
+from snapshots.readers.mapped.preview import fields_of, preview
 from tests.effort import examples
 from tests.readers.inputs import read, source, text
 from tests.readers.mutated import mutated

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from snapshots.readers.spark_streaming.incidents import PARTIAL, PLANNED_ONLY, STATE_AHEAD
 from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.readings import STORE, TIMERS, VARIABLE, Reading
-from snapshots.readers.spark_streaming.stored_state import read_changes, read_partition
+from snapshots.readers.spark_streaming.state.readings import STORE, TIMERS, VARIABLE, Reading
+from snapshots.readers.spark_streaming.state.stored_state import read_changes, read_partition
 from snapshots.readers.spark_streaming.upload import read_checkpoint, read_upload
 from tasks.spark.streaming_state import (
     BY_FILES,
@@ -22,7 +22,14 @@ from tasks.spark.streaming_state import (
     open_state,
     read_state,
 )
-from tests.readers.spark_cases import MAIN, WRONG_ANSWERS, agreement, case_paths, in_order, unpack
+from tests.readers.spark_streaming.cases import (
+    MAIN,
+    WRONG_ANSWERS,
+    agreement,
+    case_paths,
+    in_order,
+    unpack,
+)
 
 ALL_READS = "ALL_SPARK_READS" in os.environ
 SOME = {

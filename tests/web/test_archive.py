@@ -14,7 +14,7 @@ from snapshots.archive import columns, filling, queries
 from snapshots.domain.archive.columns import Filter
 from snapshots.domain.archive.model import CheckpointFacts, JobFacts, SubtaskFacts, VertexFacts
 from snapshots.models import EngineCheckpoint, EngineJob
-from snapshots.readers.flink.archive import facts_of_upload
+from snapshots.readers.flink.rest.archive import facts_of_upload
 from snapshots.readers.flink.upload import read_upload
 from tests.web.given import a_client, a_person, a_ready_recording
 from tests.web.test_pages import signed_in, text_of

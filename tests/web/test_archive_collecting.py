@@ -14,7 +14,7 @@ from snapshots.archive import addresses, collecting, columns, fetching, filling
 from snapshots.archive.fetching import Client, NotAnswered
 from snapshots.domain.archive.model import JobFacts
 from snapshots.models import Collector, EngineCheckpoint, EngineJob
-from snapshots.readers.flink.archive import facts_of_upload
+from snapshots.readers.flink.rest.archive import facts_of_upload
 from snapshots.readers.flink.upload import read_upload
 from tasks import collectors
 from tests.web.flink_server import RecordedFlink, Server

@@ -7,12 +7,14 @@ import orjson
 import pytest
 from django.core.management import CommandError, call_command
 
-from snapshots import dataflow_simulations, gallery, simulations, topologies, uploads
+from snapshots import gallery, topologies, uploads
 from snapshots.domain.assembly import assemble
 from snapshots.domain.verdicts import judge
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Topology
 from snapshots.readers import registry
+from snapshots.simulating import dataflows as dataflow_simulations
+from snapshots.simulating import simulations
 from tests.readers.inputs import read, source
 from tests.web.given import a_client, a_file, a_person, post_json
 

@@ -242,7 +242,7 @@ def test_what_is_saved_is_shown_as_it_was_typed(pages, ada):
     ],
 )
 def test_a_document_comes_back_from_the_form_with_the_same_meaning(document):
-    from snapshots.readers.mapping import parse
+    from snapshots.readers.mapped.mapping import parse
     from snapshots.views import mapping_form
 
     again = mapping_form.document(mapping_form.typed("x", document))

@@ -5,9 +5,10 @@ import re
 
 import pytest
 
-from snapshots import dataflow_simulations, gallery
+from snapshots import gallery
 from snapshots.models import Recording, Topology
 from snapshots.services import save_topology
+from snapshots.simulating import dataflows as dataflow_simulations
 from snapshots.views.dataflow_inputs import ADVANCED, AGAIN, FAILOVER, MAIN, MODE
 from tests.web.given import a_person
 from tests.web.test_dataflows import DOCUMENT, WORDS, changed

@@ -5,7 +5,7 @@ import gzip
 import orjson
 import pytest
 
-from snapshots import gallery, runs, simulations, topologies, uploads
+from snapshots import gallery, runs, topologies, uploads
 from snapshots.domain.algorithms.flooding import knowledge
 from snapshots.domain.assembly import assemble
 from snapshots.domain.verdicts import judge
@@ -13,6 +13,7 @@ from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Topology
 from snapshots.problems import Refused
 from snapshots.readers import registry
+from snapshots.simulating import simulations
 from tests.readers.inputs import read, source
 from tests.web.given import a_client, a_file, a_person, post_json
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from snapshots.readers.cursor import Cursor
-from snapshots.readers.flink.channel_joining import Joined, Unjoined, join
-from snapshots.readers.flink.element_types import types_of
-from snapshots.readers.flink.entries import Limits
+from snapshots.readers.flink.channels.in_flight import InFlight, read_in_flight
+from snapshots.readers.flink.channels.joining import Joined, Unjoined, join
 from snapshots.readers.flink.files import Files, Missing
 from snapshots.readers.flink.handles import (
     Changelog,
@@ -19,13 +18,14 @@ from snapshots.readers.flink.handles import (
     OperatorState,
     Stream,
 )
-from snapshots.readers.flink.in_flight import InFlight, read_in_flight
-from snapshots.readers.flink.keyed_meta import read_keyed_meta
-from snapshots.readers.flink.keyed_state import KeyedState, read_keyed
+from snapshots.readers.flink.keyed.entries import Limits
+from snapshots.readers.flink.keyed.keyed_meta import read_keyed_meta
+from snapshots.readers.flink.keyed.keyed_state import KeyedState, read_keyed
 from snapshots.readers.flink.metadata import Operator, Subtask
 from snapshots.readers.flink.operator_state import OperatorStateContents, read_operator_state
+from snapshots.readers.flink.types.element_types import types_of
+from snapshots.readers.flink.types.values import Serializer
 from snapshots.readers.flink.upload import FlinkUpload, StoredCheckpoint
-from snapshots.readers.flink.values import Serializer
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.composites import as_object
 from snapshots.readers.flink.files import Missing
 from snapshots.readers.flink.handles import OperatorState
-from snapshots.readers.flink.serializers import Serializer, StateMeta, read_meta_info
 from snapshots.readers.flink.snappy import inflate_frames
+from snapshots.readers.flink.types.composites import as_object
+from snapshots.readers.flink.types.serializers import Serializer, StateMeta, read_meta_info
 from snapshots.readers.opaque import Opaque
 
 LONGEST_ELEMENT = 64 * 2**20  # bytes, inflated

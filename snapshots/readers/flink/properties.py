@@ -7,7 +7,7 @@ structure is read, no object is ever made.
 from dataclasses import dataclass
 
 from snapshots.readers.cursor import Malformed
-from snapshots.readers.java_stream import parse
+from snapshots.readers.java.stream import parse
 from snapshots.readers.opaque import Opaque
 
 CHECKPOINT, SAVEPOINT = "checkpoint", "savepoint"

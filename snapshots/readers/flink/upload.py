@@ -14,11 +14,11 @@ from pathlib import Path
 from snapshots.domain.defects import refuse
 from snapshots.readers.cursor import Malformed
 from snapshots.readers.flink.files import MOST_FILES, Files, Missing, Usage
-from snapshots.readers.flink.job_graph import vertices_of
 from snapshots.readers.flink.metadata import Metadata, is_metadata, read_metadata
-from snapshots.readers.flink.rest import RestJob, jobs_of
-from snapshots.readers.flink.rest_answers import Answers, looks_like_json, read_answers
-from snapshots.readers.flink.rest_checkpoints import RestCheckpoint
+from snapshots.readers.flink.rest.answers import Answers, looks_like_json, read_answers
+from snapshots.readers.flink.rest.checkpoints import RestCheckpoint
+from snapshots.readers.flink.rest.job import RestJob, jobs_of
+from snapshots.readers.flink.rest.job_graph import vertices_of
 
 METADATA = "_metadata"
 _JOB_FOLDER = re.compile(r"[0-9a-f]{32}")

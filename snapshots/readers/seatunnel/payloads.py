@@ -4,9 +4,9 @@ from hashlib import sha256
 
 import orjson
 
-from snapshots.readers import java_stream
 from snapshots.readers.cursor import Malformed
-from snapshots.readers.java_values import plain
+from snapshots.readers.java import stream as java_stream
+from snapshots.readers.java.values import plain
 from snapshots.readers.opaque import Opaque
 from snapshots.readers.seatunnel.model import Payload
 

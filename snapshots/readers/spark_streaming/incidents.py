@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from snapshots.readers.spark_streaming.operators import Operator
-from snapshots.readers.spark_streaming.store_files import StoreVersions
+from snapshots.readers.spark_streaming.state.operators import Operator
+from snapshots.readers.spark_streaming.state.store_files import StoreVersions
 from snapshots.readers.spark_streaming.timeline import Batch
 
 PLANNED_ONLY = "planned-only"

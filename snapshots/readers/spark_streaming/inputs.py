@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from snapshots.readers.spark_streaming.files import Files, open_regular
-from snapshots.readers.spark_streaming.sources import SeenFile
+from snapshots.readers.spark_streaming.logs.sources import SeenFile
 
 LINE_SUFFIXES = (".json", ".jsonl", ".ndjson", ".txt")
 _BLOCK = 2**20

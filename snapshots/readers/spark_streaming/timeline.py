@@ -7,11 +7,16 @@ source in b goes from its offset in b - 1 to that in b.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from snapshots.readers.spark_streaming.commits import CommittedBatch
 from snapshots.readers.spark_streaming.documents import Json
-from snapshots.readers.spark_streaming.offsets import FILE, PlannedBatch, kind_of, span
+from snapshots.readers.spark_streaming.logs.commits import CommittedBatch
+from snapshots.readers.spark_streaming.logs.offsets import (
+    FILE,
+    PlannedBatch,
+    kind_of,
+    span,
+)
+from snapshots.readers.spark_streaming.logs.sources import SourceLog
 from snapshots.readers.spark_streaming.progress import Progress
-from snapshots.readers.spark_streaming.sources import SourceLog
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from snapshots.readers.spark_streaming.documents import Json
-from snapshots.readers.spark_streaming.offsets import kind_of
-from snapshots.readers.spark_streaming.operators import Operator
+from snapshots.readers.spark_streaming.logs.offsets import kind_of
 from snapshots.readers.spark_streaming.progress import Progress
+from snapshots.readers.spark_streaming.state.operators import Operator
 
 SINK = "sink"
 

@@ -18,12 +18,12 @@ from snapshots.readers.spark_streaming.checkpoint import (
 from snapshots.readers.spark_streaming.files import DamagedFile, Files, list_files
 from snapshots.readers.spark_streaming.inputs import count_rows, match_inputs
 from snapshots.readers.spark_streaming.limits import SparkLimits
+from snapshots.readers.spark_streaming.logs.sources import read_sink_log
 from snapshots.readers.spark_streaming.progress import (
     Progress,
     looks_like_progress,
     read_progress,
 )
-from snapshots.readers.spark_streaming.sources import read_sink_log
 
 MOST_CHECKPOINTS = 100
 MOST_TRIED_FOR_PROGRESS = 1000

@@ -1,0 +1,1 @@
+"""In-flight data of Flink's unaligned checkpoints."""

@@ -1,0 +1,1 @@
+"""Flink's uploads in the words that all engines share."""

@@ -1,0 +1,237 @@
+"""What an upload of Flink's holds, in the words of every engine."""
+
+from collections.abc import Iterator
+
+from snapshots.domain.contents.model import (
+    COORDINATOR,
+    CheckpointContents,
+    Fact,
+    JobContents,
+    MissingFile,
+    OperatorContents,
+    StateContents,
+    SubtaskContents,
+    UploadContents,
+)
+from snapshots.readers.flink.engine.channels import InFlightReading
+from snapshots.readers.flink.engine.entries import OperatorSeen
+from snapshots.readers.flink.engine.facts import (
+    facts_of_checkpoint,
+    facts_of_job,
+    facts_of_operator,
+)
+from snapshots.readers.flink.engine.files import file_uses
+from snapshots.readers.flink.engine.places import Place
+from snapshots.readers.flink.engine.runs import Run
+from snapshots.readers.flink.handles import Handle
+from snapshots.readers.flink.metadata import Operator, Subtask
+from snapshots.readers.flink.rest.checkpoints import RestCheckpoint, SubtaskTimes
+from snapshots.readers.flink.upload import FlinkUpload
+from snapshots.readers.opaque import Opaque
+
+KEYED, RAW_KEYED = "keyed state", "raw keyed state"
+OPERATOR, RAW_OPERATOR = "operator state", "raw operator state"
+INPUT, OUTPUT = "in flight, at the input", "in flight, at the output"
+IN_FLIGHT, COORDINATING = "in flight", "coordinator"
+
+Seen = dict[tuple[int, str], OperatorSeen]  # by place and operator
+
+
+def upload_contents(
+    upload: FlinkUpload,
+    places: tuple[Place, ...],
+    runs: dict[int, Run],
+    in_flight: InFlightReading,
+    seen: Seen,
+) -> UploadContents:
+    """runs: by place. seen: what reading the entries has told."""
+    made = _Making(upload, runs, in_flight, seen)
+    jobs = {
+        job.id or "": JobContents(job.id or "", job.rest and job.rest.name, facts_of_job(job.rest))
+        for job in upload.jobs
+    }
+    return UploadContents(
+        "flink",
+        tuple(jobs.values()),
+        tuple(map(made.checkpoint, places)),
+        file_uses(upload, places),
+    )
+
+
+class _Making:
+    def __init__(
+        self,
+        upload: FlinkUpload,
+        runs: dict[int, Run],
+        in_flight: InFlightReading,
+        seen: Seen,
+    ) -> None:
+        self._upload = upload
+        self._runs = runs
+        self._in_flight = in_flight
+        self._seen = seen
+
+    def checkpoint(self, place: Place) -> CheckpointContents:
+        rest, run = place.rest, self._runs[place.number]
+        numbered = self._in_flight.numbered(place, run)
+        return CheckpointContents(
+            job=place.job.id or "",
+            id=place.id,
+            kind="savepoint" if place.is_savepoint else "checkpoint",
+            status=place.status,
+            path=place.stored.folder if place.stored is not None else None,
+            triggered_at=rest and rest.triggered_at,
+            completed_at=rest and completed_at(rest),
+            bytes=_bytes(place),
+            shared=self._shared(place),
+            operators=tuple(self._operators(place, run)),
+            channels=tuple(one.described for one in numbered),
+            missing=tuple(
+                MissingFile(one.path, one.size, one.reason)
+                for one in (place.stored.missing if place.stored is not None else ())
+            ),
+            facts=facts_of_checkpoint(place) + self._types(place, run),
+            notes=tuple(_notes(place)),
+            problem=_problem(place),
+        )
+
+    def _types(self, place: Place, run: Run) -> tuple[Fact, ...]:
+        """Of the records in flight, by edge."""
+        found: dict[str, Fact] = {}
+        for (source, target, _), type_ in self._in_flight.types_of(place, run).items():
+            name = f"records of {run.names[source]} -> {run.names[target]}"
+            found[name] = Fact(name, type_.serializer.name, type_.inferred)
+        return tuple(found.values())
+
+    def _shared(self, place: Place) -> int | None:
+        """Bytes of the files that other checkpoints need, too."""
+        if not place.has_files:
+            return None
+        used, path = self._upload.usage.used, place.stored.path
+        sizes = self._upload.files.sizes
+        return sum(sizes[file] for file, by in used.items() if len(by) > 1 and path in by)
+
+    def _operators(self, place: Place, run: Run) -> Iterator[OperatorContents]:
+        if place.has_files:
+            for operator in place.stored.metadata.operators:
+                yield self._operator(place, run, operator)
+        elif place.rest is not None:
+            yield from _of_rest(place.rest, run)
+
+    def _operator(self, place: Place, run: Run, operator: Operator) -> OperatorContents:
+        seen = self._seen.get((place.number, operator.id), OperatorSeen())
+        vertex = run.names.get(run.vertex_of(place, operator.id) or "")
+        return OperatorContents(
+            id=operator.id,
+            name=operator.name,
+            parallelism=operator.parallelism,
+            max_parallelism=operator.max_parallelism,
+            uid=operator.uid,
+            vertex=vertex if vertex != operator.name else None,
+            bytes=operator.size,
+            finished=operator.finished,
+            subtasks=tuple(_subtasks(operator)),
+            states=tuple(
+                StateContents(name, one.kind, one.type, complete=one.complete)
+                for name, one in seen.states.items()
+            ),
+            facts=facts_of_operator(operator, seen),
+            notes=(*seen.notes, *_notes_of_operator(operator)),
+        )
+
+
+def completed_at(rest: RestCheckpoint) -> int | None:
+    """When the last acknowledgement came, of a checkpoint that completed."""
+    if rest.status != "COMPLETED":
+        return None
+    if rest.totals.ack_at is None and None not in (rest.triggered_at, rest.totals.duration):
+        return rest.triggered_at + rest.totals.duration
+    return rest.totals.ack_at
+
+
+def _bytes(place: Place) -> int | None:
+    if place.has_files:
+        return place.stored.metadata.size
+    return place.rest and place.rest.totals.state_size
+
+
+def _problem(place: Place) -> str | None:
+    if place.stored is None:
+        if place.rest.status == "FAILED":
+            failure = place.rest.failure or "The REST API does not say why."
+            return f"It failed, so that there are no files of it: {failure}"
+        return "Its files are not in the upload; this is what the REST API says of it."
+    if place.stored.problem:
+        return f"Its _metadata cannot be read: {place.stored.problem}"
+    return None
+
+
+def _notes(place: Place) -> Iterator[str]:
+    if not place.has_files:
+        return
+    if place.job.id is None:
+        yield "Nothing in the upload tells of which job it is."
+    elif place.job.rest is None:
+        yield "The upload has no answers of the REST API about its job: no times, no edges."
+    elif place.rest is None:
+        yield "The answers of the REST API do not tell of it: its times are not known."
+    if isinstance(properties := place.stored.metadata.properties, Opaque):
+        yield f"The last {properties.size:,} bytes of _metadata: {properties.reason}"
+
+
+def _notes_of_operator(operator: Operator) -> Iterator[str]:
+    without = operator.parallelism - len(operator.subtasks)
+    if without and not operator.finished:
+        yield f"{without:,} of {operator.parallelism:,} subtasks recorded nothing."
+    if size := sum(one.raw_keyed.size for one in operator.subtasks if one.raw_keyed is not None):
+        yield f"{size:,} bytes of raw keyed state, whose content is private to the operator."
+
+
+def _subtasks(operator: Operator) -> Iterator[SubtaskContents]:
+    if operator.coordinator is not None:
+        size = operator.coordinator.size
+        yield SubtaskContents(COORDINATOR, size, parts={COORDINATING: size})
+    yield from map(subtask_contents, operator.subtasks)
+
+
+def subtask_contents(one: Subtask) -> SubtaskContents:
+    parts = {
+        KEYED: _size(one.managed_keyed),
+        RAW_KEYED: _size(one.raw_keyed),
+        OPERATOR: _size(one.managed_operator),
+        RAW_OPERATOR: _size(one.raw_operator),
+        INPUT: sum(handle.size for handle in one.inputs) if one.inputs else None,
+        OUTPUT: sum(handle.size for handle in one.outputs) if one.outputs else None,
+    }
+    groups = None
+    if (keyed := one.managed_keyed) is not None and keyed.count > 0:
+        groups = keyed.first, keyed.first + keyed.count - 1
+    return SubtaskContents(
+        one.index,
+        one.size,
+        groups,
+        {name: size for name, size in parts.items() if size is not None},
+        one.finished,
+    )
+
+
+def _size(handle: Handle | None) -> int | None:
+    return None if handle is None else handle.size
+
+
+def _of_rest(rest: RestCheckpoint, run: Run) -> Iterator[OperatorContents]:
+    """The vertices, where there are no files: their chains are one."""
+    for one in rest.vertices:
+        yield OperatorContents(
+            id=one.vertex,
+            name=run.names.get(one.vertex),
+            parallelism=one.totals.subtasks,
+            bytes=one.totals.state_size,
+            subtasks=tuple(map(_told, one.subtasks)),
+            notes=("What the REST API says of all operators of the vertex together.",),
+        )
+
+
+def _told(one: SubtaskTimes) -> SubtaskContents:
+    parts = {IN_FLIGHT: one.persisted} if one.persisted else {}
+    return SubtaskContents(one.index, one.state_size, parts=parts)

@@ -1,0 +1,108 @@
+"""Flink's checkpoints, savepoints and answers of its REST API, as every engine's upload is read."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from snapshots.domain.archive.model import JobFacts
+from snapshots.domain.assembly import Header
+from snapshots.domain.contents.entries import ChannelBytes, StateEntry
+from snapshots.domain.contents.model import UploadContents
+from snapshots.domain.defects import quoted
+from snapshots.domain.recording import LoggedEvent
+from snapshots.readers.flink.engine.channels import InFlightReading
+from snapshots.readers.flink.engine.contents import upload_contents
+from snapshots.readers.flink.engine.entries import OperatorSeen, entries_of
+from snapshots.readers.flink.engine.places import places
+from snapshots.readers.flink.engine.recording import recording
+from snapshots.readers.flink.engine.runs import runs_of
+from snapshots.readers.flink.metadata import is_metadata
+from snapshots.readers.flink.rest.archive import facts_of_upload
+from snapshots.readers.flink.upload import METADATA, FlinkUpload, read_upload
+
+_HEX = "[0-9a-f]{32}"
+_ANSWER_NAMES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?:^|/)jobs/{_HEX}(?:/.*)?\.json$",
+        rf"(?:^|/)checkpoint-\d+-subtasks-{_HEX}\.json$",
+        r"(?:^|/)checkpoints-config\.json$",
+    )
+)
+_ARCHIVE_NAME = re.compile(rf"(?:^|/){_HEX}$")  # of a History Server, a job each
+_ANSWER_BEGINS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rb'^\s*\{\s*"archive"\s*:\s*\[[\s\S]*"path"\s*:\s*"/(?:jobs|config)',
+        rb'^\s*\{[\s\S]*"jid"\s*:\s*"[0-9a-f]{32}"',
+        rb'^\s*\{\s*"counts"\s*:\s*\{\s*"restored"\s*:',
+        rb'^\s*\{[\s\S]*"status"\s*:\s*"[A-Z_]+"\s*,\s*"is_savepoint"\s*:',
+    )
+)
+
+
+@dataclass(frozen=True)
+class FlinkReader:
+    """types: names of the types of records in flight, by edge (``map -> sink``, with the names of
+    the vertices), where somebody knows them."""
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    name: str = "flink"
+    title: str = "Flink checkpoints"
+
+    def recognised(self, names: list[str], start: bytes) -> str | None:
+        if count := sum(name.rpartition("/")[2] == METADATA for name in names):
+            files = f"{count:,} files" if count > 1 else "a file"
+            return f"It holds {files} called {METADATA}, as Flink writes one for each checkpoint."
+        if is_metadata(start):
+            return "It begins as the _metadata of a Flink checkpoint."
+        for pattern in _ANSWER_NAMES:
+            if named := next(filter(pattern.search, names), None):
+                return f"{quoted(named)} is named as an answer of Flink's REST API."
+        if len(names) > 1 and all(map(_ARCHIVE_NAME.search, names)):
+            return "Its files are named as the archives of Flink's History Server."
+        if len(names) == 1 and any(pattern.match(start) for pattern in _ANSWER_BEGINS):
+            return "It begins as an answer of Flink's REST API."
+        return None
+
+    def read(self, root: Path) -> "FlinkEngineUpload":
+        """Raises: InputRefused where nothing is readable."""
+        return FlinkEngineUpload(read_upload(root), self.types)
+
+
+class FlinkEngineUpload:
+    """An upload of Flink's, in the form that every engine's has."""
+
+    def __init__(self, upload: FlinkUpload, types: Mapping[str, str]) -> None:
+        self.upload = upload
+        self.places = places(upload)
+        self.runs = runs_of(self.places)
+        self._run_of = {place.number: run for run in self.runs for place in run.places}
+        self._in_flight = InFlightReading(upload, types)
+        self._seen: dict[tuple[int, str], OperatorSeen] = {}
+        self._is_read = False
+
+    def contents(self) -> UploadContents:
+        if not self._is_read:
+            for _ in self.entries():
+                pass
+        return upload_contents(self.upload, self.places, self._run_of, self._in_flight, self._seen)
+
+    def entries(self) -> Iterator[StateEntry]:
+        for place in self.places:
+            for operator in place.stored.metadata.operators if place.has_files else ():
+                seen = self._seen[place.number, operator.id] = OperatorSeen()
+                yield from entries_of(self.upload, place, operator, seen)
+        self._is_read = True
+
+    def channel_bytes(self) -> Iterator[ChannelBytes]:
+        for place in self.places:
+            for one in self._in_flight.numbered(place, self._run_of[place.number]):
+                yield ChannelBytes(place.number, one.described.number, one.data)
+
+    def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
+        return recording(self.upload, self.runs, self._in_flight)
+
+    def archive_facts(self) -> tuple[JobFacts, ...]:
+        return facts_of_upload(self.upload)

@@ -1,0 +1,141 @@
+"""An upload of Flink's as a recording: what its statistics and files tell, as derived events."""
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from snapshots.domain.assembly import Header
+from snapshots.domain.dataflows.dataflow import Dataflow, DataflowRefused
+from snapshots.domain.recording import LoggedEvent
+from snapshots.domain.topology import Topology
+from snapshots.readers.flink.engine.channels import InFlightReading
+from snapshots.readers.flink.engine.events import write_checkpoint
+from snapshots.readers.flink.engine.flights import MOST_MESSAGES, FlightReading
+from snapshots.readers.flink.engine.log import Log, RunLog
+from snapshots.readers.flink.engine.places import Place
+from snapshots.readers.flink.engine.runs import Run
+from snapshots.readers.flink.engine.states import States
+from snapshots.readers.flink.upload import FlinkUpload
+
+MOST_EVENTS = 400_000  # about; beyond it the earliest checkpoints are left out
+MOST_CHECKPOINTS = 2_000
+MOST_ON_CHANNELS = 300_000  # events of barriers; beyond it their ways are left out
+_OF_SUBTASK, _OF_CHANNEL, _OF_COORDINATOR = 4, 3, 3  # events of a checkpoint
+_LONGEST_NAME = 200
+
+_ABOUT_TIMES = (
+    "Of each subtask the REST API tells when the first and the last barrier came. Which channel "
+    "brought them, and when barriers were sent, is inferred from when their senders recorded."
+)
+_ABOUT_FLIGHTS = (
+    "What was in flight at a checkpoint is shown as sent before it and as received before the next "
+    "one; when it was is not known."
+)
+
+
+def recording(
+    upload: FlinkUpload, runs: tuple[Run, ...], in_flight: InFlightReading
+) -> tuple[Header, Iterator[LoggedEvent]]:
+    kept = _kept(runs)
+    triggers = [place.rest.triggered_at for run in runs for place in run.places
+                if place.number in kept and place.rest is not None]  # fmt: skip
+    epoch = min((instant for instant in triggers if instant is not None), default=None)
+    on_channels = _on_channels(runs)
+    with_barriers = on_channels <= MOST_ON_CHANNELS
+    log, states, flights = Log(), States(upload), FlightReading(in_flight)
+    types = {}
+    for run in runs:
+        own = RunLog(run, log, epoch or 0, states, flights, with_barriers)
+        written = [place for place in run.places if place.number in kept]
+        for place, following in zip_longest(written, written[1:]):
+            write_checkpoint(own, place, following)
+        types |= own.types
+    notes = []
+    if on_channels and with_barriers and epoch is not None:
+        notes.append(_ABOUT_TIMES)
+    if flights.shown:
+        notes.append(_ABOUT_FLIGHTS)
+    if left_out := sum(len(run.places) for run in runs) - len(kept):
+        notes.append(f"The {left_out:,} earliest checkpoints are left out; the contents have all.")
+    if any(run.is_cut for run in runs):
+        notes.append("There are too many subtasks to show each of them.")
+    if any(run.graph.edges() and not run.links for run in runs) or not with_barriers:
+        notes.append("There are too many channels to show the way of each barrier.")
+    if flights.left_out:
+        notes.append(f"More than {MOST_MESSAGES:,} elements were in flight; not all are shown.")
+    extra: dict[str, object] = {
+        "engine": "flink",
+        "derived": True,
+        "runs": [_run(run) for run in runs],
+        "record_types": [_type(ends, found) for ends, found in types.items()],
+        "notes": notes,
+    }
+    if epoch is not None:
+        extra |= {"epoch": epoch, "dataflow": _dataflow(runs)}
+    return Header(_name(upload), "ms", _topology(runs), extra), log.events()
+
+
+def _on_channels(runs: tuple[Run, ...]) -> int:
+    return sum(_OF_CHANNEL * len(run.links) * len(run.places) for run in runs)
+
+
+def _kept(runs: tuple[Run, ...]) -> set[int]:
+    """The numbers of the places that are written: the latest ones."""
+    latest_first = sorted(
+        ((place, run) for run in runs for place in run.places),
+        key=lambda pair: (_trigger(pair[0]) or 0, pair[0].number),
+        reverse=True,
+    )
+    each_channel = _OF_CHANNEL if _on_channels(runs) <= MOST_ON_CHANNELS else 0
+    kept, left = set(), MOST_EVENTS
+    for place, run in latest_first[:MOST_CHECKPOINTS]:
+        subtasks = sum(vertex.parallelism for vertex in run.graph.vertices)
+        left -= _OF_COORDINATOR + _OF_SUBTASK * subtasks + each_channel * len(run.links)
+        if left < 0:
+            break
+        kept.add(place.number)
+    return kept
+
+
+def _trigger(place: Place) -> int | None:
+    return place.rest.triggered_at if place.rest is not None else None
+
+
+def _topology(runs: tuple[Run, ...]) -> Topology:
+    processes = [process for run in runs for process in run.processes()]
+    return Topology(tuple(processes), tuple(link.channel for run in runs for link in run.links))
+
+
+def _dataflow(runs: tuple[Run, ...]) -> dict[str, object]:
+    """Of all runs; empty where it is not known of one."""
+    known = [run.dataflow for run in runs]
+    if None in known:
+        return {}
+    vertices = tuple(vertex for one in known for vertex in one.vertices)
+    edges = tuple(edge for one in known for edge in one.edges)
+    try:
+        return Dataflow(vertices, edges).to_json()
+    except DataflowRefused:
+        return {}
+
+
+def _run(run: Run) -> dict[str, object]:
+    rest = run.job.rest
+    found = {
+        "number": run.number,
+        "job": run.job.id,
+        "name": rest and rest.name and rest.name[:_LONGEST_NAME],
+        "flink": rest and rest.flink_version and rest.flink_version[:_LONGEST_NAME],
+        "checkpoints": len(run.places),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _type(ends: tuple[str, str], found: tuple[str, str | None]) -> dict[str, object]:
+    name, inferred = found
+    return {"source": ends[0], "target": ends[1], "type": name, "inferred": inferred}
+
+
+def _name(upload: FlinkUpload) -> str:
+    names = {job.rest.name for job in upload.jobs if job.rest is not None and job.rest.name}
+    text = "".join(one for one in ", ".join(sorted(names)) if one.isprintable())
+    return text[:_LONGEST_NAME] or "Flink checkpoints"

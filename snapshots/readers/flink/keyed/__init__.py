@@ -1,0 +1,1 @@
+"""Keyed state of Flink's: every backend's layout, read to the same entries."""

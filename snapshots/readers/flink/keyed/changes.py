@@ -1,0 +1,113 @@
+"""The changes of a changelog: out of memory or log files, one by one.
+
+Source: Flink, StateChangeFormat, StateChangeOperation, KvStateChangeLoggerImpl,
+PriorityQueueStateChangeLoggerImpl, ChangelogBackendLogApplier.
+"""
+
+from collections.abc import Callable, Iterator
+
+from snapshots.readers.cursor import Cursor, Malformed
+from snapshots.readers.flink.files import Missing
+from snapshots.readers.flink.handles import Change, ChangesInFiles, ChangesInMemory, Stream
+from snapshots.readers.flink.keyed.entries import Limits, Notes
+from snapshots.readers.flink.keyed.keyed_meta import StateType, state_type
+from snapshots.readers.flink.snappy import inflate_frames
+from snapshots.readers.flink.types.serializers import read_meta_info
+from snapshots.readers.flink.types.values import Serializer
+
+METADATA = 8
+OPERATIONS = {
+    0: "CLEAR",
+    1: "SET",
+    2: "SET_INTERNAL",
+    3: "ADD",
+    4: "MERGE_NS",
+    5: "ADD_ELEMENT",
+    6: "ADD_OR_UPDATE_ELEMENT",
+    7: "REMOVE_ELEMENT",
+    METADATA: "METADATA",
+}
+_META_VERSION = 7
+_BEHIND_META = 5  # bytes at least: two flags, the state's number, its kind
+_OF_NUMBER = 3  # bytes at the end: the state's number, its kind
+
+
+class Log:
+    """Reads changes of handles, ``limits.inflated_bytes`` in all; what lacks is noted."""
+
+    def __init__(
+        self,
+        read: Callable[[Stream], bytes | memoryview | Missing],
+        limits: Limits,
+        notes: Notes,
+    ) -> None:
+        self._read = read
+        self._left = limits.inflated_bytes
+        self._notes = notes
+        self._last: tuple[Stream, memoryview] | None = None
+
+    def changes(self, handle: ChangesInMemory | ChangesInFiles) -> Iterator[Change]:
+        """In the order in which they were made."""
+        if isinstance(handle, ChangesInMemory):
+            yield from handle.changes
+            return
+        for part in handle.parts:
+            content = self._content(part.stream)
+            if content is None:
+                continue
+            try:
+                for change in _in_file(content, part.offset):
+                    self._spend(len(change.data))
+                    yield change
+            except Malformed as malformed:
+                self._notes.say(f"A file of changes: {malformed.what}.", complete=False)
+
+    def _content(self, stream: Stream) -> memoryview | None:
+        """What follows the first byte, inflated; the last stream's is kept."""
+        if self._last is not None and self._last[0] == stream:
+            return self._last[1]
+        data = self._read(stream)
+        if isinstance(data, Missing):
+            self._notes.miss(data)
+            return None
+        try:
+            cursor = Cursor(data)
+            content = cursor.data[1:]
+            if cursor.flag():
+                content = memoryview(inflate_frames(content, self._left))
+            self._spend(len(content))
+        except Malformed as malformed:
+            self._notes.say(f"A file of changes: {malformed.what}.", complete=False)
+            return None
+        self._last = (stream, content)
+        return content
+
+    def _spend(self, size: int) -> None:
+        """Bounds what many handles of one small file could ask for. Raises: Malformed."""
+        self._left -= size
+        if self._left < 0:
+            raise Malformed("There is more in the files of changes than is read here", 0)
+
+
+def _in_file(content: memoryview, offset: int) -> Iterator[Change]:
+    cursor = Cursor(content, offset)
+    for _ in range(cursor.count(bytes_each=8)):
+        count, group = cursor.count(bytes_each=4), cursor.i32()
+        for _ in range(count):
+            yield Change(group, cursor.take(cursor.count()))
+
+
+def described_state(change: Change, key: Serializer) -> tuple[int, StateType]:
+    """The number and the type of the state that a METADATA change describes.
+
+    Behind the description stand time-to-live and a default value, which are passed over.
+    Raises: Malformed.
+    """
+    cursor = Cursor(change.data, 1)
+    at, version = cursor.position, cursor.i32()
+    if version != _META_VERSION:
+        raise Malformed(f"A state's description of version {version} is not known here", at)
+    meta = read_meta_info(cursor)
+    if cursor.left < _BEHIND_META:
+        raise Malformed("The number of a state is expected", cursor.position)
+    return Cursor(change.data, cursor.end - _OF_NUMBER).i16(), state_type(meta, key)

@@ -1,0 +1,76 @@
+"""Keyed state as canonical savepoints have it: per key group, keys and values with their lengths.
+
+Source: Flink, FullSnapshotAsyncWriter, FullSnapshotRestoreOperation.
+"""
+
+from collections.abc import Callable, Iterator
+
+from snapshots.readers.cursor import Cursor, Malformed
+from snapshots.readers.flink.keyed.entries import Entry, Limits, Notes, unread
+from snapshots.readers.flink.keyed.key_group_parts import Part
+from snapshots.readers.flink.keyed.keyed_meta import KeyedMeta
+from snapshots.readers.flink.keyed.stored_pairs import Pair, entries, key_group_of
+from snapshots.readers.flink.snappy import inflate_frames
+
+_LAST_OF_STATE = 0x80  # in the first byte of a key
+_END = 0xFFFF
+
+
+class FullLayout:
+    """The entries of one stream's key groups."""
+
+    def __init__(self, meta: KeyedMeta, max_parallelism: int, limits: Limits, notes: Notes) -> None:
+        self._meta = meta
+        self._max_parallelism = max_parallelism
+        self._limits = limits
+        self._notes = notes
+
+    def entries(self, parts: list[Part], read: Callable[[Part], memoryview]) -> Iterator[Entry]:
+        """The entries in the order of ``parts``. read: gives the bytes of one."""
+        for part in parts:
+            if not part.offset:
+                continue  # how an empty key group is marked
+            rest: list[Entry] = []
+            yield from entries(
+                self._pairs(part, read(part), rest), self._max_parallelism, self._limits
+            )
+            yield from rest
+
+    def fits(self, part: Part, data: memoryview) -> bool:
+        """Whether keys and values, of this key group all, fill the bytes."""
+        rest: list[Entry] = []
+        quiet = FullLayout(self._meta, self._max_parallelism, self._limits, Notes())
+        return all(pair.reason is None for pair in quiet._pairs(part, data, rest)) and not rest
+
+    def _pairs(self, part: Part, data: memoryview, rest: list[Entry]) -> Iterator[Pair]:
+        """What cannot be read any more goes to ``rest``."""
+        cursor = Cursor(data)
+        at = 0
+        try:
+            if self._meta.compressed:
+                cursor = Cursor(inflate_frames(data, self._limits.inflated_bytes))
+            number = cursor.u16()
+            while number != _END:
+                at = cursor.position
+                key, value = cursor.take(cursor.count()), cursor.take(cursor.count())
+                last = bool(key) and bool(key[0] & _LAST_OF_STATE)
+                if last:
+                    key = bytes([key[0] ^ _LAST_OF_STATE]) + key[1:]
+                following = cursor.u16() if last else number
+                yield self._pair(number, key, value, part)
+                number, at = following, cursor.position
+            if cursor.left:
+                raise Malformed(f"{cursor.left} bytes follow the last key", at)
+        except Malformed as malformed:
+            self._notes.say(f"Key group {part.key_group}: {malformed.what}.", complete=False)
+            left = cursor.data[at : cursor.end]
+            rest.append(unread(left, f"{malformed.what}.", key_group=part.key_group))
+
+    def _pair(self, number: int, key: bytes, value: bytes, part: Part) -> Pair:
+        if number >= len(self._meta.states):
+            problem = self._meta.problem or "The checkpoint does not describe the state."
+            return Pair(None, None, key, value, problem)
+        state = self._meta.states[number]
+        if key_group_of(key, self._max_parallelism) != part.key_group:
+            return Pair(state, state.name, key, value, "The key belongs to another key group.")
+        return Pair(state, state.name, key, value)

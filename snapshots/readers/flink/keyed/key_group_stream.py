@@ -1,0 +1,78 @@
+"""Keyed state in one stream with an offset per key group: which layout it has, and its entries."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from snapshots.readers.cursor import Cursor
+from snapshots.readers.flink.handles import KeyGroups
+from snapshots.readers.flink.keyed.entries import Entry, Limits, Notes, unread
+from snapshots.readers.flink.keyed.full_layout import FullLayout
+from snapshots.readers.flink.keyed.heap_layout import HeapLayout
+from snapshots.readers.flink.keyed.key_group_parts import Part, gap_before, key_group_parts
+from snapshots.readers.flink.keyed.keyed_meta import read_keyed_meta
+
+HEAP, FULL = "heap", "full"
+_NUMBER_BYTES = 4
+_LEAST_META = 5  # bytes: a version and a flag
+
+
+class KeyGroupStream:
+    """meta: what the stream says of its states. layout: HEAP or FULL."""
+
+    def __init__(
+        self,
+        handle: KeyGroups,
+        data: bytes | memoryview,
+        max_parallelism: int,
+        limits: Limits,
+        notes: Notes,
+    ) -> None:
+        self._data = memoryview(data)
+        self.meta = read_keyed_meta(Cursor(self._data))
+        if self.meta.problem:
+            notes.say(self.meta.problem, complete=False)
+        self._begin = self.meta.end or min(_LEAST_META, len(self._data))
+        self._parts = key_group_parts(handle.first, handle.offsets, self._begin, len(self._data))
+        self._heap = HeapLayout(self.meta, limits, notes)
+        self._full = FullLayout(self.meta, max_parallelism, limits, notes)
+        self.layout = FULL if handle.savepoint or not self._is_heap() else HEAP
+
+    def entries(self) -> Iterator[Entry]:
+        """By key group; last what no key group claims."""
+        if self.meta.compressed is None:
+            return chain(self._unread(), self._gap())
+        layout = self._heap if self.layout == HEAP else self._full
+        return chain(layout.entries(self._parts, self._read), self._gap())
+
+    def _read(self, part: Part) -> memoryview:
+        return self._data[part.offset : part.offset + part.size]
+
+    def _unread(self) -> Iterator[Entry]:
+        for part in self._parts:
+            if part.size:
+                yield unread(self._read(part), self.meta.problem, key_group=part.key_group)
+
+    def _gap(self) -> Iterator[Entry]:
+        """Bytes between the description and the first key group."""
+        begin, end = gap_before(self._parts, self._begin, len(self._data))
+        if begin < end:
+            reason = self.meta.problem or "These bytes belong to no key group."
+            yield unread(self._data[begin:end], reason, offset=begin)
+
+    def _is_heap(self) -> bool:
+        """Whether each key group begins with its number, as in the heap layout.
+
+        In the full layout it can look so for key group 0 alone: then the layout that can be read
+        to the end is taken.
+        """
+        if not all(self._begins_with_number(part) for part in self._parts):
+            return False
+        if [part.key_group for part in self._parts] != [0]:
+            return True
+        (part,) = self._parts
+        data = self._read(part)
+        return self._heap.fits(part, data) or not self._full.fits(part, data)
+
+    def _begins_with_number(self, part: Part) -> bool:
+        head = bytes(self._read(part)[:_NUMBER_BYTES])
+        return head == part.key_group.to_bytes(_NUMBER_BYTES, "big")

@@ -1,0 +1,84 @@
+"""Keyed state in the table files of RocksDB or ForSt.
+
+One column family holds one state and has its name. Source: Flink, RocksIncrementalSnapshotStrategy,
+RocksDBKeyedStateBackend.
+"""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+from snapshots.readers.cursor import Malformed
+from snapshots.readers.flink.files import Missing
+from snapshots.readers.flink.handles import Incremental, Stream
+from snapshots.readers.flink.keyed.entries import Entry, Limits, Notes, unread
+from snapshots.readers.flink.keyed.keyed_meta import KeyedMeta
+from snapshots.readers.flink.keyed.stored_pairs import Pair, entries, key_group_of
+from snapshots.readers.flink.keyed.table_merging import NamedTable, merged
+from snapshots.readers.flink.keyed.tables import Table
+
+_SUFFIX = ".sst"
+_LONGEST_NAME = 60
+
+
+class TableFiles:
+    """The entries of one incremental handle, whose live tables are exactly those it names."""
+
+    def __init__(
+        self,
+        handle: Incremental,
+        meta: KeyedMeta,
+        read: Callable[[Stream], bytes | memoryview | Missing],
+        max_parallelism: int,
+        limits: Limits,
+        notes: Notes,
+    ) -> None:
+        self._groups = range(handle.first, handle.first + handle.count)
+        self._states = {state.name: state for state in meta.states}
+        self._problem = meta.problem or "The checkpoint does not describe the state."
+        self._max_parallelism = max_parallelism
+        self._limits = limits
+        self._notes = notes
+        self._families: dict[str | None, list[NamedTable]] = defaultdict(list)
+        self._unread: list[Entry] = []
+        for file in handle.shared + handle.private:
+            if file.name.endswith(_SUFFIX):
+                self._open(file.name[:_LONGEST_NAME], read(file.stream))
+
+    def _open(self, name: str, data: bytes | memoryview | Missing) -> None:
+        if isinstance(data, Missing):
+            self._notes.miss(data)
+            return
+        try:
+            table = Table(data, self._limits.block_bytes, self._limits.table_bytes)
+        except Malformed as malformed:
+            self._lose(name, malformed.what)
+            self._unread.append(unread(data, f"The table {name}: {malformed.what}."))
+            return
+        self._families[table.column_family].append(NamedTable(name, table))
+
+    def _lose(self, name: str, what: str) -> None:
+        self._notes.say(f"The table {name}: {what}.", complete=False)
+
+    def entries(self) -> Iterator[Entry]:
+        """By key group, then by state; at the end the files that are no tables."""
+        families = [
+            entries(self._pairs(name, tables), self._max_parallelism, self._limits)
+            for name, tables in sorted(self._families.items(), key=lambda item: item[0] or "")
+        ]
+        yield from heapq.merge(*families, key=lambda entry: entry.key_group or 0)
+        yield from self._unread
+
+    def _pairs(self, name: str | None, tables: list[NamedTable]) -> Iterator[Pair]:
+        """The keys of one column family. Those of other key groups are left out, as Flink does."""
+        state = self._states.get(name) if name is not None else None
+        outside = 0
+        for stored in merged(tables, self._lose):
+            group = key_group_of(stored.key, self._max_parallelism)
+            if group is not None and group not in self._groups:
+                outside += 1
+                continue
+            reason = stored.reason if state else self._problem
+            yield Pair(state, name, stored.key, stored.value, reason)
+        if outside:
+            self._notes.say(f"{name}: {outside:,} keys of other key groups are left out.")

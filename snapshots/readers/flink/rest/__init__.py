@@ -1,0 +1,1 @@
+"""What Flink's REST API and History Server answer."""

@@ -1,0 +1,1 @@
+"""How Flink describes types, and how it writes their values."""

@@ -1,0 +1,218 @@
+"""Rows of Flink SQL: BinaryRowData and its neighbours, which lie in memory as on disk.
+
+A row is ``{"binaryRow": hex, "arity", "rowKind", "fields"}``; a field of a type that is not read
+here is ``{"unread": type}``. All inside a row is little-endian, as the cluster's machines mostly
+are: the row does not say. Source: Flink, RowDataSerializer, BinaryRowData, BinarySegmentUtils.
+"""
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from snapshots.readers.cursor import Cursor, Malformed
+from snapshots.readers.flink.types import moments
+from snapshots.readers.flink.types.composites import ROW_KINDS
+from snapshots.readers.flink.types.values import (
+    Serializer,
+    decimal_text,
+    finite,
+    hex_bytes,
+    shortest_f32,
+)
+
+_COMPACT_DIGITS = 18  # a decimal of at most so many lies in 8 bytes
+_COMPACT_TIME = 3  # and a time stamp of at most so many digits of a second
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """type: Flink's logical type, as ``IntType``. precision, scale: 0 where it has none."""
+
+    type: str
+    precision: int = 0
+    scale: int = 0
+
+
+class _Row:
+    """The bytes of one row."""
+
+    def __init__(self, data: bytes, arity: int, at: int) -> None:
+        self.data = data
+        self.nulls = (arity + 71) // 64 * 8
+        self.at = at
+        if len(data) < self.nulls + 8 * arity:
+            raise Malformed(f"A row of {arity} fields in {len(data)} bytes", at)
+
+    def kind(self) -> str:
+        if self.data[0] >= len(ROW_KINDS):
+            raise Malformed(f"{self.data[0]} is no kind of a row", self.at)
+        return ROW_KINDS[self.data[0]]
+
+    def is_null(self, place: int) -> bool:
+        return bool(self.data[(place + 8) // 8] >> (place + 8) % 8 & 1)
+
+    def slot(self, place: int) -> bytes:
+        start = self.nulls + 8 * place
+        return self.data[start : start + 8]
+
+    def number(self, place: int, code: str = "q"):
+        return struct.unpack_from(f"<{code}", self.slot(place))[0]
+
+    def part(self, offset: int, length: int) -> bytes:
+        if offset + length > len(self.data):
+            raise Malformed(f"{length} bytes from byte {offset} on of a row", self.at)
+        return self.data[offset : offset + length]
+
+    def varying(self, place: int) -> bytes:
+        """Up to 7 bytes in the slot itself, or the part that the slot names."""
+        slot = self.slot(place)
+        if slot[7] & 0x80:
+            return slot[: min(slot[7] & 0x7F, 7)]
+        length, offset = struct.unpack("<II", slot)
+        return self.part(offset, length)
+
+
+def _text(row: _Row, place: int, column: Column) -> str:
+    try:
+        return row.varying(place).decode()
+    except UnicodeDecodeError:
+        raise Malformed("Bytes that are no text stand where a text is expected", row.at) from None
+
+
+def _decimal(row: _Row, place: int, column: Column) -> str:
+    if column.precision <= _COMPACT_DIGITS:
+        return decimal_text(row.number(place), column.scale)
+    length, offset = struct.unpack("<II", row.slot(place))
+    if length > 16:  # 38 digits, the most that there are
+        raise Malformed(f"A decimal of {length} bytes", row.at)
+    return decimal_text(int.from_bytes(row.part(offset, length), "big", signed=True), column.scale)
+
+
+def _timestamp(row: _Row, place: int, column: Column) -> str:
+    if column.precision <= _COMPACT_TIME:
+        return _moment(row.number(place), 0, row.at)
+    nanos, offset = struct.unpack("<II", row.slot(place))
+    (millis,) = struct.unpack("<q", row.part(offset, 8))
+    return _moment(millis, nanos, row.at)
+
+
+def _moment(millis: int, nanos: int, at: int) -> str:
+    """nanos: of the millisecond."""
+    if not 0 <= nanos < 1_000_000:
+        raise Malformed(f"{nanos} ns of a millisecond", at)
+    return moments.instant_text(millis // 1000, millis % 1000 * 1_000_000 + nanos, at)
+
+
+def _boolean(row: _Row, place: int, column: Column) -> bool:
+    return row.number(place, "B") != 0
+
+
+def _number(code: str) -> Callable[[_Row, int, Column], object]:
+    return lambda row, place, column: row.number(place, code)
+
+
+_READ: dict[str, Callable[[_Row, int, Column], object]] = {
+    "BooleanType": _boolean,
+    "TinyIntType": _number("b"),
+    "SmallIntType": _number("h"),
+    "IntType": _number("i"),
+    "BigIntType": _number("q"),
+    "FloatType": lambda row, place, column: shortest_f32(row.number(place, "f")),
+    "DoubleType": lambda row, place, column: finite(row.number(place, "d")),
+    "DateType": lambda row, place, column: moments.day_text(row.number(place, "i")),
+    "TimeType": lambda row, place, column: moments.time_of_day_text(row.number(place, "i"), row.at),
+    "CharType": _text,
+    "VarCharType": _text,
+    "BinaryType": lambda row, place, column: {"hex": row.varying(place).hex()},
+    "VarBinaryType": lambda row, place, column: {"hex": row.varying(place).hex()},
+    "DecimalType": _decimal,
+    "TimestampType": _timestamp,
+    "LocalZonedTimestampType": _timestamp,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RowDataSerializer(Serializer):
+    """RowDataSerializer: the bytes of a BinaryRowData behind their number."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def name(self) -> str:
+        types = ",".join(column.type for column in self.columns[:20])
+        return f"rowdata<{types}>" if len(self.columns) <= 20 else f"rowdata<{types},…>"
+
+    fixed_length = None
+
+    def decode(self, cursor: Cursor) -> dict[str, object]:
+        at = cursor.position
+        row = _Row(cursor.take(cursor.count()), len(self.columns), at)
+        return {
+            "binaryRow": row.data.hex(),
+            "arity": len(self.columns),
+            "rowKind": row.kind(),
+            "fields": [self._field(row, place) for place in range(len(self.columns))],
+        }
+
+    def _field(self, row: _Row, place: int) -> object:
+        column = self.columns[place]
+        if row.is_null(place):
+            return None
+        read = _READ.get(column.type)
+        return {"unread": column.type} if read is None else read(row, place, column)
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalDataSerializer(Serializer):
+    """DecimalDataSerializer: the digits, in 8 bytes or as many as they take."""
+
+    precision: int
+    scale: int
+
+    @property
+    def name(self) -> str:
+        return f"decimal({self.precision},{self.scale})"
+
+    @property
+    def fixed_length(self) -> int | None:
+        return 8 if self.precision <= _COMPACT_DIGITS else None
+
+    def decode(self, cursor: Cursor) -> str:
+        if self.fixed_length:
+            return decimal_text(cursor.i64(), self.scale)
+        at, length = cursor.position, cursor.count()
+        if not 0 < length <= 16:
+            raise Malformed(f"A decimal of {length} bytes", at)
+        digits = int.from_bytes(cursor.take(length), "big", signed=True)
+        return decimal_text(digits, self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampDataSerializer(Serializer):
+    """TimestampDataSerializer: milliseconds, and nanoseconds of these if there can be any."""
+
+    precision: int
+
+    @property
+    def name(self) -> str:
+        return f"timestamp({self.precision})"
+
+    @property
+    def fixed_length(self) -> int:
+        return 8 if self.precision <= _COMPACT_TIME else 12
+
+    def decode(self, cursor: Cursor) -> str:
+        at, millis = cursor.position, cursor.i64()
+        return _moment(millis, cursor.i32() if self.fixed_length == 12 else 0, at)
+
+
+@dataclass(frozen=True, slots=True)
+class BytesData(Serializer):
+    """ArrayDataSerializer and MapDataSerializer: bytes behind their number, given as they are."""
+
+    name: str
+
+    fixed_length = None
+
+    def decode(self, cursor: Cursor) -> dict[str, str]:
+        return hex_bytes(cursor)

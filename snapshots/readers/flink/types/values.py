@@ -1,0 +1,236 @@
+"""How Flink writes values of the simple types, and what every serializer here can do.
+
+What comes out can be written as JSON: ``byte[]`` is ``{"hex"}``, numbers beyond 64 bits and times
+are texts, NaN and the infinities, too. Source: Flink, org.apache.flink.api.common.typeutils.base.
+"""
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from snapshots.readers.cursor import Cursor, Malformed
+from snapshots.readers.flink.types import moments
+
+_LONGEST_NUMBER = 1_500  # bytes of a BigInteger; its decimal digits cost the square of that
+_LONGEST_NAME = 200
+_SURROGATES = range(0xD800, 0xE000)
+
+
+class Undecodable(Malformed):
+    """The bytes may be well, but nothing here can read them; ``what`` says why."""
+
+
+class Serializer:
+    """Reads the values of one type.
+
+    name: of the type, as ``tuple<string,long>``, cut with a mark where it is very long.
+    fixed_length: bytes of every value; None where that varies.
+    """
+
+    __slots__ = ()
+    name: str
+    fixed_length: int | None
+
+    def decode(self, cursor: Cursor) -> object:
+        """The next value. Raises: Malformed; Undecodable where the type cannot be read here."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Simple(Serializer):
+    """A type without parts."""
+
+    name: str
+    fixed_length: int | None
+    read: Callable[[Cursor], object]
+
+    def decode(self, cursor: Cursor) -> object:
+        return self.read(cursor)
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable(Serializer):
+    """A type whose values nobody can read here. reason: a sentence."""
+
+    name: str
+    reason: str
+    fixed_length: int | None = None
+
+    def decode(self, cursor: Cursor) -> object:
+        raise Undecodable(self.reason, cursor.position)
+
+
+def named(outer: str, parts: tuple[Serializer, ...]) -> str:
+    """``outer<part,part>``, cut after _LONGEST_NAME characters."""
+    text = outer + "<"
+    for place, part in enumerate(parts):
+        text += ("," if place else "") + part.name
+        if len(text) >= _LONGEST_NAME:
+            return text[: _LONGEST_NAME - 1] + "…"
+    return text + ">"
+
+
+def finite(number: float) -> float | str:
+    """The number, or how Java calls it where JSON has no number for it."""
+    if number != number:
+        return "NaN"
+    if number in (float("inf"), float("-inf")):
+        return "Infinity" if number > 0 else "-Infinity"
+    return number
+
+
+def shortest_f32(number: float) -> float | str:
+    """The number with the fewest digits that a 4-byte float tells from its neighbours."""
+    for digits in range(6, 10):
+        rounded = float(f"{number:.{digits}g}")
+        try:
+            if struct.pack(">f", rounded) == struct.pack(">f", number):
+                return finite(rounded)
+        except OverflowError:
+            continue
+    return finite(number)
+
+
+def unsigned(cursor: Cursor, most_bytes: int) -> int:
+    """A number in groups of 7 bits, the low ones first. Raises: Malformed."""
+    number = 0
+    for shift in range(0, 7 * most_bytes, 7):
+        byte = cursor.u8()
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return number
+    raise Malformed(f"A number takes more than {most_bytes} bytes", cursor.position)
+
+
+def string(cursor: Cursor) -> str | None:
+    """Java's text as StringValue writes it; surrogates without their half become U+FFFD."""
+    at, length = cursor.position, unsigned(cursor, 5) - 1
+    if length < 0:
+        return None
+    if length > cursor.left:
+        raise Malformed(f"A text of {length} characters in {cursor.left} bytes", at)
+    plain = bytes(cursor.data[cursor.position : cursor.position + length])
+    if plain.isascii():
+        return cursor.take(length).decode()
+    units = [_unit(cursor) for _ in range(length)]
+    return struct.pack(f">{length}H", *units).decode("utf-16-be", "replace")
+
+
+def _unit(cursor: Cursor) -> int:
+    at, unit = cursor.position, unsigned(cursor, 3)
+    if unit > 0xFFFF:
+        raise Malformed(f"{unit} is no UTF-16 character", at)
+    return unit
+
+
+def big_integer(cursor: Cursor) -> int | None:
+    at, length = cursor.position, cursor.i32()
+    if 0 <= length < 4:
+        return (None, 0, 1, 10)[length]
+    if length < 0 or length - 4 > cursor.left:
+        raise Malformed(f"A number of {length - 4} bytes in {cursor.left}", at)
+    if length - 4 > _LONGEST_NUMBER:
+        raise Undecodable(f"A number of {length - 4:,} bytes is not written out", at)
+    return int.from_bytes(cursor.take(length - 4), "big", signed=True)
+
+
+def decimal_text(digits: int, scale: int) -> str:
+    """``digits`` / 10**scale, written as Java's BigDecimal writes it."""
+    places = tuple(int(digit) for digit in str(abs(digits)))
+    return str(Decimal((int(digits < 0), places, -scale)))
+
+
+def _big_integer_text(cursor: Cursor) -> str | None:
+    number = big_integer(cursor)
+    return None if number is None else str(number)
+
+
+def _big_decimal(cursor: Cursor) -> str | None:
+    digits = big_integer(cursor)
+    return None if digits is None else decimal_text(digits, cursor.i32())
+
+
+def _character(cursor: Cursor) -> str:
+    return cursor.take(2).decode("utf-16-be", "replace")
+
+
+def _float(cursor: Cursor) -> float | str:
+    return shortest_f32(cursor.f32())
+
+
+def _double(cursor: Cursor) -> float | str:
+    return finite(cursor.f64())
+
+
+def _nothing(cursor: Cursor) -> None:
+    """The void namespace: a byte that stands for nothing."""
+    at = cursor.position
+    if cursor.u8():
+        raise Malformed("The void namespace is a zero byte, and another is there", at)
+
+
+def _global_window(cursor: Cursor) -> str:
+    _nothing(cursor)
+    return "global"
+
+
+def _time_window(cursor: Cursor) -> dict[str, int]:
+    return {"start": cursor.i64(), "end": cursor.i64()}
+
+
+def hex_bytes(cursor: Cursor) -> dict[str, str]:
+    """Bytes behind their number."""
+    return {"hex": cursor.take(cursor.count()).hex()}
+
+
+def _array(bytes_each: int, element: Callable[[Cursor], object]) -> Callable[[Cursor], list]:
+    def read(cursor: Cursor) -> list:
+        return [element(cursor) for _ in range(cursor.count(bytes_each=bytes_each))]
+
+    return read
+
+
+def _utf8(cursor: Cursor) -> str:
+    at = cursor.position
+    try:
+        return cursor.take(cursor.count()).decode()
+    except UnicodeDecodeError:
+        raise Malformed("Bytes that are no text stand where a text is expected", at) from None
+
+
+SIMPLE: dict[str, Serializer] = {
+    name: Simple(name, length, read)
+    for name, length, read in (
+        ("long", 8, Cursor.i64),
+        ("int", 4, Cursor.i32),
+        ("short", 2, Cursor.i16),
+        ("byte", 1, Cursor.i8),
+        ("boolean", 1, Cursor.flag),
+        ("double", 8, _double),
+        ("float", 4, _float),
+        ("char", 2, _character),
+        ("string", None, string),
+        ("biginteger", None, _big_integer_text),
+        ("bigdecimal", None, _big_decimal),
+        ("instant", 12, moments.instant),
+        ("localdate", 6, moments.local_date),
+        ("localtime", 7, moments.local_time),
+        ("localdatetime", 13, moments.local_date_time),
+        ("date", 8, moments.date),
+        ("timestamp", 12, moments.timestamp),
+        ("bytes", None, hex_bytes),
+        ("longs", None, _array(8, Cursor.i64)),
+        ("ints", None, _array(4, Cursor.i32)),
+        ("shorts", None, _array(2, Cursor.i16)),
+        ("booleans", None, _array(1, Cursor.flag)),
+        ("doubles", None, _array(8, _double)),
+        ("floats", None, _array(4, _float)),
+        ("chars", None, _array(2, _character)),
+        ("strings", None, _array(1, string)),
+        ("void", 1, _nothing),
+        ("timewindow", 16, _time_window),
+        ("globalwindow", 1, _global_window),
+        ("utf8", None, _utf8),
+    )
+}

@@ -1,0 +1,1 @@
+"""Java's serialization streams, read by their grammar."""

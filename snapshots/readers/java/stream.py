@@ -1,0 +1,383 @@
+"""Java's object serialization streams, read by their grammar: no class is needed, nothing runs.
+
+Source: Java Object Serialization Specification, chapter 6 (stream protocol version 5).
+
+What comes out can be written as JSON:
+
+    object      {"class": name, "fields": {name: value}}, and "written": {class: [contents]} where
+                a class wrote more than its fields; of a proxy "interfaces" instead of a class name
+    enum        {"class": name, "constant": name}
+    array       list; of byte {"hex": text}, of char a text
+    block data  {"block": hex}
+    class       {"class": "java.lang.Class", "fields": {"name": name}}
+    exception   {"exception": object}, where writing broke off: what was under way is lost
+
+A field that a superclass has under the same name, too, stands as ``Superclass.field``. NaN and
+the infinities are texts. What is referred to is given again, unless it contains the reference or
+has become too much: then {"class": name, "same_as": number}, and the object has that "id".
+"""
+
+from dataclasses import dataclass
+
+from snapshots.readers.cursor import Cursor, Malformed, modified_utf8
+from snapshots.readers.java.classes import (
+    EXTERNALIZABLE,
+    IN_BLOCKS,
+    SERIALIZABLE,
+    WRITES,
+    Descriptor,
+)
+from snapshots.readers.java.primitives import SIZES, many, one
+
+MAGIC = b"\xac\xed\x00\x05"
+MOST_NESTED = 100  # values in values, and superclasses of a class
+MOST_MEMORY = 64 * 2**20  # bytes, as estimated, of all that one call gives
+MOST_REPEATED = 8 * 2**20  # of these, for what is given again
+
+(
+    _NULL, _REFERENCE, _CLASS_DESCRIPTOR, _OBJECT, _STRING, _ARRAY, _CLASS, _BLOCK, _END_BLOCK,
+    _RESET, _LONG_BLOCK, _EXCEPTION, _LONG_STRING, _PROXY_DESCRIPTOR, _ENUM,
+) = range(0x70, 0x7F)  # fmt: skip
+_FIRST_HANDLE = 0x7E0000
+_OF_VALUE, _OF_OBJECT, _OF_TEXT = 32, 512, 64  # bytes of memory, estimated
+
+
+def parse(data: bytes) -> list[object]:
+    """The contents of a whole stream. Raises: Malformed."""
+    stream = _Stream(Cursor(data))
+    contents = []
+    while stream.cursor.left:
+        contents += stream.contents()
+    return contents
+
+
+def skip(cursor: Cursor) -> list[object]:
+    """The first content of the stream at the cursor, which then stands behind it.
+
+    An end of the data before any content gives an empty list. Raises: Malformed.
+    """
+    stream = _Stream(cursor)
+    while cursor.left:
+        if contents := stream.contents():
+            return contents
+    return []
+
+
+@dataclass(slots=True)
+class _Known:
+    """A value that can be referred to. memory: None while it is still being read."""
+
+    value: object
+    name: str
+    memory: int | None = None
+    height: int = 0
+
+
+class _Broken(Exception):
+    """Writing broke off here with an exception."""
+
+    def __init__(self, exception: object) -> None:
+        self.exception = exception
+
+
+class _Stream:
+    """One stream: the handles given out so far, and how much is held."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+        at = cursor.position
+        if cursor.take(len(MAGIC)) != MAGIC:
+            raise Malformed("Java's serialized objects begin with ac ed 00 05, not this", at)
+        self._handles: list[Descriptor | _Known] = []
+        self._forgotten = 0  # handles before the last reset
+        self._memory = 0
+        self._repeated = 0
+        self._depth = 0
+        self._height = 0  # of what was read last, in values within values
+
+    def contents(self) -> list[object]:
+        """The next content; none for a reset."""
+        self._depth = 0
+        try:
+            return self._content()
+        except _Broken as broken:
+            return [{"exception": broken.exception}]
+
+    def _content(self) -> list[object]:
+        at, kind = self.cursor.position, self.cursor.u8()
+        if kind == _RESET and self._depth == 0:
+            self._charge(_OF_VALUE, at)
+            self._reset()
+            return []
+        if kind in (_BLOCK, _LONG_BLOCK):
+            length = self.cursor.u8() if kind == _BLOCK else self.cursor.count()
+            self._charge(2 * length + _OF_OBJECT, at)
+            self._height = 0
+            return [{"block": self.cursor.take(length).hex()}]
+        return [self._value(kind, at)]
+
+    def _value(self, kind: int | None = None, at: int | None = None) -> object:
+        """An object of any kind. kind: its first byte if that is read already."""
+        if kind is None:
+            at, kind = self.cursor.position, self.cursor.u8()
+        read = self._READ.get(kind)
+        if read is None:
+            raise Malformed(f"The byte {kind:#04x} begins no object", at)
+        if self._depth >= MOST_NESTED:
+            raise Malformed(f"Objects are nested more than {MOST_NESTED} deep", at)
+        self._depth += 1
+        self._height = 0
+        value = read(self, at)
+        self._depth -= 1
+        return value
+
+    def _null(self, at: int) -> None:
+        self._charge(_OF_VALUE, at)
+
+    def _broken(self, at: int) -> None:
+        self._reset()
+        exception = self._value()
+        self._reset()
+        raise _Broken(exception)
+
+    def _reset(self) -> None:
+        self._forgotten += len(self._handles)
+        self._handles.clear()
+
+    def _charge(self, memory: int, at: int) -> None:
+        self._memory += memory
+        if self._memory > MOST_MEMORY:
+            raise Malformed(f"The objects take more than {MOST_MEMORY >> 20} MiB", at)
+
+    def _known(self, value: object, name: str) -> _Known:
+        known = _Known(value, name)
+        self._handles.append(known)
+        return known
+
+    def _handle(self, at: int) -> tuple[int, Descriptor | _Known]:
+        """Its number, counted over resets, and what it stands for."""
+        place = self.cursor.i32() - _FIRST_HANDLE
+        if not 0 <= place < len(self._handles):
+            raise Malformed(f"A reference to object {place}, which does not stand before it", at)
+        return self._forgotten + place, self._handles[place]
+
+    # What can be referred to
+
+    def _reference(self, at: int) -> object:
+        number, known = self._handle(at)
+        if isinstance(known, Descriptor):
+            return self._described(known, at)
+        if known.memory is None or self._is_too_much(known):
+            if isinstance(known.value, dict):
+                known.value["id"] = number
+            elif isinstance(known.value, str):
+                raise Malformed(f"Repeated texts take more than {MOST_REPEATED >> 20} MiB", at)
+            self._charge(_OF_OBJECT, at)
+            return {"class": known.name, "same_as": number}
+        self._repeated += known.memory
+        self._charge(known.memory, at)
+        self._height = known.height
+        return known.value
+
+    def _is_too_much(self, known: _Known) -> bool:
+        return (
+            self._repeated + known.memory > MOST_REPEATED
+            or self._depth + known.height > MOST_NESTED
+        )
+
+    def _string(self, at: int) -> str:
+        return self._text(self.cursor.utf(), at)
+
+    def _long_string(self, at: int) -> str:
+        start, length = self.cursor.position, self.cursor.i64()
+        return self._text(modified_utf8(self.cursor.take(length), start), at)
+
+    def _text(self, text: str, at: int) -> str:
+        known = self._known(text, "java.lang.String")
+        known.memory = _OF_TEXT + 4 * len(text)
+        self._charge(known.memory, at)
+        return text
+
+    def _enum(self, at: int) -> dict:
+        descriptor = self._needed_descriptor()
+        value = {"class": descriptor.name}
+        before, known = self._memory, self._known(value, descriptor.name)
+        self._charge(_OF_OBJECT, at)
+        constant = self._value()
+        if not isinstance(constant, str):
+            raise Malformed("The name of an enum's constant is no text", at)
+        value["constant"] = constant
+        return self._finished(known, before, 0)
+
+    def _array(self, at: int) -> object:
+        descriptor = self._needed_descriptor()
+        code = descriptor.name[1:2]
+        if descriptor.name[:1] != "[" or code not in (*SIZES, "L", "["):
+            raise Malformed(f"An array is of the class {descriptor.name[:60]!r}", at)
+        value: list[object] = []
+        before, known = self._memory, self._known(value, descriptor.name)
+        length = self.cursor.count(bytes_each=SIZES.get(code, 1))
+        if code in SIZES:
+            each = 4 if code in "BC" else _OF_VALUE
+            self._charge(_OF_OBJECT + each * length, at)
+            known.value = many(code, self.cursor.take(length * SIZES[code]))
+            return self._finished(known, before, 0)
+        self._charge(_OF_OBJECT, at)
+        height = 0
+        for _ in range(length):
+            value.append(self._value())
+            height = max(height, self._height)
+        return self._finished(known, before, height + 1)
+
+    def _object(self, at: int) -> dict:
+        descriptor = self._needed_descriptor()
+        value: dict[str, object] = {"class": descriptor.name, "fields": {}}
+        if descriptor.interfaces is not None:
+            value["interfaces"] = list(descriptor.interfaces)
+        before, known = self._memory, self._known(value, descriptor.name)
+        self._charge(_OF_OBJECT, at)
+        height = 0
+        for part, fields in descriptor.layout:
+            height = max(height, self._part(value, part, fields, at))
+        return self._finished(known, before, height + 1)
+
+    def _part(self, value: dict, part: Descriptor, fields: list[tuple[str, str]], at: int) -> int:
+        """What one class of an object has written; gives the height of its highest value."""
+        if part.flags & EXTERNALIZABLE and not part.flags & IN_BLOCKS:
+            raise Malformed(f"{part.name[:60]} has written bytes that only it can read", at)
+        height = 0
+        for code, name in fields:
+            value["fields"][name] = self._field(code, at)
+            height = max(height, self._height)
+        if part.flags & EXTERNALIZABLE or part.flags & WRITES:
+            contents, highest = self._until_end_of_block()
+            if contents:
+                value.setdefault("written", {})[part.name] = contents
+            height = max(height, highest)
+        return height
+
+    def _field(self, code: str, at: int) -> object:
+        if code not in SIZES:
+            return self._value()
+        self._height = 0
+        self._charge(_OF_VALUE, at)
+        return one(code, self.cursor.take(SIZES[code]))
+
+    def _until_end_of_block(self) -> tuple[list[object], int]:
+        contents, height = [], 0
+        while self.cursor.left:
+            if self.cursor.data[self.cursor.position] == _END_BLOCK:
+                self.cursor.take(1)
+                return contents, height
+            contents += self._content()
+            height = max(height, self._height)
+        raise Malformed("The data ends within what a class has written", self.cursor.position)
+
+    def _finished(self, known: _Known, before: int, height: int) -> object:
+        known.memory, known.height = self._memory - before, height
+        self._height = height
+        return known.value
+
+    # Classes
+
+    def _class(self, at: int) -> dict:
+        descriptor = self._needed_descriptor()
+        value = self._described(descriptor, at, "java.lang.Class")
+        self._finished(self._known(value, "java.lang.Class"), self._memory - _OF_OBJECT, 0)
+        return value
+
+    def _described(
+        self, descriptor: Descriptor, at: int, kind: str = "java.io.ObjectStreamClass"
+    ) -> dict:
+        self._charge(_OF_OBJECT, at)
+        return {"class": kind, "fields": {"name": descriptor.name}}
+
+    def _new_descriptor(self, at: int) -> dict:
+        return self._described(self._read_descriptor(), at)
+
+    def _new_proxy_descriptor(self, at: int) -> dict:
+        return self._described(self._read_proxy_descriptor(), at)
+
+    def _needed_descriptor(self) -> Descriptor:
+        descriptor = self._descriptor()
+        if descriptor is None:
+            raise Malformed("An object has no class", self.cursor.position)
+        return descriptor
+
+    def _descriptor(self) -> Descriptor | None:
+        at, kind = self.cursor.position, self.cursor.u8()
+        if kind == _NULL:
+            return None
+        if kind == _REFERENCE:
+            _, found = self._handle(at)
+            if isinstance(found, Descriptor) and found.complete:
+                return found
+            raise Malformed("A class is expected and a reference to something else is there", at)
+        if kind not in (_CLASS_DESCRIPTOR, _PROXY_DESCRIPTOR):
+            raise Malformed(f"A class is expected and the byte {kind:#04x} is there", at)
+        if self._depth >= MOST_NESTED:
+            raise Malformed(f"Classes are nested more than {MOST_NESTED} deep", at)
+        self._depth += 1
+        proxy = kind == _PROXY_DESCRIPTOR
+        descriptor = self._read_proxy_descriptor() if proxy else self._read_descriptor()
+        self._depth -= 1
+        return descriptor
+
+    def _read_descriptor(self) -> Descriptor:
+        at = self.cursor.position
+        descriptor = Descriptor(self.cursor.utf())
+        self.cursor.i64()  # the class's serialVersionUID
+        self._handles.append(descriptor)
+        descriptor.flags = self.cursor.u8()
+        count = self.cursor.i16()
+        if not 0 <= 3 * count <= self.cursor.left:
+            raise Malformed(f"A class of {count} fields is announced", at)
+        self._charge(_OF_OBJECT + 4 * len(descriptor.name) + count * _OF_OBJECT, at)
+        descriptor.fields = tuple(self._declared() for _ in range(count))
+        return self._completed(descriptor, at)
+
+    def _declared(self) -> tuple[str, str]:
+        at, code = self.cursor.position, chr(self.cursor.u8())
+        name = self.cursor.utf()
+        self._charge(4 * len(name), at)
+        if code in "[L":
+            if not isinstance(self._value(), str):
+                raise Malformed("The type of a field is no text", at)
+        elif code not in SIZES:
+            raise Malformed(f"A field is of the type {code!r}", at)
+        return code, name
+
+    def _read_proxy_descriptor(self) -> Descriptor:
+        at = self.cursor.position
+        descriptor = Descriptor("java.lang.reflect.Proxy", SERIALIZABLE)
+        self._handles.append(descriptor)
+        count = self.cursor.count(bytes_each=2)
+        self._charge(_OF_OBJECT * (count + 1), at)
+        descriptor.interfaces = tuple(self.cursor.utf() for _ in range(count))
+        self._charge(sum(4 * len(name) for name in descriptor.interfaces), at)
+        return self._completed(descriptor, at)
+
+    def _completed(self, descriptor: Descriptor, at: int) -> Descriptor:
+        self._until_end_of_block()
+        descriptor.parent = self._descriptor()
+        if descriptor.parent is not None:
+            descriptor.ancestors = descriptor.parent.ancestors + 1
+        if descriptor.ancestors > MOST_NESTED:
+            raise Malformed(f"A class has more than {MOST_NESTED} superclasses", at)
+        descriptor.complete = True
+        self._height = 0
+        return descriptor
+
+    _READ = {
+        _NULL: _null,
+        _REFERENCE: _reference,
+        _CLASS_DESCRIPTOR: _new_descriptor,
+        _OBJECT: _object,
+        _STRING: _string,
+        _ARRAY: _array,
+        _CLASS: _class,
+        _EXCEPTION: _broken,
+        _LONG_STRING: _long_string,
+        _PROXY_DESCRIPTOR: _new_proxy_descriptor,
+        _ENUM: _enum,
+    }

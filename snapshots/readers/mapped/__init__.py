@@ -1,0 +1,1 @@
+"""Any log of JSON lines, read by a mapping."""

@@ -1,0 +1,1 @@
+"""SeaTunnel's uploads in the words that all engines share."""

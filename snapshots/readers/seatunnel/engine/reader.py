@@ -1,0 +1,77 @@
+"""The reader of SeaTunnel's checkpoint files and REST answers, as every engine's reader is."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from snapshots.domain.assembly import Header
+from snapshots.domain.contents.entries import ChannelBytes, StateEntry
+from snapshots.domain.contents.model import UploadContents
+from snapshots.domain.defects import quoted
+from snapshots.domain.recording import LoggedEvent
+from snapshots.readers.java.stream import MAGIC
+from snapshots.readers.seatunnel.engine.contents import upload_contents
+from snapshots.readers.seatunnel.engine.entries import entries_of
+from snapshots.readers.seatunnel.engine.events import derived_recording
+from snapshots.readers.seatunnel.engine.jobs import Found, found_in
+from snapshots.readers.seatunnel.names import file_name
+from snapshots.readers.seatunnel.upload import SeaTunnelLimits, SeaTunnelUpload, read_upload
+
+_ANSWER = re.compile(
+    rb'\s*\[?\s*\{[^{]*"(?:jobDag|pipelines)"\s*:|\s*\[?\s*\{\s*"pipelineId"\s*:'
+    rb'|\s*\[?\s*\{[^{]*"jobId"\s*:.*"(?:jobStatus|updatedAt)"\s*:',
+    re.DOTALL,
+)
+_ANSWER_NAME = re.compile(r"(?:.*/)?job-info[^/]*\.json")
+
+
+class SeaTunnelReader:
+    """Checkpoints, savepoints and REST answers of the Zeta engine."""
+
+    name = "seatunnel"
+    title = "SeaTunnel checkpoints"
+
+    def recognised(self, names: list[str], start: bytes) -> str | None:
+        """By the names of files; of one JSON file also by what it begins with."""
+        for name in names:
+            if file_name(name) is not None:
+                return f"{quoted(name)} is named as SeaTunnel names its checkpoints."
+        for name in names:
+            if name.endswith(".ser") and not start.startswith(MAGIC):
+                return f"{quoted(name)} ends in .ser, as SeaTunnel's checkpoints do."
+        for name in names:
+            if _ANSWER_NAME.fullmatch(name):
+                return f"{quoted(name)} is named as SeaTunnel's answer about a job."
+        if len(names) == 1 and _ANSWER.match(start):
+            return "JSON that begins as an answer of SeaTunnel's REST interface does."
+        return None
+
+    def read(self, root: Path) -> "SeaTunnelFiles":
+        """Raises: InputRefused."""
+        return SeaTunnelFiles(read_upload(root, SeaTunnelLimits()))
+
+
+@dataclass(frozen=True)
+class SeaTunnelFiles:
+    """An EngineUpload of SeaTunnel's."""
+
+    upload: SeaTunnelUpload
+
+    def contents(self) -> UploadContents:
+        return upload_contents(self.upload, self._found)
+
+    def entries(self) -> Iterator[StateEntry]:
+        return entries_of(self._found)
+
+    def channel_bytes(self) -> Iterator[ChannelBytes]:
+        """None: barriers are aligned, and nothing of a channel is stored."""
+        return iter(())
+
+    def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
+        return derived_recording(self._found)
+
+    @cached_property
+    def _found(self) -> Found:
+        return found_in(self.upload)

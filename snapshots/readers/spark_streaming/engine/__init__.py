@@ -1,0 +1,1 @@
+"""Spark's uploads in the words that all engines share."""

@@ -1,0 +1,114 @@
+"""What only Spark's checkpoints tell, as facts for people to read."""
+
+from collections.abc import Iterator, Mapping
+
+import orjson
+
+from snapshots.domain.contents.model import Fact
+from snapshots.readers.spark_streaming.documents import Json
+from snapshots.readers.spark_streaming.engine.jobs import SparkJob
+from snapshots.readers.spark_streaming.logs.offsets import PlannedBatch
+from snapshots.readers.spark_streaming.progress import Progress
+from snapshots.readers.spark_streaming.timeline import Batch, SourceRange
+
+LONGEST = 500  # characters of a value
+MOST_NAMED = 20  # files, sources, columns
+_COUNTED = "counted in the input files of the upload"
+_REPORTED = "by a progress report of the query"
+_ROWS = {
+    "numRowsTotal": "rows of state",
+    "numRowsUpdated": "rows updated",
+    "numRowsRemoved": "rows removed",
+    "numRowsDroppedByWatermark": "rows dropped as late",
+}
+
+
+def job_facts(job: SparkJob) -> tuple[Fact, ...]:
+    return tuple(_job_facts(job))
+
+
+def _job_facts(job: SparkJob) -> Iterator[Fact]:
+    checkpoint, topology = job.checkpoint, job.checkpoint.topology
+    yield Fact("query", checkpoint.query)
+    yield Fact("folder", job.folder or "the upload itself")
+    yield Fact("processing", "continuous" if job.is_continuous else "micro-batches")
+    for source in topology.sources[:MOST_NAMED]:
+        told = _REPORTED if source.description else "by the form of its offsets"
+        yield Fact(f"source {source.id}", short(source.description or source.kind), told)
+    if len(topology.sources) > MOST_NAMED:
+        yield Fact("further sources", len(topology.sources) - MOST_NAMED)
+    yield Fact("sink", topology.sink and short(topology.sink))
+    edges = ", ".join(f"{one} to {other}" for one, other in topology.edges[:MOST_NAMED])
+    yield Fact("edges", edges or None, topology.note)
+    if checkpoint.operators:
+        provider = (checkpoint.provider or "").rsplit(".", 1)[-1]
+        yield Fact("state store", short(provider) or None)
+        yield Fact("state's compression", short(checkpoint.codec))
+        yield Fact("format of the state's files", checkpoint.state_format)
+    if checkpoint.left_overs:
+        yield Fact("state files left over from failed attempts", len(checkpoint.left_overs))
+
+
+def batch_facts(job: SparkJob, batch: Batch) -> tuple[Fact, ...]:
+    return tuple(_batch_facts(job, batch))
+
+
+def _batch_facts(job: SparkJob, batch: Batch) -> Iterator[Fact]:
+    if (incident := job.in_flight.get(batch.batch)) is not None:
+        yield Fact("in flight", incident.kind, "by the state versions on disk")
+        yield Fact("rows in flight", batch.rows, _COUNTED if batch.rows is not None else None)
+    for source in (batch.sources or ())[:MOST_NAMED]:
+        yield from _range_facts(source)
+    if batch.reported_rows is not None:
+        yield Fact("rows read", batch.reported_rows, _REPORTED)
+    elif batch.rows is not None:
+        yield Fact("rows planned", batch.rows, _COUNTED)
+    yield Fact("watermark (ms): older state is evicted", batch.watermark_ms)
+    yield Fact("watermark before (ms): older rows are dropped", batch.late_before_ms)
+    yield Fact("watermark after (ms)", batch.next_watermark_ms)
+    yield Fact("state version after it", batch.state_version if job.checkpoint.operators else None)
+    for name, took in list((batch.durations_ms or {}).items())[:MOST_NAMED]:
+        yield Fact(f"{short(name)} (ms)", took, _REPORTED)
+    plan = job.checkpoint.logs.planned.get(batch.batch)
+    settings = plan.settings if isinstance(plan, PlannedBatch) else {}
+    for name, value in list(settings.items())[: 5 * MOST_NAMED]:
+        yield Fact(short(name), short(value))
+
+
+def _range_facts(source: SourceRange) -> Iterator[Fact]:
+    start = _offset(source.start, "the beginning") if source.start_known else "not known"
+    name = f"source {short(source.source)}"
+    yield Fact(f"{name}: offsets", f"{start} to {_offset(source.end, 'no offset yet')}")
+    if source.files is not None:
+        named = ", ".join(source.files[:MOST_NAMED]) or "none"
+        more = len(source.files) - MOST_NAMED
+        yield Fact(f"{name}: files", short(named) + (f" and {more:,} more" if more > 0 else ""))
+    if source.rows is not None:
+        yield Fact(f"{name}: rows", source.rows, _COUNTED)
+    elif source.offset_span is not None:
+        yield Fact(f"{name}: offsets between", source.offset_span)
+
+
+def operator_facts(report: Progress | None, id: int, count: int) -> tuple[Fact, ...]:
+    """What a progress report says of an operator, where it has as many as the checkpoint."""
+    if report is None or len(report.operators) != count or not id < count:
+        return ()
+    told = report.operators[id]
+    return tuple(
+        Fact(name, told[field], _REPORTED)
+        for field, name in _ROWS.items()
+        if type(told.get(field)) is int and abs(told[field]) < 2**63
+    )
+
+
+def report_of(job: SparkJob, reports: Mapping[int, Progress], batch: Batch) -> Progress | None:
+    """The report of a batch, if it was taken for this batch's when it was read."""
+    return reports.get(batch.batch) if batch.durations_ms is not None else None
+
+
+def _offset(offset: Json, otherwise: str) -> str:
+    return otherwise if offset is None else short(orjson.dumps(offset).decode())
+
+
+def short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"

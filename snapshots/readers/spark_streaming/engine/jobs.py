@@ -1,0 +1,115 @@
+"""The checkpoint directories of an upload as jobs, and what became of each of their batches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from snapshots.domain.contents.model import COMPLETED, IN_PROGRESS, UNKNOWN
+from snapshots.readers.spark_streaming.checkpoint import SparkCheckpoint
+from snapshots.readers.spark_streaming.incidents import PARTIAL, STATE_AHEAD, InFlight
+from snapshots.readers.spark_streaming.logs.offsets import PlannedBatch
+from snapshots.readers.spark_streaming.timeline import Batch
+
+LONGEST_LABEL = 40
+NEWEST_READ = 5  # committed batches whose entries are read; and what is in flight
+
+
+@dataclass(frozen=True)
+class SparkJob:
+    """One checkpoint directory.
+
+    folder: in the upload, "" for the upload itself. key: the query's id, with the folder where
+    another before has the same. label: how its processes and snapshots are told from those of
+    other jobs, None where it is the only one. first: the number of its oldest batch among all
+    checkpoints.
+    """
+
+    number: int
+    folder: str
+    key: str
+    label: str | None
+    first: int
+    checkpoint: SparkCheckpoint
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        return self.checkpoint.batches
+
+    @cached_property
+    def in_flight(self) -> dict[int, InFlight]:
+        """By batch."""
+        return {one.batch.batch: one for one in self.checkpoint.in_flight}
+
+    @cached_property
+    def shown(self) -> frozenset[int]:
+        """The batches whose entries are read: the newest committed, and in flight those that wrote
+        state."""
+        ahead = {b for b, one in self.in_flight.items() if one.kind in (STATE_AHEAD, PARTIAL)}
+        return frozenset({*self.checkpoint.committed_batches[-NEWEST_READ:], *ahead})
+
+    @cached_property
+    def is_continuous(self) -> bool:
+        """Whether its batches are epochs."""
+        plans = [p for p in self.checkpoint.logs.planned.values() if isinstance(p, PlannedBatch)]
+        return bool(plans) and all(plan.continuous for plan in plans)
+
+    def path(self, path: str) -> str:
+        """A path of the checkpoint as one of the upload."""
+        return f"{self.folder}/{path}" if self.folder else path
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of a batch. status: one of the model's. sentence: why that is not sure, or what
+    else has to be said of it. is_over: it was committed, by its own file or because it must have
+    been; None where that cannot be told."""
+
+    status: str
+    sentence: str | None
+    is_over: bool | None
+
+
+def jobs_of(checkpoints: Mapping[str, SparkCheckpoint]) -> tuple[SparkJob, ...]:
+    """checkpoints: by folder."""
+    queries: set[str] = set()
+    labels = _labels(list(checkpoints))
+    jobs: list[SparkJob] = []
+    first = 0
+    for number, (folder, checkpoint) in enumerate(checkpoints.items()):
+        key = checkpoint.query or ""
+        if key in queries:
+            key = f"{key}/{folder}" if key else folder
+        queries.add(key)
+        jobs.append(SparkJob(number, folder, key, labels[folder], first, checkpoint))
+        first += len(checkpoint.batches)
+    return tuple(jobs)
+
+
+def _labels(folders: list[str]) -> dict[str, str | None]:
+    """The last names of the folders where these are short and differ, else numbers from 1."""
+    if len(folders) == 1:
+        return {folders[0]: None}
+    names = [folder.rsplit("/", 1)[-1] for folder in folders]
+    plain = len(set(names)) == len(names) and all(1 <= len(n) <= LONGEST_LABEL for n in names)
+    numbers = [str(number) for number in range(1, len(folders) + 1)]
+    return dict(zip(folders, names if plain else numbers, strict=True))
+
+
+def fate_of(job: SparkJob, batch: Batch) -> Fate:
+    """Spark plans a batch when the one before is committed; so what comes later tells, too."""
+    if batch.committed:
+        return Fate(COMPLETED, batch.problem, True)
+    later = job.batches[-1].batch > batch.batch
+    if batch.committed is None:
+        if later:
+            return Fate(UNKNOWN, f"{batch.problem} Later batches were planned, so it ended.", True)
+        return Fate(UNKNOWN, f"{batch.problem} Whether the batch is complete is not known.", None)
+    if batch.batch not in job.in_flight:
+        sentence = "Later batches are committed, so it ended; its commit is not in the upload."
+        return Fate(UNKNOWN, sentence, True)
+    if batch.problem is not None:
+        return Fate(UNKNOWN, f"{batch.problem} What was planned is not known.", None)
+    if later:
+        sentence = "Later batches were planned, too: a query commits late, or commits are missing."
+        return Fate(IN_PROGRESS, sentence, False)
+    return Fate(IN_PROGRESS, None, False)

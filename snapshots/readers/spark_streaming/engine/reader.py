@@ -1,0 +1,107 @@
+"""The reader of Spark's checkpoint directories: what an upload holds, and its derived recording."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from snapshots.domain.assembly import Header
+from snapshots.domain.contents.entries import ChannelBytes, StateEntry
+from snapshots.domain.contents.model import UploadContents
+from snapshots.domain.defects import quoted
+from snapshots.domain.recording import LoggedEvent
+from snapshots.readers.spark_streaming import upload as uploads
+from snapshots.readers.spark_streaming.engine.contents import Telling
+from snapshots.readers.spark_streaming.engine.entries import Reads, rows_by_files
+from snapshots.readers.spark_streaming.engine.events import derived_recording
+from snapshots.readers.spark_streaming.engine.files import MOST_NAMED, file_uses
+from snapshots.readers.spark_streaming.engine.jobs import SparkJob, jobs_of
+from snapshots.readers.spark_streaming.engine.sizes import StateSizes
+from snapshots.readers.spark_streaming.files import list_files
+from snapshots.readers.spark_streaming.limits import SparkLimits
+from snapshots.readers.spark_streaming.progress import Progress
+
+_LOG_FILE = re.compile(r"(?:(.*)/)?(offsets|commits)/\d+|(?:(.*)/)?(metadata)")
+
+
+class SparkStreamingReader:
+    """One or several checkpoint directories, with input, sink and progress reports beside them."""
+
+    name = "spark-streaming"
+    title = "Spark Structured Streaming checkpoints"
+
+    def recognised(self, names: list[str], start: bytes) -> str | None:
+        """By two of ``offsets/<batch>``, ``commits/<batch>`` and ``metadata`` in one folder."""
+        found: dict[str, set[str]] = {}
+        for name in names:
+            if match := _LOG_FILE.fullmatch(name):
+                folder = match[1] or match[3] or ""
+                found.setdefault(folder, set()).add(match[2] or match[4])
+        for folder, parts in sorted(found.items()):
+            if len(parts) > 1:
+                place = f"The folder {quoted(folder)}" if folder else "It"
+                return f"{place} holds {' and '.join(sorted(parts))}, as Spark's checkpoints do."
+        return None
+
+    def read(self, root: Path) -> "SparkUpload":
+        """Raises: InputRefused."""
+        return SparkUpload(root)
+
+
+@dataclass
+class SparkUpload:
+    """An EngineUpload of Spark's. reads: what was told of states while entries were read.
+
+    Raises: InputRefused where there is no checkpoint in it.
+    """
+
+    root: Path
+    limits: SparkLimits = field(default_factory=SparkLimits)
+    reads: Reads = field(default_factory=Reads)
+
+    def __post_init__(self) -> None:
+        self.found = uploads.read_upload(self.root, self.limits)
+        self.jobs = jobs_of(self.found.checkpoints)
+
+    def contents(self) -> UploadContents:
+        files = list_files(self.root, self.limits.files).entries
+        sizes = {path: entry.size for path, entry in files.items()}
+        uses = file_uses(self.found, self.jobs, self.states, sizes)
+        reports = {job.folder: self._reports(job) for job in self.jobs}
+        telling = Telling(self.jobs, self.states, reports, self.reads.told)
+        return telling.contents(uses, list(self._notes()))
+
+    def entries(self) -> Iterator[StateEntry]:
+        """By the decoder of the files; what it cannot read is said in ``contents``."""
+        return self.reads.entries(self.jobs, lambda wanted: rows_by_files(wanted, self.limits))
+
+    def channel_bytes(self) -> Iterator[ChannelBytes]:
+        """None: a batch drains its channels, and what is in flight is a range of offsets."""
+        return iter(())
+
+    def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
+        return derived_recording(self.found, self.jobs, self.states)
+
+    @cached_property
+    def states(self) -> dict[str, StateSizes]:
+        """By folder of the checkpoint."""
+        return {job.folder: StateSizes(job.checkpoint, self.limits) for job in self.jobs}
+
+    def _reports(self, job: SparkJob) -> dict[int, Progress]:
+        """As the checkpoint itself has taken them."""
+        query = job.checkpoint.query
+        return {
+            report.batch: report
+            for report in self.found.reports
+            if not report.idle and (query is None or report.query in (query, None))
+        }
+
+    def _notes(self) -> Iterator[str]:
+        for error in self.found.damaged[:MOST_NAMED]:
+            yield str(error)
+        for job in self.jobs:
+            for error in (*job.checkpoint.damaged, *self.states[job.folder].damaged)[:MOST_NAMED]:
+                yield f"{job.path(error.file)}: {error.what}"
+        if any(len(job.batches) > MOST_NAMED for job in self.jobs):
+            yield f"Of the batches that need a file, the newest {MOST_NAMED} are named."

@@ -1,0 +1,222 @@
+"""What it takes to load each version of the stored state: bytes, files, and what is missing.
+
+As ``store_files.chain``, for all versions of a partition at once.
+"""
+
+import struct
+import zipfile
+import zlib
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+
+from snapshots.readers.spark_streaming.checkpoint import SparkCheckpoint
+from snapshots.readers.spark_streaming.files import DamagedFile, open_regular
+from snapshots.readers.spark_streaming.limits import SparkLimits
+from snapshots.readers.spark_streaming.state.rocksdb_zips import read_zip
+from snapshots.readers.spark_streaming.state.store_files import (
+    CHANGELOG,
+    CHANGES,
+    DELTA,
+    ZIP,
+    PartitionFiles,
+    VersionFile,
+)
+
+MOST_UNZIPPED = 2**30  # bytes that the zips of a checkpoint may say they unpack to
+_ZIP_ERRORS = (
+    OSError,
+    EOFError,
+    KeyError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one version of a partition takes.
+
+    parts: bytes of ``changes``, ``snapshot`` and ``tables``; the last is None where it is not known
+    which. shared: how many bytes of it other versions of the upload need, too. lacking: how many
+    files are not there; missing: the name of the first.
+    """
+
+    parts: Mapping[str, int | None]
+    shared: int
+    lacking: int
+    missing: str | None
+
+    @property
+    def bytes(self) -> int | None:
+        return None if None in self.parts.values() else sum(self.parts.values())
+
+
+@dataclass(frozen=True)
+class StoredVersions:
+    """The valid files of one partition of one store.
+
+    sizes: by path. wanted: the versions after the batches of the checkpoint, ascending. tables: of
+    each zip those that it names; None where that is not known.
+    """
+
+    files: tuple[VersionFile, ...]
+    sizes: Mapping[str, int]
+    wanted: Sequence[int]
+    tables: Mapping[str, tuple[str, ...] | None]
+
+    @cached_property
+    def _whole(self) -> dict[int, VersionFile]:
+        return {file.version: file for file in self.files if file.kind not in CHANGES}
+
+    @cached_property
+    def _changes(self) -> dict[int, VersionFile]:
+        return {file.version: file for file in self.files if file.kind in CHANGES}
+
+    @cached_property
+    def _bases(self) -> list[int]:
+        return sorted(self._whole)
+
+    @cached_property
+    def _changed(self) -> list[int]:
+        return sorted(self._changes)
+
+    @cached_property
+    def _sums(self) -> list[int]:
+        """Bytes of the changes before each place."""
+        sizes = (self.sizes[self._changes[version].path] for version in self._changed)
+        return [0, *accumulate(sizes)]
+
+    def wrote(self, version: int) -> tuple[VersionFile, ...]:
+        """The files of a version itself."""
+        found = (self._changes.get(version), self._whole.get(version))
+        return tuple(file for file in found if file is not None)
+
+    def load(self, version: int) -> Load:
+        base = self._base(version)
+        first, last = (bisect_right(self._changed, one) for one in (base, version))
+        parts: dict[str, int | None] = {"changes": self._sums[last] - self._sums[first]}
+        if base:
+            snapshot = self._whole[base]
+            parts["snapshot"] = self.sizes[snapshot.path]
+            if snapshot.kind == ZIP:
+                parts["tables"] = self._table_bytes(snapshot)
+        lacking = version - base - (last - first)
+        missing = self._missing(base, first, last) if lacking else None
+        return Load(parts, self._shared(version, base), lacking, missing)
+
+    def users(self, file: VersionFile) -> range:
+        """Places in ``wanted`` of the versions that need the file."""
+        whole = self._whole.get(file.version)
+        if file.kind in CHANGES and whole is not None:
+            return range(0)
+        next_base = bisect_right(self._bases, file.version)
+        end = self._bases[next_base] if next_base < len(self._bases) else None
+        stop = len(self.wanted) if end is None else bisect_left(self.wanted, end)
+        return range(bisect_left(self.wanted, file.version), stop)
+
+    def _base(self, version: int) -> int:
+        place = bisect_right(self._bases, version)
+        return self._bases[place - 1] if place else 0
+
+    def _missing(self, base: int, first: int, last: int) -> str:
+        """The first gap behind ``base``: up to it, the k-th change has the version base + k."""
+        low, high = 0, last - first
+        while low < high:
+            middle = (low + high) // 2
+            if self._changed[first + middle] == base + 1 + middle:
+                low = middle + 1
+            else:
+                high = middle
+        rocksdb = any(file.kind in (CHANGELOG, ZIP) for file in self.files)
+        return f"{base + 1 + low}.{CHANGELOG if rocksdb else DELTA}"
+
+    def _table_bytes(self, snapshot: VersionFile) -> int | None:
+        named = self.tables.get(snapshot.path)
+        return None if named is None else sum(self.sizes.get(path, 0) for path in named)
+
+    def _shared(self, version: int, base: int) -> int:
+        """A file is shared if another wanted version lies between it and the next snapshot."""
+        place = bisect_left(self.wanted, version)
+        following = self.wanted[place + 1] if place + 1 < len(self.wanted) else None
+        before = self.wanted[place - 1] if place else 0
+        same = following is not None and self._base(following) == base
+        up_to = version if same else before  # files up to this version are shared
+        if base > up_to:
+            return self._shared_tables(self._whole[base])
+        first, last = (bisect_right(self._changed, one) for one in (base, up_to))
+        shared = self._sums[last] - self._sums[first]
+        if base:
+            shared += self.sizes[self._whole[base].path]
+            shared += self._table_bytes(self._whole[base]) or 0
+        return shared
+
+    def _shared_tables(self, snapshot: VersionFile) -> int:
+        """Bytes of the tables that another snapshot of the partition needs, too."""
+        named = self.tables.get(snapshot.path) or ()
+        return sum(self.sizes.get(path, 0) for path in named if self._table_uses[path] > 1)
+
+    @cached_property
+    def _table_uses(self) -> Counter[str]:
+        """By how many of the snapshots that somebody needs."""
+        needed = (file for file in self.files if file.kind == ZIP and self.users(file))
+        return Counter(path for file in needed for path in self.tables.get(file.path) or ())
+
+
+@dataclass
+class StateSizes:
+    """All partitions of all stores of a checkpoint.
+
+    damaged: zips that were looked into. stores: by operator, store and partition.
+    """
+
+    checkpoint: SparkCheckpoint
+    limits: SparkLimits
+    unzipped: int = 0
+    damaged: list[DamagedFile] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.wanted = [batch.state_version for batch in self.checkpoint.batches]
+        self.sizes = {path: one.size for path, one in self.checkpoint.files.entries.items()}
+        left_over = {file.path for file in self.checkpoint.left_overs}
+        self.stores: dict[int, dict[str, dict[int, StoredVersions]]] = {
+            operator: {
+                store: {
+                    number: self._versions(listed, left_over)
+                    for number, listed in partitions.items()
+                }
+                for store, partitions in stores.items()
+            }
+            for operator, stores in self.checkpoint.versions.items()
+        }
+
+    def _versions(self, listed: PartitionFiles, left_over: set[str]) -> StoredVersions:
+        valid = tuple(file for file in listed.files if file.path not in left_over)
+        tables = {file.path: self._tables(file) for file in valid if file.kind == ZIP}
+        return StoredVersions(valid, self.sizes, self.wanted, tables)
+
+    def _tables(self, file: VersionFile) -> tuple[str, ...] | None:
+        """None where the zip is damaged, or more would be unpacked than is allowed."""
+        try:
+            self.unzipped += _announced(self.checkpoint.files.root / file.path)
+            if self.unzipped > MOST_UNZIPPED:
+                return None
+            return read_zip(self.checkpoint.files, file.path, self.limits).tables
+        except DamagedFile as error:
+            self.damaged.append(error)
+        except _ZIP_ERRORS as error:
+            self.damaged.append(DamagedFile(file.path, f"It is no zip file ({error})."))
+        return None
+
+
+def _announced(path: Path) -> int:
+    """How many bytes a zip says it unpacks to. Raises: _ZIP_ERRORS."""
+    with open_regular(path) as file, zipfile.ZipFile(file) as packed:
+        return sum(entry.file_size for entry in packed.infolist())

@@ -1,0 +1,1 @@
+"""The logs of a checkpoint: offsets, commits, files of sources."""

@@ -1,0 +1,1 @@
+"""The state stores of a checkpoint: files, schemas, rows."""

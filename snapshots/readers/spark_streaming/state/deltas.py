@@ -1,0 +1,93 @@
+"""The records inside state files.
+
+``.delta`` and ``.snapshot`` of the HDFS-backed provider: big-endian key length, key, value length,
+value; a value length of -1 deletes, a key length of -1 ends. ``.changelog`` of RocksDB: the same
+(version 1), behind the versions' lineage (3), or with a byte of type before each record (2, and 4
+with the lineage).
+
+Source: Spark's HDFSBackedStateStoreProvider, StateStoreChangelogWriter (versions 1 to 4).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from snapshots.readers.cursor import Cursor, Malformed
+from snapshots.readers.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.spark_streaming.limits import SparkLimits
+from snapshots.readers.spark_streaming.state.blocks import unpack
+from snapshots.readers.spark_streaming.state.store_files import CHANGELOG, VersionFile
+
+PUT, DELETE, MERGE = "put", "delete", "merge"
+_TYPES = {0x01: PUT, 0x10: DELETE, 0x11: MERGE}
+_END_OF_TYPED = 0x00
+_END = _DELETED = -1
+_TYPED, _WITH_LINEAGE = (2, 4), (3, 4)
+_NEWEST_CHANGELOG = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One change. value: None where it deletes."""
+
+    action: str
+    key: bytes
+    value: bytes | None
+
+
+def read_records(
+    files: Files, file: VersionFile, codec: str, most: int, limits: SparkLimits
+) -> tuple[list[Record], int]:
+    """The changes in one file, and how many bytes it unpacks to, at most ``most``.
+
+    Raises: DamagedFile.
+    """
+    try:
+        data = unpack(files.read(file.path, limits.state_bytes), codec, most)
+        parse = _changelog if file.kind == CHANGELOG else _plain
+        return list(parse(Cursor(data))), len(data)
+    except Malformed as error:
+        raise DamagedFile(file.path, f"{error}.") from error
+
+
+def _plain(cursor: Cursor) -> Iterator[Record]:
+    while (length := cursor.i32()) != _END:
+        yield _record(cursor, PUT, length)
+    _nothing_left(cursor)
+
+
+def _typed(cursor: Cursor) -> Iterator[Record]:
+    while (kind := cursor.u8()) != _END_OF_TYPED:
+        if (action := _TYPES.get(kind)) is None:
+            raise Malformed(f"A record has the unknown type {kind}", cursor.position - 1)
+        yield _record(cursor, action, cursor.i32())
+    _nothing_left(cursor)
+
+
+def _record(cursor: Cursor, action: str, key_length: int) -> Record:
+    key = cursor.take(key_length)
+    size = cursor.i32()
+    if size == _DELETED:
+        return Record(DELETE, key, None)
+    return Record(action, key, cursor.take(size))
+
+
+def _changelog(cursor: Cursor) -> Iterator[Record]:
+    version = changelog_version(cursor)
+    if version in _WITH_LINEAGE:
+        cursor.utf()  # the ids of the versions since the last snapshot, as JSON
+    return _typed(cursor) if version in _TYPED else _plain(cursor)
+
+
+def changelog_version(cursor: Cursor) -> int:
+    """Reads the header. Version 1 has none: it begins with a length, or with the end."""
+    if bytes(cursor.data[:3]) != b"\x00\x02v":
+        return 1
+    name = cursor.utf()
+    if not (name[1:].isdigit() and 2 <= int(name[1:]) <= _NEWEST_CHANGELOG):
+        raise Malformed(f"A changelog has the unknown version {name!r}", 0)
+    return int(name[1:])
+
+
+def _nothing_left(cursor: Cursor) -> None:
+    if cursor.left:
+        raise Malformed("Something follows the last record", cursor.position)

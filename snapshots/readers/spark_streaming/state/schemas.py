@@ -1,0 +1,121 @@
+"""State schemas: binary files that say how keys and values are built, versions 1 to 3.
+
+Source: Spark's StateSchemaCompatibilityChecker, SchemaHelper.
+"""
+
+import re
+from dataclasses import dataclass
+
+from snapshots.readers.cursor import Cursor, Malformed
+from snapshots.readers.spark_streaming.documents import Json, NotReadable, parse, parse_object
+from snapshots.readers.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.spark_streaming.limits import SparkLimits
+from snapshots.readers.spark_streaming.state.sql_types import Struct, parse_type, watermark_delays
+
+NEWEST = 3
+DEFAULT_FAMILY = "default"
+_V3_NAME = re.compile(r"(\d{1,18})_[0-9A-Za-z-]{1,64}")
+
+
+@dataclass(frozen=True)
+class ColumnFamily:
+    """Keys and values of one state variable, or of a whole store.
+
+    encoder: how Spark lays out the key (version 3), with its parameters; None before.
+    """
+
+    name: str
+    key: Struct
+    value: Struct
+    encoder: dict[str, Json] | None = None
+
+    @property
+    def plain_keys(self) -> bool:
+        """Whether keys are stored as plain rows."""
+        kind = (self.encoder or {}).get("keyStateEncoderType", "NoPrefixKeyStateEncoderSpec")
+        return kind == "NoPrefixKeyStateEncoderSpec"
+
+
+@dataclass(frozen=True)
+class StateSchema:
+    version: int
+    file: str
+    families: tuple[ColumnFamily, ...]
+
+    @property
+    def default(self) -> ColumnFamily:
+        return self.families[0]
+
+    @property
+    def watermark_delays_ms(self) -> dict[str, int]:
+        """Columns with a watermark to its delay, in milliseconds."""
+        delays: dict[str, int] = {}
+        for family in self.families:
+            delays |= watermark_delays(family.key) | watermark_delays(family.value)
+        return delays
+
+
+def read_schema(files: Files, path: str, limits: SparkLimits) -> StateSchema:
+    """Raises: DamagedFile."""
+    data = files.read(path, limits.schema_bytes)
+    try:
+        return _parse(data, path, limits)
+    except (Malformed, NotReadable) as error:
+        raise DamagedFile(path, f"It is no state schema: {error}") from error
+
+
+def schema_paths(files: Files, operator: int, store: str, single: bool) -> list[str]:
+    """Where the schema of a store may lie, the newest first.
+
+    single: the operator has only this store, so that it has no folder of its own.
+    """
+    folder = f"state/{operator}/_stateSchema/{store}"
+    found = [name for name in files.children(folder) if _V3_NAME.fullmatch(name)]
+    found.sort(key=lambda name: (int(name.split("_")[0]), name), reverse=True)
+    inner = "" if single else f"/{store}"
+    paths = [f"{folder}/{name}" for name in found]
+    paths.append(f"state/{operator}/0{inner}/_metadata/schema")
+    return [path for path in paths if path in files]
+
+
+def _parse(data: bytes, path: str, limits: SparkLimits) -> StateSchema:
+    cursor = Cursor(data)
+    name = cursor.utf()
+    if not re.fullmatch(r"v[1-9]", name) or (version := int(name[1])) > NEWEST:
+        raise NotReadable(f"its version is {name[:20]!r}; v1 to v{NEWEST} are known.")
+    if version == 3:
+        count = cursor.count(bytes_each=10)
+        families = tuple(_family(cursor, limits) for _ in range(count))
+        if not families:
+            raise NotReadable("it names no column family.")
+    else:
+        text = _chunks if version == 2 else Cursor.utf
+        key, value = (_struct(text(cursor), limits) for _ in range(2))
+        families = (ColumnFamily(DEFAULT_FAMILY, key, value),)
+    if cursor.left:
+        raise Malformed(f"{cursor.left} bytes follow the schema", cursor.position)
+    return StateSchema(version, path, families)
+
+
+def _family(cursor: Cursor, limits: SparkLimits) -> ColumnFamily:
+    name = cursor.utf()
+    cursor.i16()  # the id of the key's schema
+    key = _struct(_chunks(cursor), limits)
+    cursor.i16()  # the id of the value's schema
+    value = _struct(_chunks(cursor), limits)
+    encoder = parse_object(_chunks(cursor), limits.depth)
+    _chunks(cursor)  # the schema of a map's own keys, which the key's schema repeats
+    return ColumnFamily(name, key, value, encoder)
+
+
+def _chunks(cursor: Cursor) -> str:
+    """A text in parts, since each is at most 64 KiB long."""
+    return "".join(cursor.utf() for _ in range(cursor.count(bytes_each=2)))
+
+
+def _struct(text: str, limits: SparkLimits) -> Struct:
+    # each level of nesting takes two of JSON: the struct, and its list of fields
+    parsed = parse_type(parse(text, 4 * limits.depth))
+    if not isinstance(parsed, Struct):
+        raise NotReadable("a key or value is no struct.")
+    return parsed

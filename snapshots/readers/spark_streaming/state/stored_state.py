@@ -1,0 +1,220 @@
+"""The state of one partition, decoded from its files without Spark.
+
+HDFS-backed stores, and RocksDB's without column families.
+"""
+
+from dataclasses import dataclass
+
+from snapshots.readers.cursor import Malformed
+from snapshots.readers.spark_streaming.checkpoint import CONF, SparkCheckpoint
+from snapshots.readers.spark_streaming.documents import Json
+from snapshots.readers.spark_streaming.files import DamagedFile
+from snapshots.readers.spark_streaming.limits import SparkLimits
+from snapshots.readers.spark_streaming.state.deltas import MERGE, Record, read_records
+from snapshots.readers.spark_streaming.state.readings import DEFAULT, JOIN_SIDE, STORE, Reading
+from snapshots.readers.spark_streaming.state.rocksdb_tables import read_tables
+from snapshots.readers.spark_streaming.state.rocksdb_zips import read_zip
+from snapshots.readers.spark_streaming.state.schemas import ColumnFamily
+from snapshots.readers.spark_streaming.state.store_files import (
+    CHANGELOG,
+    ZIP,
+    Chain,
+    PartitionFiles,
+    VersionFile,
+    chain,
+)
+from snapshots.readers.spark_streaming.state.unsafe_rows import read_row
+
+UPDATE, DELETE = "update", "delete"
+_OF_JOINS_OWN = {"key": "index", "value": "matched"}
+"""Columns that a join adds to the rows of a side."""
+
+
+class NotDecodable(Exception):
+    """This state can only be read by Spark, or not at all; the message is a sentence."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Whose state: one partition of one store of one operator."""
+
+    operator: int
+    store: str
+    partition: int
+
+
+def read_partition(
+    checkpoint: SparkCheckpoint,
+    operator: int,
+    reading: Reading,
+    partition: int,
+    version: int,
+    limits: SparkLimits,
+) -> list[dict[str, Json]]:
+    """Rows of ``key`` and ``value`` in no certain order. Raises: NotDecodable, DamagedFile."""
+    place = _place(operator, reading, partition)
+    family = family_of(checkpoint, place)
+    needed = chain_of(checkpoint, place, version)
+    if needed.lacking:
+        raise NotDecodable(
+            f"Partition {partition} lacks {needed.missing}"
+            + (f" and {needed.lacking - 1:,} more files" if needed.lacking > 1 else "")
+            + f", so that version {version} of its state cannot be put together."
+        )
+    state: dict[bytes, bytes] = {}
+    left = limits.state_bytes
+    for file in needed.files:
+        if file.kind == ZIP:
+            state = read_snapshot(checkpoint, file, limits)
+            continue
+        records, size = checked_records(checkpoint, file, left, limits)
+        left -= size
+        for record in records:
+            if record.value is None:
+                state.pop(record.key, None)
+            else:
+                state[record.key] = record.value
+    side = reading.kind == JOIN_SIDE
+    last = needed.files[-1] if needed.files else None
+    return [_row(family, last, key, value, side) for key, value in state.items()]
+
+
+def read_changes(
+    checkpoint: SparkCheckpoint,
+    operator: int,
+    reading: Reading,
+    partition: int,
+    batches: range,
+    limits: SparkLimits,
+) -> list[dict[str, Json]]:
+    """What the batches changed, in their order: rows of ``batch``, ``change``, ``key``, ``value``.
+
+    change: UPDATE or DELETE, whose value is None. Raises: NotDecodable, DamagedFile.
+    """
+    place = _place(operator, reading, partition)
+    family = family_of(checkpoint, place)
+    left = limits.state_bytes
+    changes = []
+    for batch in batches:
+        file = listed(checkpoint, place).changes(batch + 1, ids_of(checkpoint, place))
+        if file is None:
+            raise NotDecodable(f"Partition {partition} has no file of what batch {batch} changed.")
+        records, size = checked_records(checkpoint, file, left, limits)
+        left -= size
+        for record in records:
+            row = _row(family, file, record.key, record.value, False)
+            change = DELETE if record.value is None else UPDATE
+            changes.append({"batch": batch, "change": change, **row})
+    return changes
+
+
+def _place(operator: int, reading: Reading, partition: int) -> Place:
+    if reading.kind not in (DEFAULT, STORE, JOIN_SIDE):
+        raise NotDecodable("State variables and timers are read by Spark alone.")
+    return Place(operator, reading.store, partition)
+
+
+def family_of(checkpoint: SparkCheckpoint, place: Place) -> ColumnFamily:
+    """How the rows of a store are built. Raises: NotDecodable."""
+    schema = checkpoint.schemas.get((place.operator, place.store))
+    if schema is None:
+        raise NotDecodable(
+            f"There is no readable schema of the store {place.store!r} of operator "
+            f"{place.operator}, and without it its bytes have no meaning."
+        )
+    if schema.version > 2:
+        raise NotDecodable("The store has column families, which only Spark reads.")
+    settings = checkpoint.settings
+    if settings.get(CONF + "encodingFormat", "unsaferow") != "unsaferow":
+        raise NotDecodable("The state is not encoded as Spark's unsafe rows.")
+    if settings.get(CONF + "rowChecksum.enabled") == "true":
+        raise NotDecodable("The rows carry checksums, which are not read here.")
+    return schema.default
+
+
+def chain_of(checkpoint: SparkCheckpoint, place: Place, version: int) -> Chain:
+    """Raises: NotDecodable where the partition is not there."""
+    return chain(listed(checkpoint, place), version, ids_of(checkpoint, place))
+
+
+def listed(checkpoint: SparkCheckpoint, place: Place) -> PartitionFiles:
+    """Raises: NotDecodable where the partition is not there."""
+    partitions = checkpoint.versions.get(place.operator, {}).get(place.store, {})
+    if place.partition not in partitions:
+        raise NotDecodable(
+            f"There are no files of partition {place.partition} of the store {place.store!r}."
+        )
+    return partitions[place.partition]
+
+
+def ids_of(checkpoint: SparkCheckpoint, place: Place) -> dict[int, str]:
+    return checkpoint.state_ids(place.operator, place.store, place.partition)
+
+
+def checked_records(
+    checkpoint: SparkCheckpoint, file: VersionFile, most: int, limits: SparkLimits
+) -> tuple[list[Record], int]:
+    """The records of one file, none of which appends to a list; and its size unpacked.
+
+    Raises: NotDecodable, DamagedFile.
+    """
+    records, size = read_records(checkpoint.files, file, checkpoint.codec, most, limits)
+    if any(record.action == MERGE for record in records):
+        raise NotDecodable(f"{file.path} appends to lists, which Spark reads.")
+    return records, size
+
+
+def _row(
+    family: ColumnFamily,
+    file: VersionFile | None,
+    key: bytes,
+    value: bytes | None,
+    of_side: bool,
+) -> dict[str, Json]:
+    versioned = file is not None and file.kind in (CHANGELOG, ZIP)
+    try:
+        row = {
+            "key": read_row(_payload(key, versioned), family.key),
+            "value": None if value is None else read_row(_payload(value, versioned), family.value),
+        }
+    except Malformed as error:
+        raise DamagedFile(file.path if file else "state", f"A row is damaged: {error}.") from error
+    for part, column in _OF_JOINS_OWN.items() if of_side else ():
+        row[part].pop(column, None)
+    return row
+
+
+def _payload(data: bytes, versioned: bool) -> bytes:
+    """RocksDB's keys and values begin with a byte that says how they are encoded; only 0 exists."""
+    if not versioned:
+        return data
+    if data[:1] != b"\0":
+        raise Malformed("A row of an unknown encoding", 0)
+    return data[1:]
+
+
+def read_snapshot(
+    checkpoint: SparkCheckpoint, file: VersionFile, limits: SparkLimits
+) -> dict[bytes, bytes]:
+    """Keys and values of a snapshot of RocksDB. Raises: DamagedFile."""
+    snapshot = read_zip(checkpoint.files, file.path, limits)
+    return read_tables(checkpoint.files, snapshot.tables, limits)
+
+
+def check_state(
+    checkpoint: SparkCheckpoint, place: Place, file: VersionFile, limits: SparkLimits
+) -> None:
+    """Reads one file, as far as it can be read here. Raises: DamagedFile."""
+    if file.kind == ZIP:
+        pairs = list(read_snapshot(checkpoint, file, limits).items())
+    else:
+        records, _ = read_records(
+            checkpoint.files, file, checkpoint.codec, limits.state_bytes, limits
+        )
+        pairs = [(record.key, record.value) for record in records]
+    try:
+        family = family_of(checkpoint, place)
+    except NotDecodable:
+        return
+    for key, value in pairs:
+        _row(family, file, key, value, False)

@@ -1,0 +1,1 @@
+"""Archives unpacked into a folder of their own, within limits."""

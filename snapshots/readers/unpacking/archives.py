@@ -1,0 +1,196 @@
+"""Uploads unpacked into a folder of their own: zip, tar, plain, gzip or zstd, or one file alone.
+
+Whoever packed the archive is not trusted: names stay below the folder, links and devices are
+refused, and what is written is counted while it is written.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from snapshots.domain.defects import quoted, refuse, times
+from snapshots.readers.base import Limits
+from snapshots.readers.compression import compression_of, open_stream
+from snapshots.readers.unpacking import tar as tar_entries
+from snapshots.readers.unpacking import zip as zip_entries
+from snapshots.readers.unpacking.names import Names
+
+RATIO_FLOOR = 64 * 2**20  # bytes that may always be unpacked, however small the archive is
+_BLOCK = 2**20
+_OTHER_ARCHIVES = {
+    b"7z\xbc\xaf": "7-Zip",
+    b"Rar!": "RAR",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+}
+_INNER = {b"PK\x03\x04": "zip", b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"} | _OTHER_ARCHIVES
+_NOTES = ("__MACOSX", ".DS_Store")
+
+
+@dataclass(frozen=True)
+class ArchiveLimits:
+    """How much an archive may hold.
+
+    total_bytes: of all files, unpacked. ratio: unpacked to packed bytes, where that is more than
+    RATIO_FLOOR. files: with the folders. depth: parts of a name. name_bytes: of a whole name.
+    """
+
+    total_bytes: int = 8 * 2**30
+    ratio: int = 200
+    files: int = 100_000
+    depth: int = 32
+    name_bytes: int = 1024
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """files: names below the folder, with /, in the archive's order. bytes: of all of them.
+
+    skipped: (name, reason) of what was not unpacked; an archive in the archive is among the files.
+    originals: the names in the archive of files that have another one here.
+    """
+
+    files: tuple[str, ...]
+    bytes: int
+    skipped: tuple[tuple[str, str], ...]
+    originals: dict[str, str] = field(default_factory=dict)
+
+
+def unpack(
+    source: Path,
+    target: Path,
+    limits: ArchiveLimits,
+    *,
+    name: str | None = None,
+    plain_names: bool = False,
+) -> Unpacked:
+    """Unpacks an upload into ``target``, which must be empty or not exist yet.
+
+    name: what the upload was called, for a file that is no archive. plain_names: give files names
+    of letters, digits and ._=+- alone. Nothing is left of a refused one.
+    Raises: InputRefused (``unsafe-archive``, ``too-large``, ``truncated``, ``empty`` …).
+    """
+    made = not target.exists()
+    target.mkdir(parents=True, exist_ok=True)
+    if any(target.iterdir()):
+        raise FileExistsError(f"{target} is not empty")
+    try:
+        folder = _Folder(target, limits, source.stat().st_size, plain_names)
+        with _entries(source, limits, folder, name or source.name) as entries:
+            for entry in entries:
+                folder.add(entry)
+        return folder.unpacked()
+    except BaseException:
+        _clear(target, made)
+        raise
+
+
+def _clear(target: Path, whole: bool) -> None:
+    for path in [target] if whole else list(target.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+@contextmanager
+def _entries(
+    source: Path, limits: ArchiveLimits, folder: "_Folder", name: str
+) -> Iterator[Iterable[tar_entries.Entry]]:
+    """What an upload holds, whatever it is."""
+    with source.open("rb") as file:
+        start = file.read(512)
+    if not start:
+        raise refuse("empty", "The file is empty.")
+    for magic, what in _OTHER_ARCHIVES.items():
+        if start.startswith(magic):
+            raise refuse("unknown-format", f"This is {what}. Pack the files as zip or tar.gz.")
+    if zip_entries.is_zip(start):
+        with source.open("rb") as file:
+            yield zip_entries.entries(file, limits.files)
+        return
+    bounds = Limits(total_bytes=folder.most + 2048 * limits.files)
+    with open_stream(source, bounds) as stream:
+        is_tar = tar_entries.is_tar(stream.read(512))
+    with open_stream(source, bounds) as stream:
+        if is_tar:
+            yield tar_entries.entries(stream.read, folder.skip)
+            return
+        if compression_of(source):
+            name = name.removesuffix(".gz").removesuffix(".zst")
+        name = name.replace("\\", "/").rpartition("/")[2]
+        yield [tar_entries.Entry(name, False, iter(lambda: stream.read(_BLOCK), b""))]
+
+
+class _Folder:
+    """The folder that is being filled. most: bytes that may be written in all."""
+
+    def __init__(self, root: Path, limits: ArchiveLimits, packed: int, plain_names: bool) -> None:
+        self.most = min(limits.total_bytes, max(RATIO_FLOOR, limits.ratio * packed))
+        self._root, self._limits = root, limits
+        self._names = Names(limits.depth, limits.name_bytes, plain=plain_names)
+        self._files: list[str] = []
+        self._skipped: list[tuple[str, str]] = []
+        self._originals: dict[str, str] = {}
+        self._entries = self._bytes = 0
+
+    def skip(self, name: str, reason: str) -> None:
+        self._skipped.append((name, reason))
+
+    def add(self, entry: tar_entries.Entry) -> None:
+        self._entries += 1
+        if self._entries > self._limits.files:
+            raise refuse(
+                "too-large",
+                f"The archive holds more than {times(self._limits.files, 'file')}, the most that "
+                "is unpacked here.",
+            )
+        parts = self._names.parts(entry.name)
+        if entry.folder:
+            self._names.take_folder(parts)
+            return
+        if not parts:
+            raise refuse("unsafe-archive", "A file in the archive has no name.")
+        if any(part in _NOTES for part in parts):
+            self.skip("/".join(parts), "A note of macOS's own: no part of the data.")
+            return
+        self._write("/".join(parts), self._names.take_file(parts), entry.blocks)
+
+    def _write(self, original: str, name: str, blocks: Iterable[bytes]) -> None:
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        start = b""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+            for block in blocks:
+                self._count(len(block), original)
+                start = start or block[:512]
+                file.write(block)
+        self._files.append(name)
+        if name != original:
+            self._originals[name] = original
+        if kind := _archive_kind(start):
+            self.skip(name, f"It is an archive ({kind}) in the archive: kept as a file.")
+
+    def _count(self, size: int, name: str) -> None:
+        self._bytes += size
+        if self._bytes > self.most:
+            raise refuse(
+                "too-large",
+                f"Unpacked, the archive has more than {self.most:,} bytes (at {quoted(name)}), "
+                "the most that is unpacked of one of its size.",
+            )
+
+    def unpacked(self) -> Unpacked:
+        if not self._files:
+            raise refuse("empty", "The archive holds no file.")
+        return Unpacked(tuple(self._files), self._bytes, tuple(self._skipped), self._originals)
+
+
+def _archive_kind(start: bytes) -> str | None:
+    if tar_entries.is_tar(start):
+        return "tar"
+    return next((kind for magic, kind in _INNER.items() if start.startswith(magic)), None)

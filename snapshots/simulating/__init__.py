@@ -1,0 +1,1 @@
+"""Simulated recordings: parameters, checked, and the runs."""

@@ -1,0 +1,177 @@
+"""Keyed state of the real cases: what is read, and what Flink and the jobs' operators say."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
+from json import dumps
+from pathlib import Path
+
+from snapshots.readers.flink.handles import Keyed
+from snapshots.readers.flink.keyed.entries import TIMERS, Entry
+from snapshots.readers.flink.keyed.keyed_state import KeyedState, Read, read_keyed
+from snapshots.readers.flink.metadata import Operator, Subtask
+from snapshots.readers.flink.operator_ids import id_of_uid
+from snapshots.readers.opaque import Opaque
+from tests.readers.flink.cases import Case, load
+
+# How the notes of the many-types job call its states, where it is not by their names.
+_NOTED = {"v_bytes_hex": "v_bytes", "aggregating_acc": "aggregating"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One subtask's keyed state, all of it read. snapshot: the place of the checkpoint."""
+
+    snapshot: int
+    operator: Operator
+    subtask: Subtask
+    handle: Keyed
+    read: Read
+    state: KeyedState
+    entries: tuple[Entry, ...]
+
+
+@dataclass
+class Agreement:
+    """expected: values that Flink found. equal, opaque: of these. wrong: the others, and entries
+    that Flink did not find. reasons: of the opaque ones, per state."""
+
+    expected: int = 0
+    equal: int = 0
+    opaque: int = 0
+    wrong: list = field(default_factory=list)
+    reasons: Counter = field(default_factory=Counter)
+
+
+@cache
+def parts(shared_data: Path, name: str) -> tuple[Part, ...]:
+    """Every subtask with managed keyed state, of all snapshots of a case."""
+    case = load(shared_data, name)
+    return tuple(
+        _part(case, number, stored.folder, operator, subtask)
+        for number, (_, stored) in enumerate(case.snapshots())
+        for operator in stored.metadata.operators
+        for subtask in operator.subtasks
+        if subtask.managed_keyed is not None
+    )
+
+
+def _part(case: Case, number: int, folder: str, operator: Operator, subtask: Subtask) -> Part:
+    read = partial(case.upload.files.read, folder=folder)
+    state = read_keyed(subtask.managed_keyed, read, operator.max_parallelism)
+    entries = tuple(state.entries)
+    return Part(number, operator, subtask, subtask.managed_keyed, read, state, entries)
+
+
+def agreement(shared_data: Path, name: str) -> Agreement:
+    """Every value of Flink's own restore, per state, against the entries."""
+    case, found = load(shared_data, name), Agreement()
+    for part in parts(shared_data, name):
+        flink = case.snapshots()[part.snapshot][0]["flink"]
+        for expected in _expected_handles(flink, part):
+            _compare(expected["states"], part, found)
+    return found
+
+
+def _expected_handles(flink: dict, part: Part) -> Iterator[dict]:
+    """What Flink says of one subtask; it could not restore changelogs and ForSt."""
+    (operator,) = (one for one in flink["operators"] if one["id"] == part.operator.id)
+    (subtask,) = (one for one in operator["subtasks"] if one["index"] == part.subtask.index)
+    yield from (handle for handle in subtask["managedKeyedState"] if "states" in handle)
+
+
+def _compare(states: dict, part: Part, found: Agreement) -> None:
+    left = defaultdict(list)
+    for entry in part.entries:
+        left[entry.state, dumps(_where(entry), sort_keys=True)].append(entry)
+    if {state.name for state in part.state.states} != set(states):
+        found.wrong.append(("states", part.operator.id))
+    for name, state in states.items():
+        for value in state["values"]:
+            found.expected += 1
+            _compare_value(name, dict(value), left, found)
+    found.wrong += [entry for entries in left.values() for entry in entries]
+
+
+def _compare_value(name: str, expected: dict, left: dict, found: Agreement) -> None:
+    value = expected.pop("value", None)
+    if expected.get("namespace", value) is None:
+        del expected["namespace"]  # as the void one is written in timers
+    entries = left[name, dumps(expected, sort_keys=True)]
+    if not entries:
+        found.wrong.append((name, expected))
+        return
+    entry = entries.pop()
+    if isinstance(entry.value, Opaque):
+        found.opaque += 1
+        found.reasons[name, entry.value.reason] += 1
+    elif entry.kind == TIMERS or as_flink(entry.value) == value:
+        found.equal += 1
+    else:
+        found.wrong.append((entry, value))
+
+
+def _where(entry: Entry) -> dict:
+    """All but the value, as expected.json has it."""
+    where = {"keyGroup": entry.key_group, "key": as_flink(entry.key)}
+    if entry.namespace is not None:
+        where["namespace"] = as_flink(entry.namespace)
+    if entry.kind == TIMERS:
+        where["timestamp"] = entry.value
+    return where
+
+
+def as_flink(value: object) -> object:
+    """Without what expected.json leaves out: the fields of SQL rows."""
+    if isinstance(value, Opaque):
+        return "opaque"
+    if isinstance(value, list):
+        return [as_flink(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {"binaryRow", "arity"} if "binaryRow" in value else value
+    return {name: as_flink(one) for name, one in value.items() if name in kept}
+
+
+def noted(shared_data: Path, name: str) -> Agreement:
+    """Every value that the operators themselves noted at a snapshot, against the entries."""
+    case, found = load(shared_data, name), Agreement()
+    values = defaultdict(dict)
+    for part in parts(shared_data, name):
+        for entry in part.entries:
+            where = (part.snapshot, part.operator.id)
+            values[where][entry.state, str(entry.key)] = entry.value
+    for number, (snapshot, _) in enumerate(case.snapshots()):
+        for uid, subtasks in snapshot["job"].items():
+            for state, key, value in _notes(subtasks):
+                read = values[number, id_of_uid(uid)].get((state, key))
+                _compare_note(state, key, value, read, found)
+    return found
+
+
+def _notes(subtasks: dict) -> Iterator[tuple[str, str, object]]:
+    """State, key, and value where there is one."""
+    for notes in subtasks.values():
+        for key, values in notes.get("keyed", {}).items():
+            values = values if isinstance(values, dict) else {"balance": values}
+            for state, value in values.items():
+                if value is not None and value not in ([], {}):
+                    yield _NOTED.get(state, state), key, value
+
+
+def _compare_note(state: str, key: str, value: object, read: object, found: Agreement) -> None:
+    found.expected += 1
+    if isinstance(read, Opaque):
+        found.opaque += 1
+    elif _as_noted(state, read) == value:
+        found.equal += 1
+    else:
+        found.wrong.append((state, key, value, read))
+
+
+def _as_noted(state: str, read: object) -> object:
+    """The notes give bytes as hex digits, and values with time-to-live without the time."""
+    if state == "v_bytes" and isinstance(read, dict):
+        return read["hex"]
+    return read["userValue"] if state == "ttl" and isinstance(read, dict) else read

@@ -1,0 +1,80 @@
+"""Keyed state written by the format page, where no real file at hand has what is to be shown."""
+
+from snapshots.readers.flink.handles import Inline, KeyGroups
+from tests.readers.flink import types as types
+from tests.readers.flink.writing import i32, i64, utf
+
+STRING, LONG = types.SIMPLE_KINDS[7], types.SIMPLE_KINDS[0]
+VOID = types.simple_snapshot(
+    "org.apache.flink.runtime.state.VoidNamespaceSerializer$VoidNamespaceSerializerSnapshot"
+)
+KRYO = (
+    utf(types._JAVA + "kryo.KryoSerializerSnapshot")
+    + i32(2)
+    + utf("demo.Odd")
+    + types.optional_map([]) * 3
+)
+UNKNOWN = utf("com.example.OwnSerializerSnapshot") + i32(1)
+
+
+def i16(number: int) -> bytes:
+    return number.to_bytes(2, "big", signed=True)
+
+
+def state(
+    name: str, value: bytes, kind: str = "VALUE", namespace: bytes = VOID, backend_type: int = 0,
+    **further: bytes,
+) -> bytes:  # fmt: skip
+    """A state's description. value, namespace, further: snapshots; further: by role."""
+    serializers = {"NAMESPACE_SERIALIZER": namespace, "VALUE_SERIALIZER": value, **further}
+    written = b"".join(
+        utf(role) + types.envelope(snapshot) for role, snapshot in serializers.items()
+    )
+    options = i32(1) + utf("KEYED_STATE_TYPE") + utf(kind) if kind else i32(0)
+    return utf(name) + i32(backend_type) + options + i32(len(serializers)) + written
+
+
+def meta(*states: bytes, key: bytes = STRING.snapshot, compressed: bool = False) -> bytes:
+    head = i32(6) + bytes([compressed]) + types.envelope(key)
+    return head + i16(len(states)) + b"".join(states)
+
+
+def handle(description: bytes, groups: dict[int, bytes], savepoint: bool = False) -> KeyGroups:
+    """groups: key group -> its bytes, from the first one on without gaps; b"" for offset 0."""
+    data, offsets = description, []
+    for content in groups.values():
+        offsets.append(len(data) if content else 0)
+        data += content
+    return KeyGroups(min(groups), tuple(offsets), Inline("", data), savepoint)
+
+
+def inline(stream: Inline) -> bytes:
+    return stream.data
+
+
+def heap_group(number: int, *states: tuple[int, list[bytes]]) -> bytes:
+    """states: the number of each and its entries."""
+    written = (i16(place) + i32(len(entries)) + b"".join(entries) for place, entries in states)
+    return i32(number) + b"".join(written)
+
+
+def full_group(*states: tuple[int, list[tuple[bytes, bytes]]]) -> bytes:
+    """states: the number of each and its keys and values, of which there is one at least."""
+    data = i16(states[0][0])
+    following = [place for place, _ in states[1:]] + [-1]
+    for (_, pairs), next_one in zip(states, following, strict=True):
+        for place, (key, value) in enumerate(pairs):
+            last = place == len(pairs) - 1
+            key = bytes([key[0] | 0x80 * last]) + key[1:]
+            data += i32(len(key)) + key + i32(len(value)) + value
+        data += i16(next_one)
+    return data
+
+
+def entry(key: str, value: bytes, namespace: bytes = b"\x00") -> bytes:
+    """An entry of the heap layout."""
+    return namespace + types.string(key) + value
+
+
+def long(number: int) -> bytes:
+    return i64(number)

@@ -1,0 +1,359 @@
+"""In-flight data: buffers, the channels they belong to, their elements and what these may be."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from snapshots.readers.cursor import Malformed
+from snapshots.readers.flink import contents
+from snapshots.readers.flink import handles as h
+from snapshots.readers.flink.channels.elements import NO_TIME, RECORD, split
+from snapshots.readers.flink.channels.in_flight import Half, InFlight, read_in_flight
+from snapshots.readers.flink.channels.joining import join
+from snapshots.readers.flink.files import Files
+from snapshots.readers.flink.metadata import Metadata, Operator, Subtask
+from snapshots.readers.flink.rest.job_graph import Input, JobGraph, Vertex
+from snapshots.readers.flink.types.element_types import decoded, fits, parse_type
+from snapshots.readers.flink.upload import read_upload
+from tests.effort import examples
+from tests.readers.flink.cases import UNALIGNED, load
+from tests.readers.flink.writing import i32, i64
+from tests.readers.mutated import mutated
+
+# Buffers
+
+
+def _stream(*buffers: bytes) -> bytes:
+    return i32(0) + b"".join(i32(len(buffer)) + buffer for buffer in buffers)
+
+
+def _metadata(*handles: h.Channels) -> Metadata:
+    subtasks = [
+        Subtask(
+            index,
+            inputs=tuple(one for one in handles if (one.side, one.subtask) == (h.INPUT, index)),
+            outputs=tuple(one for one in handles if (one.side, one.subtask) == (h.OUTPUT, index)),
+        )
+        for index in range(2)
+    ]
+    operator = Operator("a" * 32, None, None, 2, 128, None, False, tuple(subtasks))
+    return Metadata(6, 1, (), (operator,), None, 0)
+
+
+def _channels(stream: h.Stream, *parts: tuple[int, tuple[int, ...]], side=h.INPUT, subtask=0):
+    listed = tuple(h.ChannelPart((0, channel), 0, offsets) for channel, offsets in parts)
+    return h.Channels(side, subtask, 0, listed, stream, True)
+
+
+def _read(tmp_path: Path, data: bytes | None, *handles: h.Channels) -> InFlight:
+    if data is not None:
+        (tmp_path / "channels").write_bytes(data)
+    return read_in_flight(_metadata(*handles), Files(tmp_path), "")
+
+
+def test_subtasks_share_a_file_and_all_of_it_is_accounted_for(tmp_path):
+    data = _stream(b"abc", b"", b"de", b"nobody's")
+    file = h.RelativeFile("channels", len(data))
+    found = _read(
+        tmp_path,
+        data,
+        _channels(file, (0, (4,)), (1, (11,))),
+        _channels(file, (0, (15,)), subtask=1, side=h.OUTPUT),
+    )
+    assert [half.data() for half in found.halves] == [b"abc", b"", b"de"]
+    assert [half.buffer_sizes for half in found.halves] == [(3,), (0,), (2,)]
+    assert (found.buffer_count, found.byte_count) == (3, 5)
+    assert found.unread == {"channels": 4 + len(b"nobody's")}
+
+
+def test_no_byte_is_in_two_buffers(tmp_path):
+    data = _stream(b"abc", b"de")
+    file = h.RelativeFile("channels", len(data))
+    same = _channels(file, (0, (4,)), (1, (4,)))
+    assert [half.problem for half in _read(tmp_path, data, same).halves] == [
+        None, "Two buffers lie in the same bytes (at byte 4).",
+    ]  # fmt: skip
+    three = _stream(b"a", b"b", b"c")
+    twice = _channels(h.RelativeFile("channels", len(three)), (0, (4, 9)), (1, (9,)))
+    assert "the same bytes" in _read(tmp_path, three, twice).halves[1].problem
+    many = h.RelativeFile("channels", 12 + 4)
+    nested = i32(0) + i32(8) + i32(4) + i32(0)
+    found = _read(tmp_path, nested, _channels(many, (0, (4, 8, 12))))
+    assert "the same bytes" in found.halves[0].problem
+    assert found.halves[0].buffers == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "offset", "reason"),
+    [
+        (_stream(b"abc"), 0, "the same bytes"),
+        (_stream(b"abc"), 5, "are announced"),
+        (_stream(b"abc"), 2**62, "a number of 4 bytes is expected"),
+        (i32(0) + i32(-1), 4, "-1 things"),
+        (i32(0) + i32(2**31 - 1), 4, "2147483647 things are announced"),
+        (i32(1) + i32(0), 4, "does not begin as one"),
+        (b"", 4, "does not begin as one"),
+        (None, 4, "No file of that name"),
+    ],
+)
+def test_buffers_that_cannot_be_read_are_not_there_and_say_why(tmp_path, data, offset, reason):
+    file = h.RelativeFile("channels", 0 if data is None else len(data))
+    (half,) = _read(tmp_path, data, _channels(file, (0, (offset,)))).halves
+    assert half.buffers == ()
+    assert reason.lower() in half.problem.lower()
+
+
+# Elements
+
+
+def _record(value: bytes, time: int | None = NO_TIME) -> bytes:
+    element = b"\x01" + value if time is None else b"\x00" + i64(time) + value
+    return i32(len(element)) + element
+
+
+def test_every_kind_of_element_is_told_apart():
+    id_ = bytes(range(16))
+    bodies = [
+        b"\x00" + i64(5) + b"x", b"\x01xy", b"\x02" + i64(-3), b"\x03" + i64(9) + id_ + i32(1),
+        b"\x04" + i32(-1), b"\x05\x01", b"\x06" + i32(2) + i64(8),
+    ]  # fmt: skip
+    elements = split(b"".join(i32(len(body)) + body for body in bodies))
+    assert [(one.kind, one.timestamp, one.value, one.details) for one in elements] == [
+        ("record", 5, b"x", None),
+        ("record", None, b"xy", None),
+        ("watermark", -3, b"", None),
+        ("latency marker", 9, b"", {"operator": id_.hex(), "subtask": 1}),
+        ("status", None, b"", {"status": -1}),
+        ("record attributes", None, b"", {"backlog": True}),
+        ("internal watermark", 8, b"", {"subpartition": 2}),
+    ]
+    assert [one.size for one in elements] == [len(body) for body in bodies]
+    assert elements.count(RECORD) == 2
+    assert elements[-1] == list(elements)[6]
+    with pytest.raises(IndexError):
+        elements[7]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\x00", i32(0), i32(-1), i32(5) + b"\x02", i32(1) + b"\x07", i32(2) + b"\x02\x00",
+     i32(10) + b"\x02" + bytes(9), i32(8) + bytes(8), i32(2**31 - 1)],
+)  # fmt: skip
+def test_what_is_no_whole_element_is_malformed(data):
+    with pytest.raises(Malformed):
+        split(_record(b"first") + data)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.lists(st.binary(max_size=9)), st.integers(0, 200))
+def test_elements_lie_whole_across_the_two_halves(values, cut):
+    data = b"".join(map(_record, values))
+    cut = min(cut, len(data))
+    graph, vertices = _graph("HASH")
+    (edge,) = join([_half("b", h.INPUT, data[:cut]), _half("a", h.OUTPUT, data[cut:])],
+                   graph, vertices).edges  # fmt: skip
+    (channel,) = edge.channels
+    assert channel.data() == data
+    assert [one.value for one in channel.elements] == values
+    ends = [sum(4 + 9 + len(value) for value in values[:n]) for n in range(1, len(values) + 1)]
+    assert channel.elements.wholly_before(channel.input_bytes) == sum(end <= cut for end in ends)
+
+
+# Channels
+
+
+def _half(operator, side, data, *, subtask=0, place=(0, 0), problem=None) -> Half:
+    buffers = () if problem else (memoryview(data),)
+    return Half(operator, subtask, side, place, len(data) + 4, True, (4,), buffers, problem)
+
+
+def _graph(*ships: str, parallelism=2) -> tuple[JobGraph, dict[str, str]]:
+    """Vertex a feeds b, c ... , each by one edge."""
+    targets = "bcdefgh"[: len(ships)]
+    vertices = [Vertex("a", "a", ("a",), parallelism, 128, ())]
+    for name, ship in zip(targets, ships, strict=True):
+        vertices.append(Vertex(name, name, (name,), parallelism, 128, (Input("a", 0, ship),)))
+    return JobGraph(tuple(vertices)), {name: name for name in "a" + targets}
+
+
+def test_the_halves_of_a_channel_find_each_other_by_number():
+    graph, vertices = _graph("REBALANCE")
+    halves = [
+        _half("b", h.INPUT, b"", subtask=1, place=(0, 0)),
+        _half("a", h.OUTPUT, b"", subtask=0, place=(0, 1)),
+        _half("a", h.OUTPUT, b"", subtask=1, place=(0, 0)),
+    ]
+    joined = join(halves, graph, vertices)
+    (edge,) = joined.edges
+    assert (edge.partition, joined.unjoined) == (0, ())
+    assert [(one.source, one.target, one.input, one.output) for one in edge.channels] == [
+        (0, 1, halves[0], halves[1]), (1, 0, None, halves[2]),
+    ]  # fmt: skip
+
+
+def test_a_rest_is_a_problem_of_its_channel_alone():
+    graph, vertices = _graph("HASH")
+    halves = [_half("a", h.OUTPUT, b"\x00"), _half("a", h.OUTPUT, _record(b"x"), place=(0, 1))]
+    broken, whole = join(halves, graph, vertices).edges[0].channels
+    assert broken.elements is None
+    assert "An element" in broken.problem
+    assert (len(whole.elements), whole.problem) == (1, None)
+
+
+def test_the_order_of_several_consumers_is_found_by_what_fits():
+    graph, vertices = _graph("HASH", "HASH", "BROADCAST")
+    to_b, to_c = _record(b"for b") * 2, _record(b"and for c")
+    halves = [
+        _half("b", h.INPUT, to_b[:7]), _half("a", h.OUTPUT, to_b[7:], place=(2, 0)),
+        _half("c", h.INPUT, to_c[:3]), _half("a", h.OUTPUT, to_c[3:], place=(0, 0)),
+    ]  # fmt: skip
+    joined = join(halves, graph, vertices)
+    assert {edge.target: edge.partition for edge in joined.edges} == {"b": 2, "c": 0}
+    assert [edge.channels[0].data() for edge in joined.edges] == [to_b, to_c]
+    assert joined.unjoined == ()
+
+
+def test_where_several_orders_fit_none_is_taken():
+    graph, vertices = _graph("HASH", "HASH")
+    halves = [_half("b", h.INPUT, _record(b"x")), _half("a", h.OUTPUT, _record(b"y"))]
+    joined = join(halves, graph, vertices)
+    assert [edge.partition for edge in joined.edges] == [None, None]
+    assert joined.edges[0].channels[0].data() == _record(b"x")
+    assert [one.half for one in joined.unjoined] == halves[1:]
+    assert "cannot be told" in joined.unjoined[0].reason
+
+
+def test_a_broadcast_edge_holds_nothing_in_flight():
+    graph, vertices = _graph("BROADCAST", "HASH")
+    (edge,) = join([_half("a", h.OUTPUT, _record(b"x"), place=(1, 0))], graph, vertices).edges
+    assert (edge.target, edge.partition) == ("c", 1)
+
+
+@pytest.mark.parametrize(("consumers", "partition"), [(5, 3), (6, None)])
+def test_the_orders_of_so_many_consumers_are_tried(consumers, partition):
+    graph, vertices = _graph(*["HASH"] * consumers)
+    data = _record(b"for b")
+    halves = [_half("b", h.INPUT, data[:5]), _half("a", h.OUTPUT, data[5:], place=(3, 0))]
+    joined = join(halves, graph, vertices)
+    assert joined.edges[0].partition == partition
+    assert len(joined.unjoined) == (partition is None)
+
+
+def test_every_half_is_somewhere():
+    graph, vertices = _graph("FORWARD")
+    strange = [
+        _half("b", h.INPUT, b""),  # a forward edge stores nothing
+        _half("nobody", h.INPUT, b""),
+        _half("b", h.INPUT, b"", place=(7, 0)),
+        _half("a", h.OUTPUT, b"", place=(3, 0)),
+        _half("a", h.OUTPUT, b"", place=(3, 0)),
+    ]
+    joined = join(strange, graph, vertices)
+    assert joined.edges == ()
+    assert sorted(id(one.half) for one in joined.unjoined) == sorted(map(id, strange))
+
+
+def test_a_missing_file_is_told_at_its_channel():
+    graph, vertices = _graph("HASH")
+    halves = [_half("b", h.INPUT, _record(b"x")), _half("a", h.OUTPUT, b"", problem="It is gone.")]
+    (channel,) = join(halves, graph, vertices).edges[0].channels
+    assert (channel.elements, channel.problem) == (None, "It is gone.")
+
+
+# Real ones
+
+
+@pytest.mark.parametrize("name", UNALIGNED)
+def test_what_the_job_sent_and_had_not_received_is_in_the_channels(shared_data, name):
+    case = load(shared_data, name)
+    for snapshot, stored in case.snapshots():
+        found = contents.in_flight(case.upload, stored)
+        assert set(found.unread.values()) == {0}
+        assert sum(half.size for half in found.halves) == snapshot["restSizes"]["persisted_data"]
+        joined = contents.channels(case.upload, stored)
+        assert joined.unjoined == ()
+        counted = sum(one.elements.count(RECORD) for edge in joined.edges for one in edge.channels)
+        noted = [one["emittedMinusReceivedByTheJob"] for one in snapshot["recordsInFlight"]]
+        assert counted == sum(noted) > 0
+
+
+def _keyed_values(case, stored, state: str) -> list[int]:
+    return [
+        entry.value
+        for one in contents.keyed_states(case.upload, stored)
+        for entry in one.state.entries
+        if entry.state == state
+    ]
+
+
+def test_the_money_in_the_channels_is_what_was_withdrawn_and_not_deposited(shared_data):
+    case = load(shared_data, "bank-unaligned")
+    transfer = parse_type("tuple<string,string,long>")
+    for snapshot, stored in case.snapshots():
+        (deposit,) = (one for one in stored.metadata.operators if one.name == "deposit")
+        joined = contents.channels(case.upload, stored)
+        (edge,) = (one for one in joined.edges if one.target == deposit.id)
+        money = {
+            "withdrawn": sum(1000 - one for one in _keyed_values(case, stored, "balance")),
+            "deposited": sum(_keyed_values(case, stored, "credited")),
+            "inFlight": sum(
+                decoded(one, transfer)[2] for channel in edge.channels for one in channel.elements
+            ),
+        }
+        assert money["withdrawn"] == money["deposited"] + money["inFlight"]
+        assert snapshot["money"] == {**money, "conserved": True}
+
+
+def test_without_the_graph_the_halves_stand_by_themselves(shared_data):
+    case = load(shared_data, "bank-unaligned")
+    upload = read_upload(case.folder / "files")
+    for snapshot, stored in zip(case.expected["snapshots"], upload.checkpoints(), strict=True):
+        joined = contents.channels(upload, stored)
+        assert joined.edges == ()
+        assert len(joined.unjoined) == snapshot["inFlight"]["channelEntries"]
+        assert all("plan is missing" in one.reason for one in joined.unjoined)
+
+
+def test_damaged_channel_files_give_channels_or_problems(shared_data, tmp_path):
+    case = load(shared_data, "bank-unaligned")
+    stored = case.snapshots()[1][1]
+    graph = case.upload.jobs[0].rest.graph
+    (name,) = contents.in_flight(case.upload, stored).unread
+    seed = bytes(case.upload.files.whole(f"{stored.folder}/{name}"))
+    transfer = parse_type("tuple<string,string,long>")
+    for data in mutated([seed]):
+        (tmp_path / name).write_bytes(data)
+        found = read_in_flight(_resized(stored.metadata, len(data)), Files(tmp_path), "")
+        assert found.byte_count <= len(data)
+        for edge in join(found.halves, graph, stored.vertices).edges:
+            for channel in edge.channels:
+                assert (channel.elements is None) == (channel.problem is not None)
+                fits(list(channel.elements or ())[:50], transfer)
+        assert json.dumps(found.unread)
+
+
+def _resized(metadata: Metadata, size: int) -> Metadata:
+    """The same with another size of the channels' file."""
+
+    def resized(handle: h.Channels) -> h.Channels:
+        return replace(handle, stream=replace(handle.stream, size=size))
+
+    operators = tuple(
+        replace(
+            operator,
+            subtasks=tuple(
+                replace(
+                    one,
+                    inputs=tuple(map(resized, one.inputs)),
+                    outputs=tuple(map(resized, one.outputs)),
+                )
+                for one in operator.subtasks
+            ),
+        )
+        for operator in metadata.operators
+    )
+    return replace(metadata, operators=operators)

@@ -1,0 +1,274 @@
+"""Flink's REST answers and a History Server's archive: the job, its graph, its checkpoints."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from snapshots.readers.flink.rest import answers as rest_answers
+from snapshots.readers.flink.rest.answers import looks_like_json, read_answers
+from snapshots.readers.flink.rest.job import RestJob, jobs_of
+from tests.readers.flink.cases import CASES
+from tests.readers.mutated import mutated
+
+JOB = "ab" * 16
+VERTEX = "cd" * 16
+
+
+def _answers(**values: object) -> list[tuple[str, bytes]]:
+    """Files in one folder; "__" in a name stands for "-"."""
+    return [
+        (f"rest/{name.replace('__', '-')}.json", json.dumps(value).encode())
+        for name, value in values.items()
+    ]
+
+
+def _read(files) -> dict[str, RestJob]:
+    return jobs_of(read_answers(files))
+
+
+def _files(case_folder: Path) -> list[tuple[str, bytes]]:
+    paths = sorted(case_folder.glob("rest*/*.json"))
+    return [(path.relative_to(case_folder).as_posix(), path.read_bytes()) for path in paths]
+
+
+def _checkpoint(number: int, **fields: object) -> dict:
+    return {"id": number, "status": "COMPLETED", "trigger_timestamp": 1, "tasks": {}, **fields}
+
+
+# Real answers
+
+
+def _subtask_answers(case_folder: Path) -> Iterator[tuple[int, str, dict]]:
+    for path in sorted(case_folder.glob("rest*/checkpoint-*-subtasks-*.json")):
+        _, number, _, vertex = path.stem.split("-")
+        yield int(number), vertex, json.loads(path.read_text())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_subtask_took_what_its_answer_says(shared_data, name):
+    folder = shared_data / "flink" / name
+    jobs = _read(_files(folder)).values()
+    compared = 0
+    for number, vertex, answer in _subtask_answers(folder):
+        (checkpoint,) = filter(None, (job.checkpoint_by_id.get(number) for job in jobs))
+        (found,) = (one for one in checkpoint.vertices if one.vertex == vertex)
+        assert found.totals.persisted == answer["persisted_data"]
+        assert len(found.subtasks) == len(answer["subtasks"])
+        for one, told in zip(found.subtasks, answer["subtasks"], strict=True):
+            assert (one.index, one.status) == (told["index"], told["status"])
+            if one.status == "completed":
+                assert [
+                    one.ack_at, one.duration, one.state_size, one.sync, one.async_, one.alignment,
+                    one.persisted, one.start_delay, one.unaligned, one.aborted,
+                ] == [
+                    told["ack_timestamp"], told["end_to_end_duration"], told["state_size"],
+                    told["checkpoint"]["sync"], told["checkpoint"]["async"],
+                    told["alignment"]["duration"], told["alignment"]["persisted"],
+                    told["start_delay"], told["unaligned_checkpoint"], told["aborted"],
+                ]  # fmt: skip
+                compared += 1
+    assert compared > 0 or name == "v2-bank-fs"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_answer_is_understood(shared_data, name):
+    answers = read_answers(_files(shared_data / "flink" / name))
+    assert answers.unread == {}
+    for job_id, job in jobs_of(answers).items():
+        case = json.loads((shared_data / "flink" / name / "case.json").read_text())
+        assert job_id in {one["jobId"] for one in case["jobs"]}
+        assert job.flink_version == case["flinkVersion"]
+        assert job.started_at > 1_700_000_000_000
+        assert (job.ended_at, job.state) == (None, "RUNNING")
+
+
+def test_failures_say_when_and_why(shared_data):
+    (job,) = _read(_files(shared_data / "flink" / "failures")).values()
+    assert job.counts == {"restored": 0, "total": 15, "in_progress": 1, "completed": 7, "failed": 7}
+    failed = [one for one in job.checkpoints if one.status == "FAILED"]
+    assert [one.id for one in failed] == [2, 3, 6, 7, 10, 11, 14]
+    assert {one.failure for one in failed} == {
+        "Asynchronous task checkpoint failed.", "Checkpoint expired before completing.",
+    }  # fmt: skip
+    assert all(one.failed_at >= one.triggered_at and one.path is None for one in failed)
+    (pending,) = (one for one in job.checkpoints if one.status == "IN_PROGRESS")
+    assert (pending.id, pending.totals.acknowledged, pending.totals.subtasks) == (15, 9, 10)
+    lacking = [one for vertex in failed[0].vertices for one in vertex.subtasks if not one.ack_at]
+    assert [one.status for one in lacking] == ["pending_or_failed"]
+
+
+def test_the_graph_has_gates_in_order_and_chains_with_their_members(shared_data):
+    (job,) = _read(_files(shared_data / "flink" / "bounded")).values()
+    by_name = {vertex.members[0]: vertex for vertex in job.graph.vertices}
+    count = by_name["count"]
+    assert [(one.gate, one.ship) for one in count.inputs] == [(0, "HASH"), (1, "HASH"), (2, "HASH")]
+    assert [job.graph.vertex_by_id[one.source].members[0] for one in count.inputs] == [
+        "Source: bounded-source", "Source: half-bounded", "Source: endless-source",
+    ]  # fmt: skip
+    assert by_name["Source: bounded-source"].members[1:] == ("bounded-map",)
+    assert count.name == "count"
+
+
+def test_two_jobs_in_two_folders_stay_apart(shared_data):
+    jobs = _read(_files(shared_data / "flink" / "rescaled"))
+    assert {tuple(one.id for one in job.checkpoints) for job in jobs.values()} == {(1, 2), (4, 5)}
+    assert {job.graph.vertices[0].parallelism for job in jobs.values()} == {2, 3}
+
+
+@pytest.mark.parametrize("name", ["unaligned-orders", "failures", "v3-orders-rocksdb"])
+def test_a_history_server_s_archive_tells_the_same(shared_data, name):
+    files = _files(shared_data / "flink" / name)
+    (job,) = _read(files).values()
+    index = json.loads(next(data for path, data in files if path.endswith("index.json")))
+    archive = [
+        {"path": item["path"], "json": (shared_data / "flink" / name / "rest" / file).read_text()}
+        for file, item in index.items()
+        if "/config" not in item["path"] or "/checkpoints/" in item["path"]
+    ]
+    (archived,) = _read([(job.id, json.dumps({"archive": archive}).encode())]).values()
+    assert archived.graph == job.graph
+    assert archived.checkpoints == job.checkpoints
+    assert (archived.name, archived.config) == (job.name, job.config)
+
+
+@pytest.mark.parametrize("name", ["unaligned-orders", "v4-unaligned-orders"])
+def test_without_an_index_the_content_and_the_file_name_tell(shared_data, name):
+    files = _files(shared_data / "flink" / name)
+    (job,) = _read(files).values()
+    bare = [(path, data) for path, data in files if not path.endswith("index.json")]
+    assert list(_read(bare).values()) == [job]
+
+
+def test_answers_named_like_their_path_need_no_index(shared_data):
+    folder = shared_data / "flink" / "failures"
+    (job,) = _read(_files(folder)).values()
+    index = json.loads((folder / "rest" / "index.json").read_text())
+    files = [
+        (f"history{item['path']}.json", (folder / "rest" / name).read_bytes())
+        for name, item in index.items()
+    ]
+    (unpacked,) = _read(files).values()
+    assert (unpacked.checkpoints, unpacked.graph) == (job.checkpoints, job.graph)
+
+
+# Answers made by hand
+
+
+def test_a_checkpoint_told_twice_is_told_as_it_ended():
+    running = _checkpoint(3, status="IN_PROGRESS", num_acknowledged_subtasks=1)
+    ended = _checkpoint(3, num_acknowledged_subtasks=2, tasks={VERTEX: {"status": "COMPLETED"}})
+    history = {"counts": {}, "summary": {}, "latest": {"completed": ended}, "history": [running]}
+    job = {"jid": JOB, "name": "n", "state": "RUNNING", "vertices": []}
+    for files in (
+        _answers(job=job, checkpoints=history, a=running),
+        _answers(a=ended, checkpoints=history | {"latest": {}}, job=job),
+    ):
+        (checkpoint,) = _read(files)[JOB].checkpoints
+        assert (checkpoint.status, checkpoint.totals.acknowledged) == ("COMPLETED", 2)
+        assert [one.vertex for one in checkpoint.vertices] == [VERTEX]
+
+
+def test_what_only_the_earlier_answer_tells_is_kept():
+    tasks = {VERTEX: {"status": "IN_PROGRESS", "num_acknowledged_subtasks": 1}}
+    running = _checkpoint(3, status="IN_PROGRESS", tasks=tasks)
+    history = {"counts": {}, "summary": {}, "latest": {}, "history": [_checkpoint(3)]}
+    subtasks = [
+        {"id": 3, "status": "COMPLETED", "summary": {}, "num_acknowledged_subtasks": count,
+         "subtasks": [{"index": index, "status": "completed"} for index in range(count)]}
+        for count in (2, 1)
+    ]  # fmt: skip
+    name = f"subtasks__{VERTEX}"
+    early = {"jid": JOB, "name": "n", "state": "CREATED", "vertices": [], "now": 1}
+    late = early | {"state": "RUNNING", "now": 2}
+    for first, second in ((0, 1), (1, 0)):
+        of_vertex = {f"x__{name}": subtasks[first], f"y__{name}": subtasks[second]}
+        jobs = {"one": [early, late][first], "two": [early, late][second]}
+        files = _answers(a=running, b=history, **jobs, **of_vertex)
+        job = _read(files)[JOB]
+        (checkpoint,) = job.checkpoints
+        (vertex,) = checkpoint.vertices
+        assert (job.state, checkpoint.status, len(vertex.subtasks)) == ("RUNNING", "COMPLETED", 2)
+    (checkpoint,) = _read(_answers(a=running, b=history, job=late))[JOB].checkpoints
+    assert [one.vertex for one in checkpoint.vertices] == [VERTEX]
+
+
+def test_numbers_that_are_none_are_not_known():
+    odd = _checkpoint(1, state_size=-1, trigger_timestamp="x", end_to_end_duration=1.5,
+                      checkpointed_size=True, external_path=7, is_savepoint="no")  # fmt: skip
+    job = {"jid": JOB, "name": 4, "state": None, "vertices": [1], "start-time": "NaN"}
+    (found,) = _read(_answers(job=job, a=odd)).values()
+    (checkpoint,) = found.checkpoints
+    totals = checkpoint.totals
+    assert (totals.state_size, totals.uploaded_size, totals.duration) == (None, None, None)
+    assert (checkpoint.triggered_at, checkpoint.path, checkpoint.is_savepoint) == (
+        None,
+        None,
+        False,
+    )
+    assert (found.name, found.state, found.started_at, found.graph) == (None, None, None, None)
+
+
+def test_exceptions_of_old_and_of_new_answers():
+    old = {"root-exception": "r", "all-exceptions": [{"exception": "old", "task": "t",
+           "location": "h:1", "timestamp": 5}]}  # fmt: skip
+    new = {"exceptionHistory": {"entries": [{"exceptionName": "E", "stacktrace": "new",
+           "timestamp": 3, "taskName": "u"}]}}  # fmt: skip
+    job = {"jid": JOB, "name": "n", "state": "FAILED", "vertices": []}
+    (found,) = _read(_answers(job=job, exceptions=old, more=new)).values()
+    assert [(one.at, one.name, one.task, one.location, one.text) for one in found.exceptions] == [
+        (3, "E", "u", None, "new"), (5, None, "t", "h:1", "old"),
+    ]  # fmt: skip
+
+
+def test_an_answer_of_an_unclear_job_is_not_given_to_any():
+    first = {"jid": JOB, "name": "a", "state": "RUNNING", "vertices": []}
+    second = first | {"jid": "ef" * 16}
+    answers = read_answers(_answers(one=first, two=second, a=_checkpoint(1)))
+    assert "its folder has answers of 2" in answers.unread["rest/a.json"]
+    answers = read_answers(_answers(a=_checkpoint(1)))
+    assert "its folder has answers of 0" in answers.unread["rest/a.json"]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"{", "not JSON"),
+        (b'{"some": "thing"}', "no answer"),
+        (b"[1]", "no answer"),
+        (b"3", "no answer"),
+        (b'{"archive": [{"json": "{}"}]}', "has no path"),
+        (b'{"archive": [{"path": "/jobs", "json": "{"}]}', "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+    ],
+)
+def test_what_is_no_answer_says_so(data, reason):
+    assert reason in read_answers([("x", data)]).unread["x"]
+
+
+def test_files_that_are_too_large_are_not_read(monkeypatch):
+    monkeypatch.setattr(rest_answers, "LARGEST", 20)
+    monkeypatch.setattr(rest_answers, "LARGEST_TOTAL", 45)
+    files = [(name, b"[]" + b" " * size) for name, size in (("a", 30), ("b", 8), ("c", 8))]
+    unread = read_answers(files).unread
+    assert "larger than" in unread["a"]
+    assert "Only" in unread["c"]
+    assert "b" not in unread
+
+
+def test_json_is_recognised_by_its_first_character():
+    assert looks_like_json(b'\xef\xbb\xbf \n{"')
+    assert looks_like_json(b"[")
+    assert not looks_like_json(b"\x00{")
+    assert not looks_like_json(b"")
+
+
+def test_damaged_answers_give_jobs_or_reasons(shared_data):
+    files = _files(shared_data / "flink" / "bank-unaligned")
+    seeds = [data for path, data in files if "vertex" not in path]
+    (job_answer,) = (data for path, data in files if path.endswith("/job.json"))
+    for data in mutated(seeds):
+        for job in _read([("rest/job.json", job_answer), ("rest/x", data)]).values():
+            assert all(one.id >= 0 for one in job.checkpoints)
+            json.dumps([job.name, job.counts, job.config])

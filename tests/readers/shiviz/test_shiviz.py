@@ -1,0 +1,450 @@
+"""Logs with vector clocks: ShiViz's examples, logs made here, and expressions meant to harm."""
+
+import gzip
+import json
+import random
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from snapshots.domain.defects import InputRefused
+from snapshots.readers import registry
+from snapshots.readers.base import Limits
+from snapshots.readers.shiviz import scanning
+from snapshots.readers.shiviz.expressions import compiled
+from snapshots.readers.shiviz.known import BY_NAME, FORMS
+from snapshots.readers.shiviz.logs import executions, whole_file
+from snapshots.readers.shiviz.scanning import WINDOW, Scanner
+from tests.effort import examples
+from tests.readers.inputs import source
+from tests.readers.mutated import MANY, mutated
+from tests.readers.shiviz.cases import agreement, cases, counted, recorded, with_expressions
+
+FILES = [
+    "chord.log", "facebook-multiple.log", "simple-reliable-broadcast.log", "simpledb.log",
+    "slack-execution1.log",
+]  # fmt: skip
+COMPARED = dict(zip(FILES, (12, 16, 7, 9, 6), strict=True))
+DEFAULT = BY_NAME["default"].parser
+PLAIN = r"(?<host>\S*) (?<clock>{.*}) (?<event>.*)"
+
+
+def case(shared_data, name):
+    [found] = [entry for entry in cases(shared_data) if entry["file"] == name]
+    return found
+
+
+def simulated(events, hosts, chance):
+    """A log in GoVector's form, and how many messages its clocks tell of.
+
+    Each message brings its receiver something new, and nothing that another one brings as well.
+    """
+    clocks = [dict() for _ in range(hosts)]
+    pending, lines, messages = [], [], 0
+    for _ in range(events):
+        host = chance.randrange(hosts)
+        clock = clocks[host]
+        news = None
+        if pending and chance.random() < 0.5:
+            sender, known = pending.pop(chance.randrange(len(pending)))
+            if sender != host and known[sender] > clock.get(sender, 0):
+                news = known
+        if news:
+            messages += 1
+            for other, count in news.items():
+                clock[other] = max(count, clock.get(other, 0))
+        clock[host] = clock.get(host, 0) + 1
+        if chance.random() < 0.5:
+            pending = [*pending[-50:], (host, dict(clock))]
+        shown = ", ".join(f'"h{name}":{count}' for name, count in clock.items())
+        lines.append(f"h{host} {{{shown}}}\nevent {len(lines)}")
+    return "\n".join(lines).encode(), messages
+
+
+def log(*events, parser=PLAIN, delimiter=""):
+    """A whole file: events as (host, clock, text), or lines as they are."""
+    lines = [
+        event if isinstance(event, str) else f"{event[0]} {json.dumps(event[1])} {event[2]}"
+        for event in events
+    ]
+    return whole_file(parser, delimiter, "\n".join(lines).encode())
+
+
+def refusal(folder, data, format=None):
+    path = source(folder, data, "run.log")
+    with pytest.raises(InputRefused) as caught:
+        recorded(path, format)
+    return caught.value.defects[0]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_log_is_recognised_and_counted_as_shiviz_does(shared_data, name):
+    entry = case(shared_data, name)
+    assert counted(entry["path"]) == entry["executions"]
+    assert agreement(entry) == {"compared": COMPARED[name], "agreed": COMPARED[name]}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_log_with_its_expressions_in_front_is_counted_the_same(shared_data, tmp_path, name):
+    entry = case(shared_data, name)
+    path = with_expressions(entry, tmp_path / "whole.log")
+    assert counted(path) == entry["executions"]
+    assert [found.skipped_lines for found in executions(path, Limits())] == [0] * len(
+        entry["executions"]
+    )
+
+
+def test_a_log_says_what_it_is_and_what_it_cannot_tell(shared_data):
+    entry = case(shared_data, "chord.log")
+    head = registry.check_head(entry["path"], Limits())
+    assert (head.format, head.complete) == ("shiviz", True)
+    assert "GoVector" in head.reason
+    assert any("never received" in note for note in head.header.extra["notes"])
+    assert head.header.extra["shiviz"]["form"] == "govector"
+
+
+def test_compressed_logs_and_windows_ends_of_lines(shared_data, tmp_path):
+    entry = case(shared_data, "slack-execution1.log")
+    data = entry["path"].read_bytes()
+    assert counted(source(tmp_path, gzip.compress(data), "a.gz")) == entry["executions"]
+    path = source(tmp_path, b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n"))
+    assert counted(path) == entry["executions"]
+    assert registry.sniff(path, Limits()).reader.name == "shiviz"
+
+
+def test_one_of_several_executions_by_name_or_number(shared_data):
+    path = case(shared_data, "facebook-multiple.log")["path"]
+    for execution in ("Execution #2", "2"):
+        recording = recorded(path, execution)[0].recording
+        assert sum(map(len, recording.events.values())) >= 41
+    with pytest.raises(InputRefused, match="2 executions.*Execution #1"):
+        recorded(path)
+    with pytest.raises(InputRefused, match='named "3"'):
+        recorded(path, "3")
+
+
+def test_the_file_read_in_another_order_gives_the_same_messages(shared_data, tmp_path):
+    path = case(shared_data, "chord.log")["path"]
+    lines = path.read_bytes().rstrip(b"\n").split(b"\n")
+    pairs = [b"\n".join(lines[at : at + 2]) for at in range(0, len(lines), 2)]
+    random.Random(1).shuffle(pairs)
+    shuffled = source(tmp_path, b"\n".join(pairs))
+    before, after = recorded(path)[0].recording, recorded(shuffled)[0].recording
+    ids = [
+        {channel: [(m.id, m.sent_index, m.received_index) for m in messages]
+         for channel, messages in recording.messages.items()}
+        for recording in (before, after)
+    ]  # fmt: skip
+    assert ids[0] == ids[1]
+
+
+def test_events_messages_and_fields_of_a_recording(tmp_path):
+    parser = r"(?<date>\S+) (?<host>\S*) (?<clock>{.*}) (?<event>.*)"
+    lines = [
+        'd1 a {"a":1} start', 'd2 a {"a":2} ask both', 'd3 b {"a":2,"b":1} asked',
+        'd4 c {"a":2,"c":1} asked, and answers', 'd5 b {"a":2,"b":2,"c":1} joins',
+    ]  # fmt: skip
+    path = source(tmp_path, whole_file(parser, "", "\n".join(lines).encode()))
+    assembly, defects = recorded(path)
+    recording = assembly.recording
+    kinds = {name: [e.kind for e in events] for name, events in recording.events.items()}
+    assert kinds == {
+        "a": ["internal", "send", "send"], "b": ["receive", "receive"], "c": ["receive", "send"],
+    }  # fmt: skip
+    sent = {channel: [m.id for m in found] for channel, found in recording.messages.items()}
+    assert sent == {"a->b": ["2"], "a->c": ["2"], "c->b": ["1"]}
+    first, second = recording.events["a"][1:]
+    assert json.loads(first.extra) == {"clock": {"a": 2}, "date": "d2", "derived": True}
+    assert (first.label, second.label) == ("ask both", None)
+    assert json.loads(second.extra) == {"derived": True, "event": 2}
+    assert json.loads(recording.events["a"][0].extra) == {"clock": {"a": 1}, "date": "d1"}
+    assert [event.line for event in recording.events["b"]] == [5, 7]
+    assert all(event.state is None for events in recording.events.values() for event in events)
+    assert (assembly.defects, defects.total) == ((), 0)
+
+
+def test_an_edge_that_another_implies_is_left_out(tmp_path):
+    """c learns of a's event through b alone."""
+    path = source(tmp_path, log(
+        ("a", {"a": 1}, "x"), ("b", {"a": 1, "b": 1}, "y"), ("c", {"a": 1, "b": 1, "c": 1}, "z")
+    ))  # fmt: skip
+    [found] = executions(path, Limits())
+    assert (found.edges, found.receives) == (2, 2)
+
+
+def test_an_event_that_joins_two_has_two_edges(tmp_path):
+    path = source(tmp_path, log(
+        ("a", {"a": 1}, "x"), ("b", {"b": 1}, "y"), ("c", {"a": 1, "b": 1, "c": 1}, "z")
+    ))  # fmt: skip
+    [found] = executions(path, Limits())
+    assert (found.edges, found.receives) == (2, 1)
+
+
+def test_skipped_text_is_named_with_its_line(tmp_path):
+    data = log(("a", {"a": 1}, "x"), "what is this", "", ("a", {"a": 2}, "y"), "and this?")
+    assembly, defects = recorded(source(tmp_path, data))
+    [found] = defects.listed
+    assert (found.code, found.severity, found.line, found.count) == ("skipped-text", "kept", 4, 2)
+    assert "what is this" in found.sentence
+    about = assembly.recording.header_extra["shiviz"]
+    assert about["skipped"] == [[4, "what is this"], [7, "and this?"]]
+
+
+def test_executions_are_independent_and_blank_ones_dropped(tmp_path):
+    one = [("a", {"a": 1}, "x"), ("a", {"a": 2}, "y")]
+    data = log("=== 1 ===", *one, "=== 2 ===", "", "=== 3 ===", *one[:1],
+               delimiter=r"^=== (?<trace>.*) ===$")  # fmt: skip
+    found = executions(source(tmp_path, data), Limits())
+    assert [(part.name, part.events) for part in found] == [("1", {"a": 2}), ("3", {"a": 1})]
+
+
+def test_executions_must_differ_in_name(tmp_path):
+    events = [("a", {"a": 1}, "x"), "---", ("a", {"a": 1}, "x"), "---", ("a", {"a": 1}, "x")]
+    found = refusal(tmp_path, log(*events, delimiter="^---$"))
+    assert (found.code, found.line) == ("bad-expression", 4)
+
+
+def test_a_clock_with_escaped_quotes_and_a_zero_entry(tmp_path):
+    data = log(r"a {\"a\":1,\"b\":0} x", ("b", {"b": 1, "a": 0, "c": 0}, "y"))
+    [found] = executions(source(tmp_path, data), Limits())
+    assert (found.events, found.edges) == ({"a": 1, "b": 1}, 0)
+
+
+BAD_CLOCKS = {
+    "a gap": ([("a", {"a": 1}, "x"), ("a", {"a": 3}, "y")], 4, "3 where 2 is expected"),
+    "twice": ([("a", {"a": 1}, "x"), ("a", {"a": 1}, "y")], 4, "1 where 2 is expected"),
+    "not from 1": ([("a", {"a": 2}, "x")], 3, "2 where 1 is expected"),
+    "no JSON": (["a {1} x"], 3, "no JSON"),
+    "a list": (["a {} x"], 3, "does not count"),
+    "without itself": ([("a", {"b": 1}, "x"), ("b", {"b": 1}, "")], 3, 'host "a" itself'),
+    "an empty host": ([("a", {"a": 1}, "x"), ("", {"a": 1}, "y")], 4, "no event for one"),
+    "a host without events": ([("a", {"a": 1, "b": 1}, "x")], 3, "has none"),
+    "more than there are": (
+        [("a", {"a": 1}, "x"), ("b", {"a": 2, "b": 1}, "y")], 4, "knows 2 events",
+    ),
+    "a fraction": ([("a", {"a": 1.5}, "x")], 3, "not a count"),
+    "negative": ([("a", {"a": 1, "b": -1}, "x")], 3, "not a count"),
+    "huge": ([("a", {"a": 2**31}, "x")], 3, "not a count"),
+    "true": ([("a", {"a": True}, "x")], 3, "not a count"),
+    "forgets": (
+        [("b", {"b": 1}, ""), ("a", {"a": 1, "b": 1}, "x"), ("a", {"a": 2}, "y")], 5, "not all",
+    ),
+    "not passed on": (
+        [("b", {"b": 1}, ""), ("a", {"a": 1, "b": 1}, "x"), ("c", {"a": 1, "c": 1}, "y")],
+        5, "not all that",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("events", "line", "words"), BAD_CLOCKS.values(), ids=BAD_CLOCKS)
+def test_a_clock_that_cannot_be_is_refused_with_its_line(tmp_path, events, line, words):
+    found = refusal(tmp_path, log(*events))
+    assert (found.code, found.line) == ("bad-clock", line)
+    assert words in found.sentence
+
+
+BAD_EXPRESSIONS = {
+    "no host": r"(?<clock>{.*}) (?<event>.*)",
+    "no event": r"(?<host>\S*) (?<clock>{.*})",
+    "ahead": PLAIN + "(?=x)",
+    "behind": "(?<!x)" + PLAIN,
+    "back": PLAIN + r"(a)\1",
+    "back by name": PLAIN + r"\k<host>",
+    "open group": "(" + PLAIN,
+    "open class": "[" + PLAIN,
+    "backslash": PLAIN + "\\",
+    "twice": PLAIN + r"(?<host>x)",
+    "Python": PLAIN + r"(?P<x>x)",
+    "nothing to repeat": "*" + PLAIN,
+    "counts": PLAIN + r"((a{100}){100}){100}",
+    "large count": PLAIN + r"a{1001}",
+    "slow": PLAIN + r".{0,900}b",
+    "long": PLAIN + "x" * 2000,
+    "finds nothing": "zzz" + PLAIN,
+}
+
+
+@pytest.mark.parametrize("parser", BAD_EXPRESSIONS.values(), ids=BAD_EXPRESSIONS)
+def test_an_expression_that_cannot_be_used_is_explained(tmp_path, parser):
+    data = parser.encode() + b"\n\n" + b'a {"a":1} x\n'
+    found = refusal(tmp_path, data)
+    assert found.code == "bad-expression"
+    assert found.sentence.endswith((".", "?"))
+
+
+HARMFUL = [
+    r"(?<event>(a*)*)b(?<host>x)(?<clock>y)",
+    r"(?<event>(a|aa)+)$(?<host>x)(?<clock>y)",
+    r"(?<event>a)(?<host>b?)(?<clock>c?)([\s\S]*z)?",
+    r"(?<event>(?:a|b)*a(?:a|b){10})(?<host>c)(?<clock>d)",
+    r"(?<host>(a|b|ab)*)(?<clock>(a|b){0,90})(?<event>c?)$",
+]
+
+
+@pytest.mark.parametrize("parser", HARMFUL)
+def test_no_expression_takes_longer_than_it_may(tmp_path, monkeypatch, parser):
+    monkeypatch.setattr(scanning.Scanner.__init__, "__defaults__", (0.3,))
+    chance = random.Random(1)
+    text = bytes(chance.choice(b"aaab") for _ in range(2**20))
+    started = time.process_time()
+    found = refusal(tmp_path, parser.encode() + b"\n\n" + text)
+    assert time.process_time() - started < 4
+    assert found.code in ("bad-expression", "bad-clock")
+
+
+def test_events_longer_than_a_window_are_skipped_and_those_that_fit_are_not():
+    found = compiled(r"<(?<host>[^>]*)>")
+    inside, beyond = b"<" + b"x" * (WINDOW // 2 - 2) + b">", b"<" + b"x" * 2 * WINDOW + b">"
+    for lead in (0, 1, WINDOW // 2 - 1, WINDOW // 2, WINDOW - 1, WINDOW, 3 * WINDOW):
+        text = b" " * lead + inside + b"<a>" + beyond + b"<b>"
+        matches = list(Scanner().matches(found, text, 0, len(text)))
+        lengths = [match.end - match.start for match in matches]
+        assert lengths == [len(inside), 3, 3], lead
+
+
+def found_in(pattern, text):
+    return [text[m.start : m.end] for m in Scanner().matches(compiled(pattern), text, 0, len(text))]
+
+
+def test_a_window_cuts_no_match_and_hides_none():
+    run = b"x" * (WINDOW - 5)
+    assert found_in("x+", b" " * 10 + run + b" xx") == [run, b"xx"]
+    across = b"<" + b" " * 12 + b"y" + b" " * 12 + b">"
+    assert found_in("<[^>]*>|y", b" " * (WINDOW - 20) + across + b"y") == [across, b"y"]
+
+
+def test_a_program_that_would_be_slow_is_not_run():
+    with pytest.raises(InputRefused, match="repeats too much"):
+        compiled(".{0,900}b")
+
+
+ALIKE = [
+    (r"[^]x", "\nx"), (r"a{,2}", "a{,2}"), (r"{x}", "{x}"), (r"[[:alpha:]]", ":]"),
+    (r"\u0041\x42\/\-", "AB/-"), (r"[\]\\^-]+", "]^-\\"), (r"^b$", "a\nb\nc"), (r"a.b", "a\rb"),
+    (r"\s+x", "\u00a0\ufeff x"), (r"[\s,]+x", "\u2003,x"), (r"[\S]+", "\u00a0ab"),
+    (r"\S+", "\u00a0ab"), (r"[\b]", "\x08"), (r"\bab\b", "ab c"), (r"a\.b", "axb a.b"),
+    (r"é+", "éé"),
+    (r"[à-é]+", "xéà"), (r"\cx", "cx"), (r"a|b", "xb"), (r"(?:a)(b)", "ab"), (r"[^a]", "a\nb"),
+]  # fmt: skip
+EXPECTED = [
+    "\nx", "a{,2}", "{x}", ":]", "AB/-", "]^-\\", "b", None, "\u00a0\ufeff x", "\u2003,x", "ab",
+    "ab", "\x08", "ab", "a.b", "éé", "éà", "cx", "b", "ab", "\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [(*pair, found) for pair, found in zip(ALIKE, EXPECTED, strict=True)],
+)
+def test_an_expression_means_what_it_means_in_javascript(pattern, text, expected):
+    match = compiled(pattern).engine.search(text.encode())
+    assert (match and match.group().decode()) == expected
+
+
+SAFE = st.text(alphabet="ab01 .*+?|()[]{}^$\\d\\w-,", max_size=12)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@settings(max_examples=examples(200), deadline=None)
+@given(pattern=SAFE, text=st.text(alphabet="ab01 .-\n{}", max_size=20))
+def test_an_expression_that_python_reads_finds_what_python_finds(pattern, text):
+    try:
+        known = re.compile(pattern, re.MULTILINE | re.ASCII)
+    except (re.error, RecursionError, OverflowError):
+        return
+    try:
+        mine = compiled(pattern)
+    except InputRefused:
+        return
+    different = ("{", "[]", "[^]", "\\", "++", "*+", "?+", "(?", "$", "||", "[[", "--")
+    if any(mark in pattern for mark in different):
+        return
+    found, expected = mine.engine.search(text.encode()), known.search(text)
+    assert (found and found.group().decode()) == (expected and expected.group())
+
+
+def test_every_known_form_reads_its_own_kind(tmp_path):
+    clock = '{"a":1}'
+    texts = {
+        "requests": f"1.2.3.4 5/27/2013 10:53:39 AM GET text\na {clock}",
+        "voldemort": f"[2012-01-01 10:00:00,1 voldemort.x] INFO text\na {clock}",
+        "akka": f"[INFO] [10/13/2014 14:37:20] [x] [akka://Broadcast/user/a] {clock} text",
+        "tlc": 'State 1: <text line 1>\n/\\ Host = a\n/\\ Clock = "{\\"a\\":1}"\n/\\ x = 1',
+        "govector-times": f"1500000000000000000 a {clock}\ntext",
+        "tsviz": f"1500000000000000000 text\na {clock}",
+        "default": f"text\na {clock}",
+        "govector": f"a {clock}\ntext",
+    }
+    assert list(texts) == [form.name for form in FORMS]
+    for name, text in texts.items():
+        path = source(tmp_path, text.encode() + b"\n")
+        recording = recorded(path)[0].recording
+        assert recording.header_extra["shiviz"]["form"] == name
+        assert [event.label for event in recording.events["a"]] == ["text"], name
+
+
+def test_other_text_is_no_log(tmp_path):
+    for data in (b"hello\nworld {1}\n", b"a,b\n1,2\n", b"x {} \ny {}\n"):
+        assert refusal(tmp_path, data).code == "unknown-format"
+
+
+def test_limits(tmp_path):
+    path = source(tmp_path, log(*[(f"h{n}", {f"h{n}": 1}, "x") for n in range(20)]))
+    for limits in (Limits(processes=19), Limits(total_bytes=100)):
+        with pytest.raises(InputRefused) as caught:
+            executions(path, limits)
+        assert caught.value.defects[0].code in ("too-many-processes", "too-large")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_message_of_a_simulated_run_is_found(tmp_path, seed):
+    """Messages that others imply are few, and found to be implied by a plain count here."""
+    data, messages = simulated(300, 4, random.Random(seed))
+    [found] = executions(source(tmp_path, data), Limits())
+    assert (found.receives, sum(found.events.values())) == (messages, 300)
+    assert found.edges == by_hand(data)
+
+
+def by_hand(data):
+    """Edges by the rule of the format's page, event by event."""
+    lines = data.decode().split("\n")[::2]
+    events = [(line.split()[0], json.loads(line.split(" ", 1)[1])) for line in lines]
+    clock_of = {(host, clock[host]): clock for host, clock in events}
+    total = 0
+    for host, clock in events:
+        before = clock_of.get((host, clock[host] - 1), {})
+        news = {q: t for q, t in clock.items() if q != host and t > before.get(q, 0)}
+        total += sum(
+            not any(clock_of[r, news[r]].get(q, 0) == t for r in news if r != q)
+            for q, t in news.items()
+        )
+    return total
+
+
+@pytest.mark.parametrize("events", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_a_large_log_takes_seconds(tmp_path, events):
+    data, messages = simulated(events, 10, random.Random(0))
+    path = source(tmp_path, data)
+    started = time.process_time()
+    [found] = executions(path, Limits())
+    assert time.process_time() - started < 1 + events / 10_000
+    assert (found.receives, sum(found.events.values())) == (messages, events)
+
+
+def test_damaged_logs_are_read_or_refused(shared_data, tmp_path):
+    seeds = [with_expressions(entry, tmp_path / "whole.log").read_bytes()[:4000]
+             for entry in cases(shared_data)]  # fmt: skip
+    seeds += [whole_file("", "", b'x\na {"a":1}\ny\nb {"a":1, "b":1}\n')]
+    good, refusals = 0, []
+    for data in mutated(seeds):
+        path = source(tmp_path, data, "damaged.log")
+        try:
+            recorded(path, "1")
+            good += 1
+        except InputRefused as refused:
+            refusals.append(refused.defects[0].sentence)
+    assert all(sentence.endswith((".", "?")) for sentence in refusals)
+    assert good > MANY // 20

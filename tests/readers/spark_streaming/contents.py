@@ -1,0 +1,117 @@
+"""What the contents and the derived recording of a Spark upload say, in the form of the recorded
+answers."""
+
+import json
+
+from snapshots.domain.assembly import Header
+from snapshots.domain.contents.entries import StateEntry
+from snapshots.domain.contents.model import CheckpointContents, UploadContents
+from snapshots.readers.spark_streaming.engine.jobs import SparkJob
+from snapshots.readers.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.spark_streaming.state.readings import TIMERS, parse_reading
+from snapshots.readers.spark_streaming.state.rocksdb_zips import read_zip
+from snapshots.readers.spark_streaming.state.store_files import ZIP, chain
+
+VALUES = {"ListState": "list_value", "MapState": "map_value"}
+
+
+def batches_of(contents: UploadContents, folder: str) -> list[CheckpointContents]:
+    """Of the checkpoint directory in ``folder``."""
+    keys = {job.key for job in contents.jobs if job.name == folder}
+    return [one for one in contents.checkpoints if one.job in keys]
+
+
+def facts_of(checkpoint: CheckpointContents) -> dict:
+    return {fact.name: fact.value for fact in checkpoint.facts}
+
+
+def told_by_entries(upload: SparkUpload, entries: list[StateEntry]) -> dict:
+    """Rows as Spark gives them, by folder, batch, operator and name of the state; then partition.
+
+    To be called when the entries have been read: states without entries are there, too.
+    """
+    contents = upload.contents()
+    folders = {job.key: job.folder for job in upload.jobs}
+    found: dict[tuple, dict[str, list]] = {}
+    kinds: dict[tuple, str] = {}
+    for checkpoint in contents.checkpoints:
+        for operator in checkpoint.operators:
+            for state in operator.states:
+                place = (folders[checkpoint.job], checkpoint.id, operator.id, state.name)
+                kinds[place] = state.kind
+                if state.complete:
+                    found[place] = {}
+    for entry in entries:
+        checkpoint = contents.checkpoints[entry.checkpoint]
+        place = (folders[checkpoint.job], checkpoint.id, entry.operator, entry.state)
+        if place in found:
+            row = {"key": entry.key, _column(kinds[place]): entry.value}
+            found[place].setdefault(str(entry.subtask), []).append(row)
+    return found
+
+
+def _column(kind: str) -> str:
+    return "expiration_timestamp_ms" if kind == TIMERS else VALUES.get(kind, "value")
+
+
+def name_of(label: str) -> str:
+    """Of the state that a recorded read is of."""
+    reading = parse_reading(label)
+    return reading.name or reading.kind
+
+
+def with_tables(job: SparkJob, upload: SparkUpload) -> dict[int, list[str]]:
+    """The files that the state after each batch takes, as far as they are there."""
+    chains: dict[int, list[str]] = {}
+    checkpoint = job.checkpoint
+    for batch in job.batches:
+        paths = chains.setdefault(batch.batch, [])
+        for operator, stores in checkpoint.versions.items():
+            for store, partitions in stores.items():
+                for number, listed in partitions.items():
+                    ids = checkpoint.state_ids(operator, store, number)
+                    for file in chain(listed, batch.state_version, ids).files:
+                        paths.append(file.path)
+                        if file.kind == ZIP:
+                            found = read_zip(checkpoint.files, file.path, upload.limits)
+                            paths += found.tables
+    return chains
+
+
+def told_by_events(upload: SparkUpload) -> dict[str, dict]:
+    """By folder: ``planned`` ranges by batch and source, ``committed`` batches, which partitions
+    ``wrote`` the state of each batch, and how many files each has ``sunk``."""
+    header, events = upload.recording()
+    labels = {process.id: process.scope for process in header.topology.processes}
+    folders = {job.label: job.folder for job in upload.jobs}
+    told = {
+        folder: {"planned": {}, "committed": [], "wrote": {}, "sunk": {}}
+        for folder in folders.values()
+    }
+    for event in events:
+        own, extra = told[folders[labels[event.process]]], json.loads(event.extra)
+        if event.kind == "batch_plan":
+            ranges = extra.get("ranges", {}).items()
+            own["planned"][extra["batch"]] = {_source(name): range_ for name, range_ in ranges}
+        elif event.kind == "batch_commit":
+            own["committed"].append(extra["batch"])
+        elif event.kind == "task_end":
+            operators = _operators(header, labels[event.process])
+            place = (operators[extra["operator"]], extra["partition"])
+            own["wrote"].setdefault(extra["batch"], []).append(place)
+        elif event.kind == "sink_write":
+            own["sunk"][extra["batch"]] = extra["files"]
+    return told
+
+
+def _operators(header: Header, label: str | None) -> dict[str, int]:
+    """Vertices of a job's operators to their ids, which count from 0 in all cases."""
+    start = "" if label is None else f"{label}: "
+    vertices = header.extra["dataflow"]["vertices"]
+    own = [one["id"] for one in vertices if one["kind"] == "operator"]
+    return {name: id for id, name in enumerate(n for n in own if n.startswith(start))}
+
+
+def _source(process: str) -> str:
+    """``0`` of ``checkpoint: source 0[0]``."""
+    return process.rpartition("[")[0].partition("source ")[2]

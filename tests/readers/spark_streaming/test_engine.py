@@ -1,0 +1,320 @@
+"""Uploads of Spark's checkpoints in the words of every engine, against the recorded answers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from snapshots.domain.assembly import assemble
+from snapshots.domain.contents.model import COMPLETED, IN_PROGRESS
+from snapshots.domain.dataflows.dataflow import Dataflow
+from snapshots.domain.verdicts import judge
+from snapshots.readers.engines import ARCHIVE, recognise
+from snapshots.readers.native import write_lines
+from snapshots.readers.spark_streaming.engine.jobs import fate_of
+from snapshots.readers.spark_streaming.engine.reader import SparkStreamingReader, SparkUpload
+from tests.readers.inputs import read as read_log
+from tests.readers.inputs import source
+from tests.readers.spark_streaming.cases import DAMAGED, MAIN, case_paths, in_order, unpack
+from tests.readers.spark_streaming.contents import (
+    batches_of,
+    facts_of,
+    name_of,
+    told_by_entries,
+    told_by_events,
+    with_tables,
+)
+
+BEFORE = "checkpoint-before-restart"
+
+
+@pytest.fixture
+def case(shared_data, tmp_path):
+    """Unpacks a case: its folder."""
+
+    def unpacked(name: str) -> Path:
+        return unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)[0]
+
+    return unpacked
+
+
+@pytest.fixture
+def cases(shared_data, tmp_path):
+    """All of them: folder and expected answers."""
+    paths = case_paths(shared_data)
+    assert len(paths) == 30
+    return [unpack(path, tmp_path) for path in paths]
+
+
+def timelines(expected: dict) -> dict[str, dict]:
+    """The recorded answers by folder of the checkpoint; none for damaged cases."""
+    if expected["schema"] == DAMAGED:
+        return {}
+    before = expected.get("before_restart")
+    return {MAIN: expected} | ({before["dir"]: before} if before else {})
+
+
+def test_every_case_is_recognised_by_its_folders(cases):
+    for folder, _ in cases:
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        names = [path.relative_to(folder).as_posix() for path in files]
+        found = recognise(folder, tuple(names), ARCHIVE)
+        assert isinstance(found.reader, SparkStreamingReader), folder.name
+        assert f'"{MAIN}" holds commits and metadata and offsets' in found.reason
+
+
+@pytest.mark.parametrize(
+    ("names", "known"),
+    [
+        (["offsets/0", "metadata"], True),
+        (["a/b/offsets/10", "a/b/commits/10"], True),
+        (["offsets/0", "other/commits/0"], False),
+        (["offsets/readme", "commits/readme", "metadata"], False),
+        (["chk-1/_metadata", "metadata"], False),
+    ],
+)
+def test_one_folder_must_hold_two_of_the_three(names, known):
+    assert (SparkStreamingReader().recognised(names, b"") is not None) is known
+
+
+def test_every_file_of_every_case_is_told_once_with_its_size(cases):
+    for folder, _ in cases:
+        uses = SparkUpload(folder).contents().files
+        sizes = {
+            path.relative_to(folder).as_posix(): path.stat().st_size
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+        assert len(uses) == len(sizes)
+        assert {use.path: use.bytes for use in uses} == sizes
+        assert [use.path for use in uses if use.role == "unknown"] == ["expected.json"]
+
+
+def test_batches_of_every_case_are_told_as_recorded(cases):
+    compared = 0
+    for folder, expected in cases:
+        contents = SparkUpload(folder).contents()
+        for name, answers in timelines(expected).items():
+            told = batches_of(contents, name)
+            assert [one.id for one in told] == [one["batch"] for one in answers["timeline"]]
+            for ours, theirs in zip(told, answers["timeline"], strict=True):
+                facts = facts_of(ours)
+                assert ours.status == (COMPLETED if theirs["committed"] else IN_PROGRESS)
+                assert ours.triggered_at == theirs["planned_at_ms"]
+                key = "watermark (ms): older state is evicted"
+                assert facts[key] == theirs["watermark_ms"]
+                assert facts["watermark after (ms)"] == theirs["next_watermark_ms"]
+                for one in theirs["sources"]:
+                    range_ = facts[f"source {one['source']}: offsets"]
+                    end = json.dumps(one["end"], separators=(",", ":"))
+                    assert range_.endswith("no offset yet" if end == "null" else end)
+                    assert facts.get(f"source {one['source']}: rows") == one.get("rows")
+                compared += 1
+    assert compared == 166
+
+
+def test_what_is_in_flight_is_told_as_recorded(cases):
+    kinds = {}
+    for folder, expected in cases:
+        contents = SparkUpload(folder).contents()
+        for name, answers in timelines(expected).items():
+            told = [one for one in batches_of(contents, name) if one.status == IN_PROGRESS]
+            assert [one.id for one in told] == [one["batch"] for one in answers["in_flight"]]
+            for ours, theirs in zip(told, answers["in_flight"], strict=True):
+                kinds[folder.name, name] = facts_of(ours)["in flight"]
+                assert facts_of(ours)["rows in flight"] == theirs["rows"]
+                wrote = {
+                    operator.id: [subtask.index for subtask in operator.subtasks]
+                    for operator in ours.operators
+                }
+                stores = theirs["partitions_that_wrote_it"].items()
+                assert wrote == {id: found["default"] for id, found in stores}
+                assert not ours.missing
+    assert kinds == {
+        ("incident-partial-partitions", MAIN): "partial-partitions",
+        ("incident-planned-only", MAIN): "planned-only",
+        ("incident-recovered", BEFORE): "state-ahead",
+        ("incident-state-ahead", MAIN): "state-ahead",
+        ("stateless-rate-to-json", MAIN): "unknown",
+        ("tws-pandas-ttl", MAIN): "planned-only",
+    }
+
+
+def test_operators_of_every_case_are_told_as_recorded(cases):
+    for folder, expected in cases:
+        contents = SparkUpload(folder).contents()
+        for checkpoint in batches_of(contents, MAIN) if timelines(expected) else ():
+            theirs = expected["operators"]
+            single = folder.name == "global-agg-no-key"  # whatever its metadata say
+            wide = [(str(one["id"]), 1 if single else one["num_partitions"]) for one in theirs]
+            assert [(one.id, one.parallelism) for one in checkpoint.operators] == wide
+            for operator, one in zip(checkpoint.operators, theirs, strict=True):
+                assert one["name"] in (operator.name, None)
+
+
+def test_sizes_are_those_of_the_files_that_each_version_takes(cases):
+    """Against the chain of files, found one version at a time; of what is shared, by counting."""
+    compared = 0
+    for folder, _ in cases:
+        upload = SparkUpload(folder)
+        contents = upload.contents()
+        for job in upload.jobs:
+            chains = with_tables(job, upload)
+            users = [path for paths in chains.values() for path in paths]
+            told = zip(job.batches, batches_of(contents, job.folder), strict=True)
+            for checkpoint in (one for batch, one in told if fate_of(job, batch).is_over):
+                paths = chains[checkpoint.id]
+                sizes = job.checkpoint.files.entries
+                assert checkpoint.bytes == sum(sizes[path].size for path in paths)
+                shared = [path for path in paths if users.count(path) > 1]
+                assert checkpoint.shared == sum(sizes[path].size for path in shared)
+                compared += 1
+    assert compared > 150
+
+
+def test_files_of_state_name_the_batches_that_take_them(cases):
+    for folder, _ in cases:
+        upload = SparkUpload(folder)
+        uses = {use.path: use.checkpoints for use in upload.contents().files}
+        for job in upload.jobs:
+            chains = with_tables(job, upload)
+            places = {one.batch: job.first + n for n, one in enumerate(job.batches)}
+            for path in {path for paths in chains.values() for path in paths}:
+                takers = [places[batch] for batch, paths in chains.items() if path in paths]
+                assert uses[job.path(path)] == tuple(takers), path
+
+
+def test_input_files_name_the_batch_that_read_them(case):
+    folder = case("incident-planned-only")
+    contents = SparkUpload(folder).contents()
+    uses = {use.path: use for use in contents.files}
+    for number in range(4):
+        use = uses[f"input/clicks/c0{number}.json"]
+        assert (use.role, use.checkpoints) == ("input", (number,))
+    assert contents.checkpoints[3].status == IN_PROGRESS
+
+
+def test_logs_name_the_batches_that_need_them(case):
+    contents = SparkUpload(case("incident-planned-only")).contents()
+    uses = {use.path: use.checkpoints for use in contents.files}
+    assert uses[f"{MAIN}/metadata"] == (0, 1, 2, 3)
+    assert uses[f"{MAIN}/offsets/2"] == uses[f"{MAIN}/commits/2"] == (2,)
+    logs = [uses[f"{MAIN}/sources/0/{number}"] for number in range(4)]
+    assert logs == [(0, 1, 2, 3), (1, 2, 3), (2, 3), (3,)]
+
+
+def test_entries_by_the_files_are_those_that_were_recorded(cases):
+    compared = 0
+    for folder, expected in cases:
+        upload = SparkUpload(folder)
+        found = told_by_entries(upload, list(upload.entries()))
+        contents = upload.contents()
+        for read in expected.get("state", []):
+            place = (MAIN, read["batch"], str(read["operator"]), name_of(read["read"]))
+            if place in found:
+                assert in_order(found[place]) == in_order(read["partitions"]), place
+                compared += 1
+        for checkpoint in contents.checkpoints:
+            for operator in checkpoint.operators:
+                for state in operator.states:
+                    place = (checkpoint.job, checkpoint.id, operator.id, state.name)
+                    assert state.complete == (state.reason is None), place
+    assert compared > 80
+
+
+def test_a_key_is_told_again_by_itself_but_where_it_can_have_several_values(case):
+    entries = list(SparkUpload(case("join-inner-hdfs")).entries())
+    stored = [one for one in entries if one.state == "left-keyWithIndexToValue"]
+    side = [one for one in entries if one.state == "left"]
+    assert len(stored) == len(side) > 0
+    assert {json.dumps(one.key) for one in stored} == {
+        json.dumps(json.loads(one.identity)) for one in stored
+    }
+    assert all(one.identity.endswith(b" " + one.digest) for one in side)
+
+
+def test_only_batches_whose_entries_are_read_have_states(case):
+    upload = SparkUpload(case("window-agg-hdfs"))
+    list(upload.entries())
+    with_states = [
+        one.id for one in upload.contents().checkpoints if any(op.states for op in one.operators)
+    ]
+    assert with_states == [7, 8, 9, 10, 11]
+
+
+def test_what_the_files_cannot_tell_is_said_and_never_empty(case):
+    upload = SparkUpload(case("tws-value-list-map-timers"))
+    assert list(upload.entries()) == []
+    (operator,) = upload.contents().checkpoints[-1].operators
+    assert [state.name for state in operator.states] == [
+        *["hits_by_page", "total", "recent_pages", "timers"]
+    ]
+    assert {state.complete for state in operator.states} == {False}
+    assert "read by Spark alone" in operator.notes[0]
+
+
+def test_every_derived_recording_is_without_defects_and_reads_back(cases, tmp_path):
+    for folder, _ in cases:
+        header, events = SparkUpload(folder).recording()
+        events = list(events)
+        found = assemble(header, events)
+        assert found.defects == (), folder.name
+        assert all('"derived":true' in event.extra for event in events)
+        path = source(tmp_path, b"".join(write_lines(header, events)), "derived.jsonl")
+        assert read_log(path) == (header, events, ())
+        assert Dataflow.from_json(header.extra["dataflow"]).vertices
+
+
+def test_committed_batches_are_snapshots_and_one_in_flight_is_incomplete(cases):
+    for folder, expected in cases:
+        upload = SparkUpload(folder)
+        header, events = upload.recording()
+        reports = {one.snapshot: one for one in judge(assemble(header, events).recording)}
+        for name, answers in timelines(expected).items():
+            for theirs in answers["timeline"]:
+                batch = theirs["batch"]
+                label = str(batch) if name == MAIN else f"{batch} ({name})"
+                report = reports.pop(label)
+                if theirs["committed"]:
+                    assert report.verdict == "consistent", (folder.name, label)
+                    continue
+                recorded = set(report.positions)
+                assert report.verdict == "incomplete"
+                assert len(recorded) == 1
+                assert recorded.pop().startswith("coordinator")
+        assert not reports or expected["schema"] == DAMAGED
+
+
+def test_plans_commits_and_versions_are_those_that_were_recorded(cases):
+    for folder, expected in cases:
+        upload = SparkUpload(folder)
+        told = told_by_events(upload)
+        for name, answers in timelines(expected).items():
+            continuous = answers["timeline"][0]["planned_at_ms"] is None
+            planned = {
+                one["batch"]: {s["source"]: [s["start"], s["end"]] for s in one["sources"]}
+                for one in answers["timeline"]
+            }
+            assert told[name]["planned"] == ({} if continuous else planned), folder.name
+            committed = [one["batch"] for one in answers["timeline"] if one["committed"]]
+            assert told[name]["committed"] == committed
+            for one in answers["in_flight"]:
+                wrote = [
+                    (int(operator), partition)
+                    for operator, stores in one["partitions_that_wrote_it"].items()
+                    for partition in stores["default"]
+                ]
+                assert told[name]["wrote"].get(one["batch"], []) == wrote
+
+
+def test_times_are_those_of_the_plan_and_the_report(case):
+    upload = SparkUpload(case("window-agg-hdfs"))
+    header, events = upload.recording()
+    origin = header.extra["epoch"]
+    events = list(events)
+    job = upload.jobs[0]
+    for kind, field in (("batch_plan", "planned_at_ms"), ("batch_commit", "committed_at_ms")):
+        at = [origin + event.at // 1000 for event in events if event.kind == kind]
+        assert at == [getattr(batch, field) for batch in job.batches]
+    inferred = {event.kind for event in events if '"inferred":["at"]' in event.extra}
+    assert inferred == {"task_end", "internal"}
