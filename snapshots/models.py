@@ -254,15 +254,22 @@ class EngineJob(models.Model):
     """A job of an engine, whose checkpoints the archive keeps, wherever they came from.
 
     ``run``: 1, or more where an engine has used the key again and counted its checkpoints anew.
-    ``version`` grows with every change of its checkpoints, in the same transaction.
+    ``version`` grows with every change of its checkpoints, in the same transaction. ``heard_from``,
+    ``heard_at``: which running engine told of it last, and when; blank where uploads alone did.
+    ``counts``: of checkpoints, in the engine's words; it knows of some that never had a number.
     """
+
+    GONE = "no longer listed"
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
     engine = models.CharField(max_length=20)
     key = models.CharField(max_length=128)
     run = models.IntegerField(default=1)
     name = models.CharField(max_length=200, blank=True)
-    state = models.CharField(max_length=40, blank=True)  # in the engine's word, when last heard of
+    state = models.CharField(max_length=40, blank=True)  # in the engine's word, or GONE
+    heard_from = models.CharField(max_length=300, blank=True)
+    heard_at = models.DateTimeField(null=True)
+    counts = models.JSONField(default=dict)
     collector = models.ForeignKey(Collector, null=True, on_delete=models.SET_NULL)
     version = models.BigIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -297,6 +304,7 @@ class EngineCheckpoint(models.Model):
     ended_at = models.BigIntegerField(null=True)
     duration = models.BigIntegerField(null=True)  # ms, as all durations
     bytes = models.BigIntegerField(null=True)
+    is_bytes_told = models.BooleanField(default=False)  # by the engine, not counted in files
     uploaded = models.BigIntegerField(null=True)
     in_flight = models.BigIntegerField(null=True)
     subtasks = models.IntegerField(null=True)

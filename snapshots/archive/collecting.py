@@ -8,7 +8,7 @@ killed, or asked of a server that has just started again, is made up for by the 
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -25,12 +25,14 @@ from snapshots.readers.flink.rest.answers import CHECKPOINT, CHECKPOINTS, SUBTAS
 from snapshots.readers.flink.rest.archive import ENGINE, facts_of
 from snapshots.readers.flink.rest.checkpoints import checkpoints_of
 from snapshots.readers.flink.rest.fields import items, mapping, text
+from snapshots.readers.flink.rest.job import counts_of
 
 logger = logging.getLogger(__name__)
 
 MOST_JOBS = 200
 MOST_VERTICES = 1_000
 LONGEST_ERROR = 500
+_ENDED = ("finished", "canceled", "failed")  # states that stay true when Flink has forgotten
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -47,10 +49,14 @@ def poll(owner, url: str, job_key: str = "", collector: Collector | None = None)
     """One round. url: as ``addresses.checked`` gives it. job_key: empty for all jobs."""
     client, found = Client(url), Round()
     try:
-        keys = [job_key] if job_key else list(_jobs(client))
+        listed = _listed(client)
+        keys = [job_key] if job_key else listed[:MOST_JOBS]
     except NotAnswered as silence:
         found.problems.append(str(silence))
         return found
+    _note_gone(owner, url, listed)
+    if len(listed) > len(keys) and not job_key:
+        found.problems.append(f"{url} lists {len(listed):,} jobs: {MOST_JOBS} are followed.")
     for key in keys:
         try:
             _follow(client, owner, key, collector, found)
@@ -61,15 +67,27 @@ def poll(owner, url: str, job_key: str = "", collector: Collector | None = None)
     return found
 
 
-def _jobs(client: Client) -> Iterator[str]:
-    listed = items(client.get("/jobs"), "jobs")
-    keys = (text(one, "id") for one in listed[:MOST_JOBS])
-    return (key for key in keys if key is not None and _ID.fullmatch(key))
+def _listed(client: Client) -> list[str]:
+    """The ids of the jobs that this Flink knows. Raises: NotAnswered."""
+    answer = client.get("/jobs")
+    if not isinstance(mapping(answer).get("jobs"), list):
+        raise NotAnswered(f"{client.url}/jobs answers something else than Flink does.")
+    keys = (text(one, "id") for one in items(answer, "jobs"))
+    return [key for key in keys if key is not None and _ID.fullmatch(key)]
+
+
+def _note_gone(owner, url: str, listed: list[str]) -> None:
+    """Of a job that another Flink at this address does not know, no state is known any more."""
+    heard = EngineJob.objects.filter(owner=owner, engine=ENGINE, heard_from=url)
+    for job in heard.exclude(state__in=(*_ENDED, EngineJob.GONE)):
+        if job.key not in listed:
+            EngineJob.objects.filter(pk=job.pk).update(state=EngineJob.GONE)
 
 
 def _follow(client: Client, owner, key: str, collector: Collector | None, found: Round) -> None:
     job = mapping(client.get(f"/jobs/{key}"))
-    history = Answer(CHECKPOINTS, "", client.get(f"/jobs/{key}/checkpoints"), key)
+    told_of = client.get(f"/jobs/{key}/checkpoints")
+    history = Answer(CHECKPOINTS, "", told_of, key)
     names = _names(job)
     told = JobFacts(
         ENGINE,
@@ -77,8 +95,10 @@ def _follow(client: Client, owner, key: str, collector: Collector | None, found:
         text(job, "name") or "",
         (text(job, "state") or "").lower(),
         facts_of(checkpoints_of([history]), names),
+        counts=counts_of(told_of),
     )
     row = filling.take(owner, told, collector=collector)
+    EngineJob.objects.filter(pk=row.pk).update(heard_from=client.url, heard_at=timezone.now())
     found.jobs.append(row)
     for number in _lacking(row, told.checkpoints):
         try:

@@ -32,6 +32,7 @@ _TOLD = (
     "ended_at",
     "duration",
     "bytes",
+    "is_bytes_told",
     "uploaded",
     "in_flight",
     "subtasks",
@@ -59,6 +60,7 @@ _MOST = {"subtasks": 2**31 - 1, "acknowledged": 2**31 - 1}
 _MOST_OF_OTHERS = 2**63 - 1
 _LONGEST = {"kind": 40, "phase": 40, "failure": 4_000, "path": 1_000}
 _LONGEST_KEY = 128
+_COUNTED = ("total", "in_progress", "completed", "failed")
 
 
 @transaction.atomic
@@ -78,8 +80,12 @@ def take(
     changed = 0
     for chunk in _chunks(_once(told.checkpoints), CHUNK):
         changed += _take_chunk(job, chunk, told, recording)
-    said = {"name": told.name or job.name, "state": told.state or job.state}
-    known = {"collector_id": collector.pk if collector else job.collector_id} | said
+    known = {
+        "name": told.name or job.name,
+        "state": told.state or job.state,
+        "counts": max(told.counts, job.counts, key=lambda counts: counts.get("total", -1)),
+        "collector_id": collector.pk if collector else job.collector_id,
+    }
     if changed or any(getattr(job, name) != value for name, value in known.items()):
         for name, value in known.items():
             setattr(job, name, value)
@@ -142,6 +148,7 @@ def _storable(told: JobFacts) -> JobFacts:
         key=told.key.replace("\0", "")[:_LONGEST_KEY],
         name=told.name.replace("\0", "")[:200],
         state=told.state.replace("\0", "")[:40],
+        counts={name: told.counts[name] for name in _COUNTED if name in told.counts},
         checkpoints=tuple(kept),
     )
 
@@ -154,6 +161,8 @@ def _bounded(facts: CheckpointFacts) -> CheckpointFacts:
             changed[name] = None
     for name, longest in _LONGEST.items():
         changed[name] = getattr(facts, name).replace("\0", "")[:longest]
+    if changed.get("bytes", facts.bytes) is None:
+        changed["is_bytes_told"] = False
     return replace(facts, **changed)
 
 

@@ -36,7 +36,11 @@ class CollectorList(TypedDict):
 
 
 class ArchivedJob(TypedDict):
-    """run: 1, or more where the engine used the key again. version: grows with every change."""
+    """run: 1, or more where the engine used the key again. version: grows with every change.
+
+    heard_from, heard_at: the running engine that told of it last; empty where uploads alone did.
+    counts: of checkpoints by status, and their ``total``, as the engine itself counts.
+    """
 
     id: int
     engine: str
@@ -45,6 +49,9 @@ class ArchivedJob(TypedDict):
     name: str
     state: str
     collector: int | None
+    heard_from: str
+    heard_at: str | None
+    counts: dict[str, int]
     version: int
     checkpoints: int
     created_at: str
@@ -228,6 +235,9 @@ def job_item(row: EngineJob, checkpoints: int) -> dict[str, Any]:
         "name": row.name,
         "state": row.state,
         "collector": row.collector_id,
+        "heard_from": row.heard_from,
+        "heard_at": row.heard_at and iso(row.heard_at),
+        "counts": row.counts,
         "version": row.version,
         "checkpoints": checkpoints,
         "created_at": iso(row.created_at),

@@ -9,6 +9,7 @@ from snapshots.archive import filling
 from snapshots.archive.columns import columns_of
 from snapshots.domain.archive import comparison, trends
 from snapshots.domain.archive.columns import Columns, Filter, Ints, ordered
+from snapshots.domain.archive.model import FAILED
 from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import NotFound
 from snapshots.window_payloads import typed_array
@@ -103,6 +104,13 @@ def gaps(job: EngineJob) -> int:
         own = columns.number[columns.pipeline == pipeline]
         lacking += int(own[-1] - own[0]) + 1 - len(own)
     return lacking
+
+
+def failed_unseen(job: EngineJob) -> int:
+    """How many more have failed than are kept, as the engine counts: attempts that failed before
+    they had a number, and those that it forgot before anybody asked."""
+    kept = len(Filter(status=FAILED).rows(columns_of(job)))
+    return max(0, job.counts.get("failed", 0) - kept)
 
 
 def choices(job: EngineJob) -> dict[str, Sequence]:

@@ -84,8 +84,8 @@ def _job(
         known = checkpoints.get(facts.key)
         checkpoints[facts.key] = facts if known is None else _joined(known, facts)
     places = {facts.key: place for place, facts in own}
-    state = "" if told is None else told.state
-    return JobFacts(engine, key, name, state, tuple(checkpoints.values()), places)
+    state, counts = ("", {}) if told is None else (told.state, told.counts)
+    return JobFacts(engine, key, name, state, tuple(checkpoints.values()), places, counts)
 
 
 def _joined(known: CheckpointFacts, facts: CheckpointFacts) -> CheckpointFacts:
@@ -95,6 +95,7 @@ def _joined(known: CheckpointFacts, facts: CheckpointFacts) -> CheckpointFacts:
         facts,
         kind="" if known.kind else facts.kind,
         bytes=facts.bytes if known.bytes is None else None,
+        is_bytes_told=known.bytes is None and facts.is_bytes_told,
         ended_at=facts.ended_at if known.ended_at is None else None,
         path="" if known.path else facts.path,
     )

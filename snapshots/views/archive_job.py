@@ -96,6 +96,7 @@ def _body(request: HttpRequest, row: EngineJob, asked: Filter, sort: str) -> dic
         "page": shown,
         "heads": [_head(request, title, field, sort) for title, field in _HEADS],
         "gaps": queries.gaps(row),
+        "failed_unseen": queries.failed_unseen(row),
     }
 
 

@@ -1,10 +1,12 @@
 """What two sources know of a checkpoint is put together, whatever comes first."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.archive.causes import cause_of, missing, phase_of, slowest
+from snapshots.domain.archive.causes import cause_of, missing, most, phase_of, slowest
 from snapshots.domain.archive.merging import NotTheSame, merged
 from snapshots.domain.archive.model import (
     STATUSES,
@@ -22,13 +24,17 @@ subtasks = st.builds(SubtaskFacts, st.integers(0, 3), flags, flags, *[numbers fo
 
 
 def by(key: str, items):
-    return st.lists(items, max_size=3, unique_by=lambda item: getattr(item, key)).map(
+    return st.lists(items, max_size=2, unique_by=lambda item: getattr(item, key)).map(
         lambda found: tuple(sorted(found, key=lambda item: getattr(item, key)))
     )
 
 
+def told(found: CheckpointFacts, is_told: bool) -> CheckpointFacts:
+    return replace(found, is_bytes_told=is_told and found.bytes is not None)
+
+
 vertices = st.builds(VertexFacts, st.sampled_from("abc"), texts, numbers, by("index", subtasks))
-facts = st.builds(
+in_any_case = st.builds(
     CheckpointFacts,
     st.just(7),
     st.just(0),
@@ -47,6 +53,7 @@ facts = st.builds(
     path=texts,
     vertices=by("id", vertices),
 )
+facts = st.builds(told, in_any_case, st.booleans())
 
 
 @given(facts, facts, facts)
@@ -61,6 +68,30 @@ def test_the_order_of_arrival_does_not_matter(one, two, three):
 def test_a_repeat_changes_nothing(one, two):
     both = merged(one, two)
     assert merged(both, one) == merged(both, two) == merged(both, both) == both
+
+
+@pytest.mark.parametrize("counted", [10, 99])
+def test_a_size_that_the_engine_told_counts_more_than_one_counted_in_files(counted):
+    engine, files = (
+        CheckpointFacts(1, bytes=50, is_bytes_told=True),
+        CheckpointFacts(1, bytes=counted),
+    )
+    for both in (merged(engine, files), merged(files, engine)):
+        assert (both.bytes, both.is_bytes_told) == (50, True)
+    assert merged(files, CheckpointFacts(1)).bytes == counted
+
+
+def test_the_largest_of_all_is_not_known_where_one_did_not_acknowledge():
+    done = SubtaskFacts(0, acknowledged=True, start_delay=3, alignment=1)
+    late = SubtaskFacts(1, acknowledged=True, start_delay=900)
+    silent = SubtaskFacts(1, acknowledged=False)
+    for last, status, found in (
+        (late, "failed", 900),
+        (silent, "failed", None),
+        (silent, "in progress", 3),
+    ):
+        vertices = (VertexFacts("a", "map", 2, (done, last)),)
+        assert most(CheckpointFacts(1, status=status, vertices=vertices), "start_delay") == found
 
 
 @given(facts, facts)

@@ -145,7 +145,7 @@ def test_the_command_collects_once_and_says_what_is_wrong(flink, capsys):
     flink.count = 3
     with Server(flink) as url:
         call_command("collect", "flink", url, "--once", "--owner", "ada@example.org")
-        assert "3 more checkpoints of 1 jobs" in capsys.readouterr().out
+        assert "3 more checkpoints of 1 job\n" in capsys.readouterr().out
     with pytest.raises(CommandError, match="not answered"):
         call_command("collect", "flink", url, "--once")
     assert "does not answer (Connection refused)" in capsys.readouterr().err

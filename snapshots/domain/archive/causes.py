@@ -86,9 +86,16 @@ def slowest(facts: CheckpointFacts) -> str:
 
 
 def most(facts: CheckpointFacts, number: str) -> int | None:
-    """The largest of all subtasks' numbers, one of ``model.NUMBERS``; None where none is known."""
-    known = (getattr(subtask, number) for _, subtask in facts.all_subtasks())
-    return max((item for item in known if item is not None), default=None)
+    """The largest of all subtasks' numbers, one of ``model.NUMBERS``; None where none is known, or
+    not that of one who did not acknowledge: it may be the largest."""
+    known = []
+    for _, subtask in facts.all_subtasks():
+        value = getattr(subtask, number)
+        if value is not None:
+            known.append(value)
+        elif subtask.acknowledged is False and facts.is_final:
+            return None
+    return max(known, default=None)
 
 
 def _is_later(duration: int | None, end: int | None) -> bool:

@@ -2,7 +2,8 @@
 
 A field that one source lacks comes from the other. Where both have it, the one that says more
 counts: the later status, the larger number (those of a checkpoint under way only grow), the longer
-text. So it does not matter in which order sources arrive, nor how often.
+text; and a size that the engine told before one that was counted in files. So it does not matter in
+which order sources arrive, nor how often.
 """
 
 from collections.abc import Iterable
@@ -16,7 +17,6 @@ _COUNTS = (
     "triggered_at",
     "ended_at",
     "duration",
-    "bytes",
     "uploaded",
     "in_flight",
     "subtasks",
@@ -35,10 +35,13 @@ def merged(one: CheckpointFacts, other: CheckpointFacts) -> CheckpointFacts:
         raise NotTheSame(f"{one.key} at {one.triggered_at}, {other.key} at {other.triggered_at}")
     texts = {name: _longer(getattr(one, name), getattr(other, name)) for name in _TEXTS}
     counts = {name: _larger(getattr(one, name), getattr(other, name)) for name in _COUNTS}
+    size, is_told = _size(one, other)
     return CheckpointFacts(
         one.number,
         one.pipeline,
         status=max(one.status, other.status, key=STATUSES.index),
+        bytes=size,
+        is_bytes_told=is_told,
         vertices=_united(one.vertices, other.vertices, "id", _vertex),
         **texts,
         **counts,
@@ -71,6 +74,13 @@ def _united(one: Iterable[_Item], other: Iterable[_Item], key: str, join) -> tup
         place = getattr(item, key)
         found[place] = join(found[place], item) if place in found else item
     return tuple(found[place] for place in sorted(found))
+
+
+def _size(one: CheckpointFacts, other: CheckpointFacts) -> tuple[int | None, bool]:
+    """The bytes, and whether the engine told them."""
+    if one.is_bytes_told != other.is_bytes_told:
+        return (one if one.is_bytes_told else other).bytes, True
+    return _larger(one.bytes, other.bytes), one.is_bytes_told
 
 
 def _larger(one: int | None, other: int | None) -> int | None:

@@ -55,6 +55,7 @@ class CheckpointFacts:
     """pipeline: of an engine that numbers its checkpoints by pipeline, else 0.
 
     kind: in a word, as ``unaligned checkpoint``. ended_at: when it completed or was given up.
+    is_bytes_told: whether ``bytes`` is the engine's own figure; files are counted otherwise.
     uploaded: new bytes of an incremental one. subtasks, acknowledged: how many. failure: the
     engine's words. phase: in which it failed, where the source says so. path: where it lies.
     vertices: by id.
@@ -68,6 +69,7 @@ class CheckpointFacts:
     ended_at: int | None = None
     duration: int | None = None
     bytes: int | None = None
+    is_bytes_told: bool = False
     uploaded: int | None = None
     in_flight: int | None = None
     subtasks: int | None = None
@@ -96,6 +98,7 @@ class CheckpointFacts:
 class JobFacts:
     """A job of an engine and its checkpoints. key: the engine's id of it.
 
+    counts: of checkpoints by status, and their ``total``, as the engine itself counts them.
     contents: by (pipeline, number) the place in the contents of the upload, for those it holds.
     """
 
@@ -105,6 +108,7 @@ class JobFacts:
     state: str = ""
     checkpoints: tuple[CheckpointFacts, ...] = ()
     contents: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 def called(vertex: VertexFacts, index: int) -> str:

@@ -1,9 +1,11 @@
 import time
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from snapshots.archive import collecting, services
 from snapshots.archive.addresses import NotAnAddress, checked
+from snapshots.quantities import counted
 from webapp.accounts.services import OWNER, get_or_create_user
 from webapp.accounts.services import NotAnAddress as NotAnEmail
 
@@ -30,23 +32,36 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         if every <= 0:
             raise CommandError("--every is more than 0 seconds.")
+        before: list[str] = []
         try:
             while True:
                 began = time.monotonic()
                 found = self._round(user, url, job)
+                self._tell(found, before)
+                before = found.problems
                 if once:
-                    if found.problems:
-                        raise CommandError(f"{len(found.problems)} questions were not answered.")
+                    if before:
+                        raise CommandError(f"{counted(len(before), 'question')} not answered.")
                     return
                 time.sleep(max(0.0, began + every - time.monotonic()))
         except KeyboardInterrupt:
             self.stdout.write("Stopped. Begun again, it goes on from here.")
 
     def _round(self, user, url: str, job: str) -> collecting.Round:
-        found = collecting.poll(user, url, job)
+        try:
+            return collecting.poll(user, url, job)
+        except DatabaseError as error:
+            lost = f"A round was lost, the next makes up for it: {error}"
+            return collecting.Round(problems=[lost])
+
+    def _tell(self, found: collecting.Round, before: list[str]) -> None:
+        """before: the problems of the last round, which are not told again."""
         for problem in found.problems:
-            self.stderr.write(problem)
+            if problem not in before:
+                self.stderr.write(problem)
+        if before and not found.problems:
+            self.stdout.write("All questions are answered again.")
         if found.detailed:
-            self.stdout.write(f"{found.detailed} more checkpoints of {len(found.jobs)} jobs")
-            self.stdout.flush()
-        return found
+            more, jobs = counted(found.detailed, "more checkpoint"), counted(len(found.jobs), "job")
+            self.stdout.write(f"{more} of {jobs}")
+        self.stdout.flush()

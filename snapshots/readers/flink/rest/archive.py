@@ -29,7 +29,8 @@ def facts_of_job(rest: RestJob) -> JobFacts:
     names = {} if graph is None else {one.id: one.name for one in graph.vertices}
     checkpoints = facts_of(rest.checkpoints, names)
     name = (rest.name or "")[:_LONGEST_NAME]
-    return JobFacts(ENGINE, rest.id, name, (rest.state or "").lower(), checkpoints)
+    state = (rest.state or "").lower()
+    return JobFacts(ENGINE, rest.id, name, state, checkpoints, counts=rest.counts)
 
 
 def facts_of(
@@ -49,6 +50,7 @@ def _checkpoint(one: RestCheckpoint, names: Mapping[str, str]) -> CheckpointFact
         ended_at=_ended_at(one, status),
         duration=totals.duration,
         bytes=totals.state_size,
+        is_bytes_told=totals.state_size is not None,
         uploaded=totals.uploaded_size,
         in_flight=totals.persisted,
         subtasks=totals.subtasks,

@@ -85,8 +85,7 @@ def _job(job_id: str, answers: tuple[Answer, ...], version: str | None) -> RestJ
     job = max(_values(answers, JOB), key=lambda one: number(one, "now") or 0, default={})
     plans = [mapping(one, "plan") for one in (*_values(answers, PLAN), job)]
     plan = next((one for one in plans if items(one, "nodes")), None)
-    counts = [mapping(one, "counts") for one in _values(answers, CHECKPOINTS)]
-    last = max(counts, key=lambda one: number(one, "total") or 0, default={})
+    counts = [counts_of(one) for one in _values(answers, CHECKPOINTS)]
     return RestJob(
         job_id,
         text(job, "name") or (plan and text(plan, "name")),
@@ -100,8 +99,14 @@ def _job(job_id: str, answers: tuple[Answer, ...], version: str | None) -> RestJ
         checkpoints_of(answers),
         _exceptions(_values(answers, EXCEPTIONS)),
         next(iter(_values(answers, CHECKPOINT_CONFIG)), {}),
-        {name: count for name in last if (count := number(last, name)) is not None},
+        max(counts, key=lambda one: one.get("total", 0), default={}),
     )
+
+
+def counts_of(answer: object) -> dict[str, int]:
+    """Checkpoints by status, from an answer about all of a job."""
+    counts = mapping(answer, "counts")
+    return {name: count for name in counts if (count := number(counts, name)) is not None}
 
 
 def _graph(plan: dict, job: dict) -> JobGraph:
