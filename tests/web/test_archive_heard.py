@@ -64,11 +64,14 @@ def test_a_job_tells_when_and_from_whom_it_was_heard(ada, flink):
 
 def test_a_job_that_flink_lists_no_more_is_not_said_to_be_running(ada, flink):
     with Server(flink) as url:
-        collecting.poll(ada, url)
+        collecting.poll(ada, url, collector=Collector.objects.create(owner=ada, url=url))
         flink.answer = listing(flink, OTHER)
         assert collecting.poll(ada, url).problems == []
         job = EngineJob.objects.get()
         assert (job.state, job.heard_from) == (EngineJob.GONE, url)
+        page = text_of(signed_in(ada).get(f"/archive/{job.pk}"))
+        assert f"Collected from {url}; last heard of at" in page
+        assert "every 10 s" not in page
         flink.answer = listing(flink, flink.key)
         collecting.poll(ada, url)
     assert EngineJob.objects.get().state == "running"
