@@ -1,16 +1,16 @@
 """What the checkpoints of an upload hold, asked for by pages and API."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import orjson
 
 from snapshots import services, stores
+from snapshots.domain.contents.in_flight_plan import vertex_of
 from snapshots.domain.contents.model import WHOLE
 from snapshots.domain.contents.restore_plan import (
     FLINK,
     NotPlannable,
-    RestorePlan,
     plan_restore,
 )
 from snapshots.models import Recording
@@ -31,6 +31,7 @@ from snapshots.store.contents import StoredContents, as_checkpoint
 
 SHOWN_BYTES = 64  # of what is not known, in a list
 MOST_SHOWN = 500  # differences of each kind
+MOST_POSITIONS = 100  # of a source's state in a plan
 
 
 def opened(recording: Recording) -> StoredContents:
@@ -110,15 +111,43 @@ def compare(
     }
 
 
-def restore_plan(contents: StoredContents, number: int, parallelism: int) -> RestorePlan:
-    """Where everything goes with another parallelism. Raises: NotFound, Refused."""
+def restore_plan(
+    recording: Recording,
+    contents: StoredContents,
+    number: int,
+    parallelism: int,
+    kept: Collection[str] = (),
+) -> dict[str, Any]:
+    """RestorePlan as JSON, each source with the first of the positions that it goes back to.
+
+    kept: ids of operators that keep their parallelism. Raises: NotFound, Refused.
+    """
     found = checkpoint(contents, number)
     engine = contents.upload["engine"]
-    sizes = contents.key_group_bytes(found) if engine == FLINK else {}
+    first, last = _ends_of_dataflow(recording)
+    sizes = contents.sizes(found) if engine == FLINK else {}
     try:
-        return plan_restore(engine, as_checkpoint(found), parallelism, sizes)
+        plan = plan_restore(
+            engine, as_checkpoint(found), parallelism, sizes, kept=kept, first=first, last=last
+        )
     except NotPlannable as reason:
         raise Refused(str(reason), code="not-restorable", field="parallelism") from None
+    body = plan.to_json()
+    for source in body["read_again"]:
+        source["positions"] = [
+            {"state": state}
+            | entries(contents, number, source["operator"], state, limit=MOST_POSITIONS)
+            for state in source["states"]
+        ]
+    return body
+
+
+def _ends_of_dataflow(recording: Recording) -> tuple[set[str], set[str]]:
+    """The vertices without edges to them, and out of them; none where no edge is known."""
+    channels = stores.open_recording(recording).topology.channels
+    sending = {vertex_of(channel.source) for channel in channels}
+    receiving = {vertex_of(channel.target) for channel in channels}
+    return sending - receiving, receiving - sending
 
 
 def _has_state(found: Mapping[str, Any], operator: str, state: str) -> bool:

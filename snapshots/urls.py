@@ -15,6 +15,7 @@ from snapshots.views import (
     proof,
     properties,
     recordings,
+    restore_plan,
     snapshot,
     topologies,
 )
@@ -39,7 +40,7 @@ urlpatterns = [
     ),
     path(
         "recordings/<int:pk>/contents/<int:number>/restore-plan",
-        contents.of_restore,
+        restore_plan.of_restore,
         name="restore-plan",
     ),
     path("compare", compare.compare, name="compare"),

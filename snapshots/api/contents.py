@@ -105,10 +105,16 @@ def compare_states(
     response=contents_payloads.RestorePlanDetail,
 )
 def get_restore_plan(
-    request: HttpRequest, id: int, number: int, parallelism: Annotated[int, Query()]
+    request: HttpRequest,
+    id: int,
+    number: int,
+    parallelism: Annotated[int, Query()],
+    keep: Annotated[list[str], Query(description="ids of operators that keep their own")] = [],  # noqa: B006
 ) -> HttpResponse:
     """What every subtask would start with at another parallelism. Nothing is changed."""
-    return reply(contents.restore_plan(_opened(request, id), number, parallelism).to_json())
+    recording = access.recording(request.user, id)
+    opened = contents.opened(recording)
+    return reply(contents.restore_plan(recording, opened, number, parallelism, keep))
 
 
 def _opened(request: HttpRequest, id: int) -> StoredContents:

@@ -11,6 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.domain.contents.model import (
+    BROADCAST,
+    LISTED,
+    RAW,
+    UNION,
     ChannelContents,
     CheckpointContents,
     Fact,
@@ -19,6 +23,7 @@ from snapshots.domain.contents.model import (
     StateContents,
     SubtaskContents,
 )
+from snapshots.domain.contents.restore_plan import StoredSizes
 from snapshots.store.contents_layout import (
     CHANNEL_BYTES,
     CHANNEL_COLUMNS,
@@ -33,6 +38,8 @@ from snapshots.store.pages import map_file
 
 ADDED, REMOVED, CHANGED, SAME, UNKNOWN = "added", "removed", "changed", "same", "unknown"
 DIFFERENCES = (ADDED, REMOVED, CHANGED, UNKNOWN, SAME)
+_OF_OPERATOR = (LISTED, UNION, BROADCAST, RAW)
+_WITHOUT_KEYS = (*_OF_OPERATOR, "coordinator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +100,42 @@ class StoredContents:
         shown = rows.slice(offset, limit).drop_columns(["identity", "digest"])
         return Page(shown.to_pylist(), rows.num_rows)
 
-    def key_group_bytes(self, checkpoint: dict[str, Any]) -> dict[str, dict[int, int]]:
-        """Of each operator the bytes of its entries by key group; an operator is absent where not
-        all of its entries are kept, or none has a key group."""
+    def sizes(self, checkpoint: dict[str, Any]) -> dict[str, StoredSizes]:
+        """What the entries tell of the bytes of each operator's state."""
+        return {
+            operator["id"]: StoredSizes(
+                self._key_group_bytes(checkpoint, operator), self._elements(checkpoint, operator)
+            )
+            for operator in checkpoint["operators"]
+        }
+
+    def _key_group_bytes(
+        self, checkpoint: dict[str, Any], operator: dict[str, Any]
+    ) -> dict[int, int] | None:
+        """None where not all entries are kept, or no keyed state is known."""
+        states = [one for one in operator["states"] if one["kind"] not in _WITHOUT_KEYS]
+        if not states or not all(map(_is_whole, states)):
+            return None
+        sizes: dict[int, int] = {}
+        for state in states:
+            rows = self._rows_or_none(checkpoint, operator["id"], state["name"])
+            grouped = rows.select(["key_group", "bytes"]).group_by("key_group")
+            for row in grouped.aggregate([("bytes", "sum")]).to_pylist():
+                if row["key_group"] is None:
+                    return None
+                sizes[row["key_group"]] = sizes.get(row["key_group"], 0) + row["bytes_sum"]
+        return sizes
+
+    def _elements(
+        self, checkpoint: dict[str, Any], operator: dict[str, Any]
+    ) -> dict[str, list[tuple[int, int]]]:
+        """Subtask and bytes of each element, of the operator's own states that are all kept."""
         found = {}
-        for operator in checkpoint["operators"]:
-            states = [state for state in operator["states"] if state["entries"]]
-            if any(state["stored"] < state["entries"] or not state["complete"] for state in states):
-                continue
-            sizes: dict[int, int] = {}
-            for state in states:
+        for state in operator["states"]:
+            if state["kind"] in _OF_OPERATOR and _is_whole(state):
                 rows = self._rows_or_none(checkpoint, operator["id"], state["name"])
-                grouped = rows.select(["key_group", "bytes"]).group_by("key_group")
-                for row in grouped.aggregate([("bytes", "sum")]).to_pylist():
-                    if row["key_group"] is not None:
-                        sizes[row["key_group"]] = sizes.get(row["key_group"], 0) + row["bytes_sum"]
-            if sizes:
-                found[operator["id"]] = sizes
+                columns = (rows[name].to_pylist() for name in ("subtask", "bytes"))
+                found[state["name"]] = list(zip(*columns, strict=True))
         return found
 
     def compare(
@@ -177,6 +203,11 @@ class StoredContents:
             return orjson.loads((self.folder / name).read_bytes())
         except (OSError, ValueError) as error:
             raise _damaged(name, error) from error
+
+
+def _is_whole(state: Mapping[str, Any]) -> bool:
+    """Whether all entries of a state are known and kept."""
+    return state["complete"] and state["stored"] == state["entries"]
 
 
 def as_checkpoint(body: Mapping[str, Any]) -> CheckpointContents:

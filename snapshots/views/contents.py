@@ -21,7 +21,6 @@ from snapshots.views.pages import page
 ROWS = 50
 MOST_FILES = 500
 MOST_CHANNELS = 300
-MOST_SUBTASKS = 100  # of an operator in a plan
 LONGEST_SHOWN = 300  # characters of a key or value
 
 
@@ -82,43 +81,6 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         **_links(recording, found),
     }
     return render(request, "snapshots/contents_checkpoint.html", context)
-
-
-@page
-@require_safe
-def of_restore(request: HttpRequest, pk: int, number: int) -> HttpResponse:
-    """Where everything goes with ``?parallelism=``; without it, the form."""
-    recording = access.recording(request.user, pk)
-    opened = contents.opened(recording)
-    found = contents.checkpoint(opened, number)
-    typed = request.GET.get("parallelism", "")
-    context = {
-        "recording": recording,
-        "number": number,
-        "checkpoint": found,
-        "typed": typed or max((item["parallelism"] or 1 for item in found["operators"]), default=1),
-    }
-    if typed:
-        wanted = int(typed) if typed.isdecimal() and len(typed) < 9 else 0
-        try:
-            plan = contents.restore_plan(opened, number, wanted).to_json()
-            context["plan"] = plan | {"operators": [_planned(item) for item in plan["operators"]]}
-        except Refused as refused:
-            context["refused"] = refused.detail
-    status = 422 if "refused" in context else 200
-    return render(request, "snapshots/restore_plan.html", context, status=status)
-
-
-def _planned(item: dict[str, Any]) -> dict[str, Any]:
-    """With the largest of its subtasks, before and after, and how many are not shown."""
-    sizes = [one["bytes"] or 0 for one in (*item["before"], *item["after"])]
-    return item | {
-        "has_timers": any(state["kind"] == TIMERS for state in item["states"]),
-        "largest": max(sizes, default=0) or 1,
-        "before": item["before"][:MOST_SUBTASKS],
-        "after": item["after"][:MOST_SUBTASKS],
-        "hidden": max(0, len(item["before"]) - MOST_SUBTASKS, len(item["after"]) - MOST_SUBTASKS),
-    }
 
 
 def _sums(request: HttpRequest, recording: Recording, found: dict[str, Any]) -> dict[str, Any]:

@@ -1,13 +1,20 @@
 """A plan of a restore: nothing is lost, nothing is twice, and what cannot be is said."""
 
+from dataclasses import replace
+from time import process_time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots.domain.contents.model import (
+    BROADCAST,
     COORDINATOR,
-    ChannelContents,
+    LISTED,
+    RAW,
+    UNION,
     CheckpointContents,
+    Fact,
     OperatorContents,
     StateContents,
     SubtaskContents,
@@ -16,6 +23,7 @@ from snapshots.domain.contents.restore_plan import (
     FLINK,
     SEATUNNEL,
     NotPlannable,
+    StoredSizes,
     plan_restore,
 )
 from snapshots.domain.key_groups import key_group_range
@@ -40,7 +48,8 @@ def a_checkpoint(*operators, **fields):
 
 
 def planned(operator, parallelism, sizes=None, engine=FLINK):
-    plan = plan_restore(engine, a_checkpoint(operator), parallelism, sizes or {})
+    told = {"op": sizes or StoredSizes()}
+    plan = plan_restore(engine, a_checkpoint(operator), parallelism, told)
     return plan.operators[0]
 
 
@@ -55,7 +64,7 @@ def test_every_key_group_goes_to_one_subtask_with_all_its_bytes(before, after, g
     before, after = min(before, groups), min(after, groups)
     sizes = {group: data.draw(st.integers(0, 1000)) for group in range(groups)}
     operator = an_operator(before, groups)
-    plan = planned(operator, after, {"op": sizes})
+    plan = planned(operator, after, StoredSizes(sizes))
     covered = [
         group
         for subtask in plan.after
@@ -72,7 +81,7 @@ def test_every_key_group_goes_to_one_subtask_with_all_its_bytes(before, after, g
             for old in plan.before
             if old.key_groups and old.key_groups[0] <= last and first <= old.key_groups[1]
         ]
-        assert list(subtask.sources) == holders
+        assert [old for a, z in subtask.sources for old in range(a, z + 1)] == holders
         assert not subtask.estimated
 
 
@@ -80,7 +89,7 @@ def test_without_sizes_key_groups_of_a_subtask_count_the_same():
     plan = planned(an_operator(2, 8), 4)
     assert [subtask.bytes for subtask in plan.after] == [400] * 4
     assert all(subtask.estimated for subtask in plan.after)
-    assert [subtask.sources for subtask in plan.after] == [(0,), (0,), (1,), (1,)]
+    assert [subtask.sources for subtask in plan.after] == [((0, 0),)] * 2 + [((1, 1),)] * 2
     assert plan.moved == 3
 
 
@@ -90,17 +99,136 @@ def test_the_same_parallelism_moves_nothing():
 
 
 def test_skew_is_the_largest_by_the_mean():
-    plan = planned(an_operator(2, 4), 4, {"op": {0: 90, 1: 0, 2: 5, 3: 5}})
+    plan = planned(an_operator(2, 4), 4, StoredSizes({0: 90, 1: 0, 2: 5, 3: 5}))
     assert (plan.skew_before, plan.skew_after) == (pytest.approx(1.8), pytest.approx(3.6))
 
 
+def elements(*sizes):
+    """Of one state: the bytes of each old subtask's elements."""
+    return [(subtask, size) for subtask, own in enumerate(sizes) for size in own]
+
+
 @pytest.mark.parametrize(
-    ("kinds", "shares"),
-    [(("list",), [34, 33, 33]), (("union list",), [100] * 3), (("broadcast map",), [50] * 3)],
+    ("kind", "held", "shares"),
+    [
+        (LISTED, elements([10, 20, 30], [40]), [30, 30, 40]),
+        (LISTED, elements([10, 20], []), [10, 20, 0]),
+        (RAW, elements([5], [6, 7]), [5, 6, 7]),
+        (UNION, elements([10, 20, 30], [40]), [100] * 3),
+        (BROADCAST, elements([50], [51]), [50, 51, 50]),
+    ],
 )
-def test_operator_state_is_dealt_out_or_copied(kinds, shares):
-    plan = planned(an_operator(2, 8, keyed=0, lists=50, kinds=kinds), 3, {"op": {}})
+def test_operator_state_is_dealt_out_or_copied(kind, held, shares):
+    operator = an_operator(2, 8, keyed=0, lists=sum(size for _, size in held), kinds=(kind,))
+    plan = planned(operator, 3, StoredSizes(elements={"s0": held}))
     assert [subtask.bytes for subtask in plan.after] == shares
+    assert sum(subtask.bytes for subtask in plan.before) == sum(size for _, size in held)
+    [state] = plan.states
+    assert (state.elements, state.bytes) == (len(held), sum(size for _, size in held))
+
+
+def test_several_kinds_of_operator_state_beside_keyed_state_add_up():
+    kinds = ("value", LISTED, UNION, BROADCAST)
+    held = {"s1": elements([10, 10], [10]), "s2": elements([1], [2]), "s3": elements([7], [7])}
+    sizes = StoredSizes(dict.fromkeys(range(8), 100), held)
+    plan = planned(an_operator(2, 8, lists=50, kinds=kinds), 4, sizes)
+    assert [one.keyed_bytes for one in plan.after] == [200] * 4
+    assert [one.operator_bytes for one in plan.after] == [20, 20, 20, 10]
+    assert [one.bytes for one in plan.after] == [220, 220, 220, 210]
+    assert [one.bytes for one in plan.before] == [428, 419]
+    assert [one.sources for one in plan.after] == [((0, 0),), ((0, 0),), ((1, 1),), ((1, 1),)]
+
+
+def test_where_elements_are_not_known_nobody_knows_what_subtasks_get():
+    plan = planned(an_operator(2, 8, lists=50, kinds=("value", LISTED)), 4)
+    assert [one.bytes for one in plan.after] == [None] * 4
+    assert [one.keyed_bytes for one in plan.after] == [400] * 4
+    assert [one.bytes for one in plan.before] == [850] * 2
+    assert plan.skew_after is None
+    assert [(move.state, move.elements) for move in plan.states] == [("s0", None), ("s1", None)]
+
+
+def test_a_keyed_list_is_no_list_of_the_operator():
+    plan = planned(an_operator(2, 8, kinds=("list",)), 4, StoredSizes(dict.fromkeys(range(8), 1)))
+    assert plan.states[0].rule == "Entries go with the key group of their key."
+    assert [one.bytes for one in plan.after] == [2] * 4
+
+
+def test_raw_keyed_state_goes_by_key_group_too_and_makes_sizes_an_estimate():
+    subtasks = (SubtaskContents(0, 90, (0, 7), {"keyed state": 10, "raw keyed state": 80}),)
+    operator = OperatorContents("op", "o", 1, 8, subtasks=subtasks)
+    plan = planned(operator, 2, StoredSizes(dict.fromkeys(range(8), 1)))
+    assert [(one.bytes, one.estimated) for one in plan.after] == [(45, True)] * 2
+
+
+def test_what_only_the_rest_api_tells_of_is_not_known():
+    subtasks = (SubtaskContents(0, 70), SubtaskContents(1, 30))
+    plan = planned(OperatorContents("op", "o", 2, bytes=100, subtasks=subtasks), 3)
+    assert [one.bytes for one in plan.before] == [70, 30]
+    assert [one.bytes for one in plan.after] == [None] * 3
+    assert (plan.skew_before, plan.skew_after) == (pytest.approx(1.4), None)
+    assert "Only the REST API" in plan.notes[0]
+
+
+def test_key_groups_of_two_subtasks_are_a_problem():
+    subtasks = tuple(SubtaskContents(i, 9, (0, 5), {"keyed state": 9}) for i in range(2))
+    plan = planned(OperatorContents("op", "o", 2, 8, subtasks=subtasks), 4)
+    assert "belong to two" in plan.problem
+
+
+def test_what_recorded_nothing_runs_at_any_parallelism():
+    plan = planned(OperatorContents("op", "o", 2, 8), 9)
+    assert plan.problem is None
+    assert len(plan.after) == 9
+
+
+def test_what_had_finished_is_not_run_again():
+    plan = planned(an_operator(finished=True), 9)
+    assert (plan.problem, plan.after) == (None, ())
+    assert plan.notes == ("It had finished: it is not run again.",)
+
+
+def test_subtasks_that_had_finished_are_started_with_what_others_had():
+    subtasks = (
+        SubtaskContents(0, finished=True),
+        SubtaskContents(1, 30, None, {"operator state": 30}),
+    )
+    operator = OperatorContents(
+        "op", "o", 2, 8, subtasks=subtasks, states=(StateContents("s", LISTED),)
+    )
+    held = StoredSizes(elements={"s": [(1, 10), (1, 10), (1, 10)]})
+    assert [one.bytes for one in planned(operator, 3, held).after] == [10] * 3
+    assert [one.bytes for one in planned(operator, 2, held).after] == [0, 30]
+    assert "1 of its subtasks had finished" in planned(operator, 3, held).notes[0]
+
+
+def test_operators_can_keep_their_own_parallelism():
+    one, other = an_operator(2), replace(an_operator(1), id="other")
+    plan = plan_restore(FLINK, a_checkpoint(one, other), 4, {}, kept=["other"])
+    assert [item.parallelism_after for item in plan.operators] == [4, 1]
+    assert plan.kept == ("other",)
+    with pytest.raises(NotPlannable, match="no operator nobody"):
+        plan_restore(FLINK, a_checkpoint(one), 4, {}, kept=["nobody"])
+
+
+def test_a_plan_of_too_many_subtasks_is_refused():
+    many = [replace(an_operator(1), id=str(place)) for place in range(4)]
+    with pytest.raises(NotPlannable, match="too many"):
+        plan_restore(FLINK, a_checkpoint(*many), 32_768, {})
+
+
+def test_whole_files_are_read_by_everybody_who_needs_a_part():
+    facts = (Fact("layout of keyed state", "tables"),)
+    assert "whole files" in planned(an_operator(2, facts=facts), 4).notes[0]
+    assert planned(an_operator(2, facts=facts), 2).notes == ()
+
+
+def test_the_widest_of_operators_is_planned_in_a_few_seconds():
+    operator = an_operator(32_768, 32_768)
+    begin = process_time()
+    plan = planned(operator, 32_767)
+    assert process_time() - begin < 10
+    assert sum(one.bytes for one in plan.after) == pytest.approx(32_768 * 800, rel=0.01)
 
 
 def test_more_subtasks_than_key_groups_cannot_be():
@@ -112,21 +240,38 @@ def test_more_subtasks_than_key_groups_cannot_be():
 def test_seatunnel_deals_old_states_out_by_their_number():
     operator = an_operator(5, 8, keyed=10)
     plan = planned(operator, 2, engine=SEATUNNEL)
-    assert [subtask.sources for subtask in plan.after] == [(0, 2, 4), (1, 3)]
+    assert [subtask.sources for subtask in plan.after] == [
+        ((0, 0), (2, 2), (4, 4)),
+        ((1, 1), (3, 3)),
+    ]
     assert [subtask.bytes for subtask in plan.after] == [30, 20]
     wider = planned(operator, 7, engine=SEATUNNEL)
     assert [subtask.sources for subtask in wider.after][5:] == [(), ()]
 
 
-def test_data_in_flight_is_told_of():
-    channel = ChannelContents("c", "a[0]", "op[1]", "whole", 0, 1, 300)
-    checkpoint = a_checkpoint(an_operator(2), channels=(channel,))
-    same = plan_restore(FLINK, checkpoint, 2, {}).in_flight
-    other = plan_restore(FLINK, checkpoint, 4, {}).in_flight
-    assert "300 bytes in 1 channel" in same[0]
-    assert "each channel gets its own data back" in same[1]
-    assert "may hold keys of its key groups" in other[1]
-    assert plan_restore(FLINK, a_checkpoint(an_operator()), 4, {}).in_flight == ()
+def test_seatunnel_gives_splits_back_and_the_coordinator_what_is_its():
+    states = tuple(
+        StateContents(name, kind)
+        for name, kind in (
+            ("splits", "per subtask"),
+            ("enumerator state", "of the coordinator"),
+            ("writer states", "per subtask"),
+        )
+    )
+    subtasks = (
+        SubtaskContents(COORDINATOR, 7),
+        SubtaskContents(0, 10),
+        SubtaskContents(1, finished=True),
+    )
+    action = OperatorContents("a", "Source[0]-Fake", 2, subtasks=subtasks, states=states)
+    plan = plan_restore(SEATUNNEL, a_checkpoint(action), 3, {}).operators[0]
+    rules = [move.rule for move in plan.states]
+    assert "hands them back to the enumerator" in rules[0]
+    assert rules[1] == "The one enumerator gets it whole."
+    assert rules[2].startswith("Subtask j gets those of the old subtasks j, j + n")
+    assert [one.bytes for one in plan.after] == [10, 0, 0]
+    assert plan.coordinator == 7
+    assert len(plan.notes) == 2
 
 
 @pytest.mark.parametrize(

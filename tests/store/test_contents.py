@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from snapshots.domain.contents.entries import ChannelBytes, NotRead, StateEntry
 from snapshots.domain.contents.model import (
+    LISTED,
+    UNION,
     ChannelContents,
     CheckpointContents,
     Fact,
@@ -21,6 +23,7 @@ from snapshots.domain.contents.model import (
     SubtaskContents,
     UploadContents,
 )
+from snapshots.domain.contents.restore_plan import StoredSizes
 from snapshots.store.contents import (
     ADDED,
     CHANGED,
@@ -78,13 +81,13 @@ def a_checkpoint(id_=1, states=("counts",), channels=()):
     )  # fmt: skip
 
 
-def an_entry(key, value, checkpoint=0, state="counts", **fields):
+def an_entry(key, value, checkpoint=0, state="counts", subtask=0, **fields):
     fields = {
         "key_group": 1,
         "identity": repr(key).encode(),
         "digest": repr(value).encode(),
     } | fields
-    return StateEntry(checkpoint, "op", 0, state, key, value, 7, **fields)
+    return StateEntry(checkpoint, "op", subtask, state, key, value, 7, **fields)
 
 
 def stored(tmp_path, checkpoints, entries=(), channels=(), **options):
@@ -231,13 +234,28 @@ def test_differences_add_up(tmp_path_factory, one, other):
 def test_bytes_by_key_group(tmp_path):
     entries = [an_entry(n, n, key_group=n % 2) for n in range(5)]
     contents = stored(tmp_path, [a_checkpoint()], entries)
-    assert contents.key_group_bytes(contents.checkpoint(0)) == {"op": {0: 21, 1: 14}}
+    assert contents.sizes(contents.checkpoint(0))["op"] == StoredSizes({0: 21, 1: 14})
 
 
 def test_bytes_by_key_group_are_not_told_of_a_part(tmp_path):
     entries = [an_entry(n, n, key_group=n % 2) for n in range(5)]
     contents = stored(tmp_path, [a_checkpoint()], entries, most=4)
-    assert contents.key_group_bytes(contents.checkpoint(0)) == {}
+    assert contents.sizes(contents.checkpoint(0))["op"].key_groups is None
+
+
+def test_bytes_by_key_group_are_not_told_where_some_entry_has_none(tmp_path):
+    entries = [an_entry(1, 1, key_group=1), an_entry(2, 2, key_group=None)]
+    contents = stored(tmp_path, [a_checkpoint()], entries)
+    assert contents.sizes(contents.checkpoint(0))["op"].key_groups is None
+
+
+def test_elements_of_the_operators_own_state_with_their_subtasks(tmp_path):
+    states = (StateContents("counts", LISTED), StateContents("part", UNION, complete=False))
+    operator = OperatorContents("op", "count", 2, states=states)
+    entries = [an_entry(n, n, subtask=n // 2) for n in range(3)]
+    contents = stored(tmp_path, [replace(a_checkpoint(), operators=(operator,))], entries)
+    sizes = contents.sizes(contents.checkpoint(0))["op"]
+    assert sizes == StoredSizes(None, {"counts": [(0, 7), (0, 7), (1, 7)]})
 
 
 def test_what_is_not_there_is_a_key_error(tmp_path):

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 COMPLETED, FAILED, IN_PROGRESS, UNKNOWN = "completed", "failed", "in progress", "unknown"
 STATUSES = (COMPLETED, FAILED, IN_PROGRESS, UNKNOWN)
 WHOLE, INPUT_HALF, OUTPUT_HALF = "whole", "input half", "output half"
-LISTED, UNION, BROADCAST = "list", "union list", "broadcast map"  # kinds of operator state
+LISTED, UNION, BROADCAST = "split list", "union list", "broadcast map"  # of operator state
 TIMERS, RAW = "timers", "raw"
 KEYED, OPERATOR = "keyed state", "operator state"  # parts of a subtask's bytes
+RAW_KEYED, RAW_OPERATOR = "raw keyed state", "raw operator state"
 COORDINATOR = -1  # as a subtask: an enumerator, a committer, the coordinator of an operator
 
 
@@ -85,6 +86,7 @@ class ChannelContents:
 
     number: place in the stored channels. bytes: of the data, without lengths. elements: how many
     records, watermarks and so on; reason: why that is not known, or the channel not whole.
+    exchange: by what rule the sender chooses the receiver, in the engine's word.
     """
 
     id: str
@@ -96,6 +98,7 @@ class ChannelContents:
     bytes: int
     elements: int | None = None
     reason: str | None = None
+    exchange: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

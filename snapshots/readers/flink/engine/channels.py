@@ -107,6 +107,7 @@ def _of_channel(edge: Edge, channel: Channel, run: Run):
         "bytes": sum(half.byte_count for half in halves),
         "elements": len(channel.elements) if whole and channel.elements is not None else None,
         "reason": reason,
+        "exchange": edge.ship,
     }, channel.data
 
 

@@ -4,6 +4,10 @@ from collections.abc import Iterator
 
 from snapshots.domain.contents.model import (
     COORDINATOR,
+    KEYED,
+    OPERATOR,
+    RAW_KEYED,
+    RAW_OPERATOR,
     CheckpointContents,
     Fact,
     JobContents,
@@ -29,8 +33,6 @@ from snapshots.readers.flink.rest.checkpoints import RestCheckpoint, SubtaskTime
 from snapshots.readers.flink.upload import FlinkUpload
 from snapshots.readers.opaque import Opaque
 
-KEYED, RAW_KEYED = "keyed state", "raw keyed state"
-OPERATOR, RAW_OPERATOR = "operator state", "raw operator state"
 INPUT, OUTPUT = "in flight, at the input", "in flight, at the output"
 IN_FLIGHT, COORDINATING = "in flight", "coordinator"
 

@@ -13,7 +13,7 @@ from json import dumps
 import orjson
 
 from snapshots.domain.contents.entries import NotRead, StateEntry
-from snapshots.domain.contents.model import COORDINATOR
+from snapshots.domain.contents.model import BROADCAST, COORDINATOR, LISTED, RAW, UNION
 from snapshots.readers.flink import contents
 from snapshots.readers.flink.engine.places import Place
 from snapshots.readers.flink.files import Missing
@@ -27,7 +27,7 @@ from snapshots.readers.opaque import SHOWN_BYTES, Opaque
 UNNAMED = "not known"  # a state whose name is not
 COORDINATOR_STATE = "coordinator"
 _OF_ONE_ENCODING = frozenset({"VALUE", "REDUCING", "AGGREGATING", TIMERS})
-_MODES = {"SPLIT_DISTRIBUTE": "list", "UNION": "union list", "BROADCAST": "broadcast map"}
+_MODES = {"SPLIT_DISTRIBUTE": LISTED, "UNION": UNION, "BROADCAST": BROADCAST}
 
 
 @dataclass(slots=True)
@@ -71,6 +71,7 @@ def entries_of(
         yield from own.of_operator(state)
     if operator.coordinator is not None:
         yield own.of_coordinator(operator.coordinator, place.stored.folder)
+    own.mark_incomplete()
 
 
 class _Entries:
@@ -82,6 +83,7 @@ class _Entries:
         self._operator = operator
         self._seen = seen
         self._keyed: set[str] = set()
+        self._is_complete = True
 
     def of_keyed(self, subtask: int, state: KeyedState) -> Iterator[StateEntry]:
         seen = self._seen
@@ -103,9 +105,13 @@ class _Entries:
             seen.compressed.add(state.compressed)
         seen.notes |= dict.fromkeys(state.notes.sentences)
         seen.notes |= dict.fromkeys(_lacking(missing) for missing in state.notes.missing)
-        if not state.notes.complete:
+        self._is_complete = self._is_complete and state.notes.complete
+
+    def mark_incomplete(self) -> None:
+        """What one subtask lacks may be of any keyed state, also of one told of behind it."""
+        if not self._is_complete:
             for name in self._keyed:
-                seen.states[name].complete = False
+                self._seen.states[name].complete = False
 
     def _entry(self, subtask: int, name: str, entry: Entry) -> StateEntry:
         return StateEntry(
@@ -126,7 +132,7 @@ class _Entries:
         seen, found = self._seen, state.contents
         for one in found.states:
             name = f"{one.name} (operator state)" if one.name in self._keyed else one.name
-            kind = "raw" if state.raw else _MODES.get(one.mode, one.mode.lower())
+            kind = RAW if state.raw else _MODES.get(one.mode, one.mode.lower())
             described = seen.state(name, kind, " → ".join(_in_order(one.types)) or None)
             for place, element in enumerate(one.elements):
                 value = _part(element.value)

@@ -1,0 +1,123 @@
+"""What a plan says of one operator, whichever engine runs it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from snapshots.domain.contents.dealing import Stretch
+from snapshots.domain.contents.model import COORDINATOR, OperatorContents
+
+Span = tuple[int, int]  # first and last, inclusive
+
+
+@dataclass(frozen=True, slots=True)
+class NewSubtask:
+    """What a subtask starts with. key_groups: first and last.
+
+    sources: spans of the old subtasks whose key groups and list elements it gets; union and
+    broadcast state comes from all. lists: the elements it gets, stretch by stretch. bytes: None
+    where not known; parts: of it, keyed state and operator state, where known. estimated: the key
+    groups' sizes are not known, and taken to be equal within an old subtask.
+    """
+
+    index: int
+    sources: tuple[Span, ...] = ()
+    key_groups: Span | None = None
+    lists: tuple[Stretch, ...] = ()
+    bytes: int | None = None
+    keyed_bytes: int | None = None
+    operator_bytes: int | None = None
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OldSubtask:
+    """bytes: of state alone, measured as those of NewSubtask are."""
+
+    index: int
+    key_groups: Span | None
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StateMove:
+    """How one state is divided. rule: a sentence. elements: of all old subtasks together, of a
+    keyed state its entries; None where not known."""
+
+    state: str | None
+    kind: str
+    rule: str
+    elements: int | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorPlan:
+    """moved: how many new subtasks get key groups or list elements of others. skew_before,
+    skew_after: the largest subtask by the mean one; None where not known.
+
+    coordinator: bytes that go to the one coordinator, whatever the parallelism; None: has none.
+    problem: why the operator cannot be restored like this; notes: what else has to be said.
+    """
+
+    operator: str
+    name: str | None
+    vertex: str | None
+    parallelism_before: int | None
+    parallelism_after: int
+    max_parallelism: int | None
+    before: tuple[OldSubtask, ...]
+    after: tuple[NewSubtask, ...]
+    states: tuple[StateMove, ...]
+    coordinator: int | None
+    moved: int
+    skew_before: float | None
+    skew_after: float | None
+    notes: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+def planned(
+    operator: OperatorContents,
+    parallelism: int,
+    before: Sequence[OldSubtask],
+    after: Sequence[NewSubtask],
+    states: Sequence[StateMove],
+    notes: Sequence[str] = (),
+    problem: str | None = None,
+) -> OperatorPlan:
+    coordinators = [one.bytes or 0 for one in operator.subtasks if one.index == COORDINATOR]
+    return OperatorPlan(
+        operator=operator.id,
+        name=operator.name,
+        vertex=operator.vertex,
+        parallelism_before=operator.parallelism,
+        parallelism_after=parallelism,
+        max_parallelism=operator.max_parallelism,
+        before=tuple(before),
+        after=tuple(after),
+        states=tuple(states),
+        coordinator=sum(coordinators) if coordinators else None,
+        moved=sum(any(span != (one.index, one.index) for span in one.sources) for one in after),
+        skew_before=skew([one.bytes for one in before]),
+        skew_after=skew([one.bytes for one in after]),
+        notes=tuple(notes),
+        problem=problem,
+    )
+
+
+def skew(sizes: Sequence[int | None]) -> float | None:
+    """The largest by the mean."""
+    if not sizes or None in sizes or not sum(sizes):
+        return None
+    return max(sizes) * len(sizes) / sum(sizes)
+
+
+def spans(indexes: Sequence[int]) -> tuple[Span, ...]:
+    """Numbers in growing order as spans of those that follow each other."""
+    found: list[list[int]] = []
+    for index in indexes:
+        if found and index == found[-1][1] + 1:
+            found[-1][1] = index
+        else:
+            found.append([index, index])
+    return tuple((first, last) for first, last in found)

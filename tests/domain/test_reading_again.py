@@ -1,0 +1,75 @@
+"""Sources and sinks of a checkpoint are known by their states, names and places."""
+
+from snapshots.domain.contents.model import (
+    COORDINATOR,
+    LISTED,
+    UNION,
+    CheckpointContents,
+    OperatorContents,
+    StateContents,
+    SubtaskContents,
+)
+from snapshots.domain.contents.reading_again import sinks_of, sources_of
+
+
+def an_operator(name, *states, **fields):
+    return OperatorContents(name, name, 1, states=states, **fields)
+
+
+def a_checkpoint(*operators):
+    return CheckpointContents("job", 1, "checkpoint", "completed", operators=operators)
+
+
+def test_sources_are_known_by_state_name_or_place():
+    reader = an_operator("kafka", StateContents("SourceReaderState", LISTED))
+    named = an_operator("Source: old", StateContents("offsets", UNION))
+    first = an_operator("numbers", StateContents("at", LISTED), vertex="numbers -> map")
+    chained = an_operator("map", StateContents("buffer", LISTED), vertex="numbers -> map")
+    found = sources_of(a_checkpoint(reader, named, first, chained), {"numbers -> map"})
+    assert [(one.name, one.states) for one in found] == [
+        ("kafka", ("SourceReaderState",)),
+        ("Source: old", ("offsets",)),
+        ("numbers", ("at",)),
+    ]
+    assert [one.inferred for one in found] == [
+        "It has the state SourceReaderState of the reader of a source.",
+        "Its name begins so.",
+        "No edge leads to it.",
+    ]
+
+
+def test_a_source_without_positions_or_a_finished_one_reads_nothing_again():
+    keyed = an_operator("Source: keyed", StateContents("count", "value"))
+    finished = an_operator("Source: done", StateContents("at", LISTED), finished=True)
+    assert sources_of(a_checkpoint(keyed, finished), frozenset()) == ()
+    coordinated = an_operator("Source: new", subtasks=(SubtaskContents(COORDINATOR, 9),))
+    [found] = sources_of(a_checkpoint(coordinated), frozenset())
+    assert found.coordinated
+
+
+def test_sinks_with_transactions_commit_again_and_others_write_again():
+    committer = an_operator(
+        "out: Committer", StateContents("streaming_committer_raw_states", LISTED, entries=1)
+    )  # noqa: E501
+    plain = an_operator("Sink: print")
+    last = an_operator("slow", StateContents("pending", LISTED), vertex="map -> slow")
+    before = an_operator("map", vertex="map -> slow")
+    found = sinks_of(a_checkpoint(committer, plain, last, before), {"map -> slow"})
+    assert [(one.name, one.transactional) for one in found] == [
+        ("out: Committer", True),
+        ("Sink: print", None),
+        ("slow", None),
+    ]
+    assert "committed (once more)" in found[0].rule
+    assert "written a second time" in found[1].rule
+
+
+def test_a_committer_that_holds_nothing_tells_nothing():
+    empty = an_operator("x", StateContents("streaming_committer_raw_states", LISTED, entries=0))
+    lost = an_operator("y", StateContents("streaming_committer_raw_states", LISTED, complete=False))
+    assert [one.name for one in sinks_of(a_checkpoint(empty, lost), frozenset())] == ["y"]
+
+
+def test_a_later_run_of_the_job_is_known_by_its_name_too():
+    sink = an_operator("slow", vertex="map -> slow (run 2)")
+    assert len(sinks_of(a_checkpoint(sink), {"map -> slow (run 2)"})) == 1

@@ -1,0 +1,111 @@
+"""A real job was stopped with two subtasks and started with three: the plan says what Flink did."""
+
+import json
+
+import pytest
+
+from snapshots.domain.contents.restore_plan import FLINK, plan_restore
+from snapshots.readers.flink.engine.reader import FlinkReader
+from snapshots.store.contents import StoredContents, as_checkpoint
+from snapshots.store.contents_writer import write_contents
+
+SAVEPOINT, FIRST_AFTER = 2, 3  # places of the checkpoints in the upload
+KEPT = {"Source: rules", "Source: rates-numbers", "to-rate"}  # ran with one, and went on so
+
+
+@pytest.fixture(scope="module")
+def stored(shared_data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stored")
+    write_contents(folder, FlinkReader().read(shared_data / "flink" / "rescaled"))
+    return StoredContents(folder)
+
+
+@pytest.fixture(scope="module")
+def plan(stored):
+    found = stored.checkpoint(SAVEPOINT)
+    kept = [item["id"] for item in found["operators"] if item["name"] in KEPT]
+    made = plan_restore(FLINK, as_checkpoint(found), 3, stored.sizes(found), kept=kept)
+    assert made.problems == ()
+    return {one.name: one for one in made.operators}
+
+
+@pytest.fixture(scope="module")
+def restored(stored):
+    found = as_checkpoint(stored.checkpoint(FIRST_AFTER))
+    assert (found.id, stored.checkpoint(SAVEPOINT)["kind"]) == (4, "savepoint")
+    return {one.name: one for one in found.operators}
+
+
+def values(stored, number, operator, state):
+    found = stored.checkpoint(number)
+    rows = stored.entries(found, operator, state, limit=1000).rows
+    own = {}
+    for row in rows:
+        own.setdefault(row["subtask"], []).append(json.loads(row["value"]))
+    return own
+
+
+def test_parallelism_and_key_groups_are_those_that_flink_took(plan, restored):
+    assert plan.keys() == restored.keys()
+    for name, operator in restored.items():
+        own = [one for one in operator.subtasks if one.index >= 0]
+        assert plan[name].parallelism_after == operator.parallelism
+        planned = [one.key_groups for one in plan[name].after]
+        assert planned == [one.key_groups for one in own]
+
+
+def test_every_key_is_found_where_the_plan_sends_its_key_group(stored, plan, restored):
+    checked = 0
+    for name in ("enrich", "apply-rules"):
+        operator = restored[name]
+        for state in operator.states:
+            found = stored.checkpoint(FIRST_AFTER)
+            for row in stored.entries(found, operator.id, state.name, limit=1000).rows:
+                if row["key_group"] is not None:
+                    first, last = plan[name].after[row["subtask"]].key_groups
+                    assert first <= row["key_group"] <= last
+                    checked += 1
+    assert checked > 80
+
+
+def test_elements_of_a_list_went_to_whom_the_plan_gives_them(stored, plan, restored):
+    """The sink keeps its last four lines: some new ones have pushed out the oldest."""
+    before = values(stored, SAVEPOINT, plan["slow-sink"].operator, "pending")
+    after = values(stored, FIRST_AFTER, plan["slow-sink"].operator, "pending")
+    sent = [
+        [
+            line
+            for one in subtask.lists
+            for line in before[one.subtask][one.first : one.first + one.elements]
+        ]
+        for subtask in plan["slow-sink"].after
+    ]
+    assert [len(lines) for lines in sent] == [3, 3, 2]
+    everything = [line for lines in before.values() for line in lines]
+    for subtask, lines in enumerate(sent):
+        left = [line for line in after[subtask] if line in everything]
+        assert left
+        assert left == lines[-len(left) :]
+
+
+def test_splits_went_to_the_first_readers_and_none_to_the_third(stored, plan):
+    source = plan["Source: orders-numbers"]
+    assert [[(one.subtask, one.elements) for one in new.lists] for new in source.after] == [
+        [(0, 1)],
+        [(1, 1)],
+        [],
+    ]
+    after = values(stored, FIRST_AFTER, source.operator, "SourceReaderState")
+    assert {subtask: len(own) for subtask, own in after.items()} == {0: 1, 1: 1}
+
+
+def test_bytes_of_key_groups_are_kept(plan):
+    for operator in plan.values():
+        assert sum(one.keyed_bytes for one in operator.after) == sum(
+            one.bytes for one in operator.before
+        ) - sum(move.bytes or 0 for move in operator.states if is_of_operator(move))
+        assert not any(one.estimated for one in operator.after)
+
+
+def is_of_operator(move):
+    return move.kind in ("split list", "union list", "broadcast map")
