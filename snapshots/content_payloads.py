@@ -8,6 +8,7 @@ from typing import Any, NotRequired
 import orjson
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
+from snapshots.domain.derived import is_derived, why_empty, why_unknown
 from snapshots.domain.recording import Message
 from snapshots.models import Snapshot
 from snapshots.payloads import SnapshotSummary, snapshot_summary
@@ -23,7 +24,11 @@ class SidesOfSnapshot(TypedDict):
 
 
 class SnapshotDetail(SnapshotSummary):
-    """processes, channels: what the log recomputes. A channel is null where that is not known."""
+    """processes, channels: what the log recomputes. A channel is null where that is not known.
+
+    why_empty, why_unknown: of a derived recording, why channels are known to be empty, or not
+    known, as sentences; null for others.
+    """
 
     processes: dict[str, Any]
     channels: dict[str, list[Any] | None]
@@ -32,6 +37,8 @@ class SnapshotDetail(SnapshotSummary):
     messages: dict[str, list[str]]
     recorded_messages: dict[str, list[str]]
     recorded_at: dict[str, int]
+    why_empty: str | None
+    why_unknown: str | None
 
 
 class CutAnswer(TypedDict):
@@ -148,7 +155,15 @@ def snapshot_detail(row: Snapshot, stored: StoredRecording) -> SnapshotDetail:
             for name, state in found.states.items()
             if state.recorded_at is not None
         },
+        **_whys(row.snapshot, stored),
     }
+
+
+def _whys(snapshot: str, stored: StoredRecording) -> dict[str, str | None]:
+    told = stored.manifest.header_extra
+    if not is_derived(told):
+        return {"why_empty": None, "why_unknown": None}
+    return {"why_empty": why_empty(told, snapshot), "why_unknown": why_unknown(told, snapshot)}
 
 
 def _recorded(found: StoredSnapshot) -> SidesOfSnapshot:

@@ -24,6 +24,7 @@ from snapshots.readers.flink.channels.elements import (
     printable_runs,
     split,
 )
+from snapshots.readers.flink.contents import types_described
 from snapshots.readers.flink.types.element_types import UnknownType, decoded, parse_type
 from snapshots.readers.flink.types.type_suggestions import suggest
 from snapshots.readers.flink.types.values import Serializer
@@ -164,7 +165,8 @@ def channel(
     offset: int = 0,
     limit: int = 100,
 ) -> dict[str, Any]:
-    """The data in flight of a channel, element by element, its records decoded as ``type_name``.
+    """The data in flight of a channel, element by element, its records decoded as ``type_name``:
+    one that is spelt out, or the name of a type that the checkpoint's states have.
 
     Raises: NotFound; Invalid for a type that is not known, or that some record is not of.
     """
@@ -173,11 +175,12 @@ def channel(
     if own is None:
         raise NotFound(f"Checkpoint {found['id']} has no channel {place} with data in flight.")
     data = contents.channel(number, place)
-    type_ = _type(type_name)
+    known = types_described(contents.state_types(number))
+    type_ = _type(type_name, known)
     elements, reason = _elements(data, own)
     suggested: list[str] = []
     if elements is not None:
-        suggested = suggest([elements])
+        suggested = suggest([elements], known)
     if elements is not None and type_ is not None:
         _require_fit(elements, type_)
     end = 0 if elements is None else min(offset + limit, len(elements))
@@ -194,11 +197,11 @@ def channel(
     }
 
 
-def _type(name: str) -> Serializer | None:
+def _type(name: str, known: Mapping[str, Serializer]) -> Serializer | None:
     if not name:
         return None
     try:
-        return parse_type(name)
+        return parse_type(name, known)
     except UnknownType as unknown:
         raise Invalid(str(unknown), field="type") from None
 

@@ -6,9 +6,13 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 
 class FactItem(TypedDict):
+    """unit: of a number ``epoch ms``, ``ms``, ``bytes`` or ``count``; null: a text, or a number
+    that only names. inferred: by what, where no file says it."""
+
     name: str
     value: str | int | float | None
     inferred: str | None
+    unit: str | None
 
 
 class EngineJobItem(TypedDict):
@@ -18,6 +22,9 @@ class EngineJobItem(TypedDict):
 
 
 class EngineCheckpointBase(TypedDict):
+    """why_empty: why channels that are not listed hold nothing; why_unknown: why it is not known
+    what they hold, null where it is. triggered_at, completed_at: epoch ms; bytes, shared: bytes."""
+
     job: str | None
     id: int
     kind: str
@@ -30,6 +37,8 @@ class EngineCheckpointBase(TypedDict):
     notes: list[str]
     problem: str | None
     snapshot: NotRequired[str | None]
+    why_empty: str | None
+    why_unknown: str | None
 
 
 class EngineCheckpointSummary(EngineCheckpointBase):

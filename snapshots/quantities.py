@@ -97,6 +97,22 @@ def file_size(size: int) -> str:
     return f"{three_digits(amount)} {name}"
 
 
+def amount(number: Any, unit: str | None) -> str:
+    """A number in one of the units of ``domain/contents/model.py``; without one, as it is."""
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return str(number)
+    match unit:
+        case "epoch ms":
+            return epoch(int(number))
+        case "ms":
+            return duration(number, "ms")
+        case "bytes":
+            return file_size(int(number))
+        case "count":
+            return thousands(number)
+    return str(number)
+
+
 def value(item: Any) -> str:
     """A state or message value on one line: {"balance": 9000} is "balance: 9,000"."""
     if item is None:

@@ -74,8 +74,9 @@ def get_channel_contents(
     offset: Offset,
     type: str = "",
 ) -> HttpResponse:
-    """The data in flight of one channel. type: of its records, as ``tuple<string,long>``; a type
-    that does not fit every record is refused."""
+    """The data in flight of one channel. type: of its records, spelt out as ``tuple<string,long>``
+    or named as in ``suggested`` (``pojo demo.Order``); one that does not fit every record is
+    refused."""
     found = contents.channel(
         _opened(request, id), number, channel, type_name=type, offset=offset, limit=limit
     )

@@ -23,6 +23,7 @@ from snapshots.domain.findings import (
 from snapshots.domain.recording import Event, Marker, Message, MessageId, SnapshotId
 from snapshots.domain.topology import Channel, ChannelId, JsonText, ProcessId
 
+LONGEST_SHOWN = 200  # characters of a state or value in a sentence; the finding has it whole
 SENDING_RULE = "paper, section 3.2, marker-sending rule"
 RECEIVING_RULE = "paper, section 3.2, marker-receiving rule"
 
@@ -88,7 +89,8 @@ def state_mismatch(
     """event: the record_state."""
     return Finding(
         STATE_MISMATCH,
-        f"{process} recorded the state {recorded}, but its state there is {recomputed}.",
+        f"{process} recorded the state {_short(recorded)}, but its state there is "
+        f"{_short(recomputed)}.",
         process=process,
         event=event,
         recorded=recorded,
@@ -213,8 +215,8 @@ def state_unknown(process: ProcessId, event: Place, recorded: JsonText) -> Findi
     """A recorded state that cannot be compared. event: the record_state."""
     return Finding(
         UNKNOWN,
-        f"{process} recorded the state {recorded}, but the log does not hold its state there: the "
-        "last event before it carries no state.",
+        f"{process} recorded the state {_short(recorded)}, but the log does not hold its state "
+        "there: the last event before it carries no state.",
         process=process,
         event=event,
         recorded=recorded,
@@ -259,7 +261,13 @@ def named(travelling: Message | Marker) -> str:
         return f"the marker of {travelling.snapshot}"
     if travelling.value is None:
         return travelling.id
-    return f"{travelling.id} ({travelling.value})"
+    return f"{travelling.id} ({_short(travelling.value)})"
+
+
+def _short(text: JsonText) -> str:
+    if len(text) <= LONGEST_SHOWN:
+        return text
+    return f"{text[:LONGEST_SHOWN]}… ({len(text):,} characters)"
 
 
 def _of_message(

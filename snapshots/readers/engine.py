@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.assembly import Header
-from snapshots.domain.contents.entries import ChannelBytes, StateEntry
+from snapshots.domain.contents.entries import ChannelBytes, StateEntry, StateTypes
 from snapshots.domain.contents.model import UploadContents
 from snapshots.domain.recording import LoggedEvent
 
@@ -37,6 +37,14 @@ class TellsTimes(Protocol):
 
     def archive_facts(self) -> tuple[JobFacts, ...]:
         """The jobs that the engine has said it of."""
+
+
+@runtime_checkable
+class TellsTypes(Protocol):
+    """An upload whose files describe the types of states, which data in flight may be of, too."""
+
+    def state_types(self) -> Iterator[StateTypes]:
+        """Of the checkpoints with data in flight, by checkpoint."""
 
 
 class EngineReader(Protocol):

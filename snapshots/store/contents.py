@@ -31,7 +31,10 @@ from snapshots.store.contents_layout import (
     CONTENTS,
     ENTRIES,
     ENTRY_COLUMNS,
+    TYPE_COLUMNS,
+    TYPES,
     UPLOAD,
+    VERSION,
 )
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.pages import map_file
@@ -72,7 +75,15 @@ class StoredContents:
     @cached_property
     def upload(self) -> dict[str, Any]:
         """UploadContents; of each checkpoint what a list shows."""
-        return self._json(UPLOAD)
+        found = self._json(UPLOAD)
+        version = found.pop("version", None) if isinstance(found, dict) else None
+        if version != VERSION:
+            raise StoreDamaged(
+                f"{CONTENTS}/{UPLOAD}",
+                f"It says version {version!r}, not {VERSION}.",
+                "It was written by another release.",
+            )
+        return found
 
     def checkpoint(self, number: int) -> dict[str, Any]:
         """CheckpointContents. Raises: KeyError."""
@@ -172,6 +183,16 @@ class StoredContents:
             if (batch["checkpoint"][0].as_py(), batch["number"][0].as_py()) == (checkpoint, number):
                 return batch["data"][0].as_py()
         raise KeyError(number)
+
+    def state_types(self, checkpoint: int) -> list[bytes]:
+        """The descriptions of types that the engine's files have."""
+        file = self._file(TYPES, TYPE_COLUMNS)
+        batches = (file.get_batch(place) for place in range(file.num_record_batches))
+        return [
+            batch["data"][0].as_py()
+            for batch in batches
+            if batch["checkpoint"][0].as_py() == checkpoint
+        ]
 
     def _rows(self, checkpoint: dict[str, Any], operator: str, state: str) -> pa.Table:
         if not any(

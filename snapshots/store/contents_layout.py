@@ -2,11 +2,13 @@
 
 import pyarrow as pa
 
+VERSION = 2  # of what is written here; contents of another one are to be read from the upload again
 CONTENTS = "contents"  # folder
 UPLOAD = "upload.json"  # UploadContents; of each checkpoint only what a list shows
 CHECKPOINT = "checkpoint-{}.json"  # CheckpointContents
 ENTRIES = "entries.arrow"
 CHANNEL_BYTES = "channels.arrow"
+TYPES = "types.arrow"  # of states, which data in flight may be of, too
 
 # Sorted by checkpoint, operator, state, subtask, as the operator's subtasks gave them.
 ENTRY_COLUMNS = pa.schema(
@@ -27,3 +29,4 @@ ENTRY_COLUMNS = pa.schema(
 CHANNEL_COLUMNS = pa.schema(
     [("checkpoint", pa.int32()), ("number", pa.int32()), ("data", pa.large_binary())]
 )
+TYPE_COLUMNS = pa.schema([("checkpoint", pa.int32()), ("data", pa.large_binary())])

@@ -9,14 +9,14 @@ from pathlib import Path
 import orjson
 import pyarrow as pa
 
-from snapshots.domain.contents.entries import ChannelBytes, NotRead, StateEntry
+from snapshots.domain.contents.entries import ChannelBytes, NotRead, StateEntry, StateTypes
 from snapshots.domain.contents.model import (
     CheckpointContents,
     OperatorContents,
     StateContents,
     UploadContents,
 )
-from snapshots.readers.engine import EngineUpload
+from snapshots.readers.engine import EngineUpload, TellsTypes
 from snapshots.store.contents_layout import (
     CHANNEL_BYTES,
     CHANNEL_COLUMNS,
@@ -24,7 +24,10 @@ from snapshots.store.contents_layout import (
     CONTENTS,
     ENTRIES,
     ENTRY_COLUMNS,
+    TYPE_COLUMNS,
+    TYPES,
     UPLOAD,
+    VERSION,
 )
 from snapshots.store.parts import write_bytes
 
@@ -60,7 +63,9 @@ def write_contents(folder: Path, upload: EngineUpload, most: int = MOST_STORED) 
     into = folder / CONTENTS
     into.mkdir()
     tallies = _write_entries(into / ENTRIES, upload.entries(), most)
-    _write_channels(into / CHANNEL_BYTES, upload.channel_bytes())
+    _write_each(into / CHANNEL_BYTES, CHANNEL_COLUMNS, upload.channel_bytes())
+    types = upload.state_types() if isinstance(upload, TellsTypes) else ()
+    _write_each(into / TYPES, TYPE_COLUMNS, types)
     found = upload.contents()
     checkpoints = tuple(
         _counted(number, checkpoint, tallies) for number, checkpoint in enumerate(found.checkpoints)
@@ -77,6 +82,7 @@ def write_contents(folder: Path, upload: EngineUpload, most: int = MOST_STORED) 
 def _listed(upload: UploadContents) -> dict[str, object]:
     """Of each checkpoint what a list shows: everything but what it consists of."""
     own = asdict(replace(upload, checkpoints=()))
+    own["version"] = VERSION
     own["checkpoints"] = [
         {
             **asdict(replace(checkpoint, operators=(), channels=(), missing=(), facts=())),
@@ -211,15 +217,12 @@ def _json(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
 
 
-def _write_channels(path: Path, channels: Iterable[ChannelBytes]) -> None:
+def _write_each(path: Path, schema: pa.Schema, items: Iterable[ChannelBytes | StateTypes]) -> None:
+    """A batch for each, whose fields are called as the columns."""
     with path.open("wb") as sink:
-        with pa.ipc.new_file(sink, CHANNEL_COLUMNS) as writer:
-            for channel in channels:
-                row = {
-                    "checkpoint": channel.checkpoint,
-                    "number": channel.number,
-                    "data": channel.data,
-                }
-                writer.write_batch(pa.RecordBatch.from_pylist([row], schema=CHANNEL_COLUMNS))
+        with pa.ipc.new_file(sink, schema) as writer:
+            for item in items:
+                row = {name: getattr(item, name) for name in schema.names}
+                writer.write_batch(pa.RecordBatch.from_pylist([row], schema=schema))
         sink.flush()
         os.fsync(sink.fileno())

@@ -231,9 +231,12 @@ class StoredRecording:
         """One summary per snapshot, as the snapshots job wrote it; empty before it ran."""
         return self._json(SNAPSHOTS, [])
 
-    def snapshot(self, snapshot: SnapshotId) -> StoredSnapshot:
-        """What one snapshot recorded and what the log recomputes. Raises: KeyError."""
-        return read_snapshot(self, snapshot)
+    def snapshot(self, snapshot: SnapshotId, *, inferred: bool = False) -> StoredSnapshot:
+        """What one snapshot recorded and what the log recomputes. inferred: see ``read_snapshot``.
+
+        Raises: KeyError.
+        """
+        return read_snapshot(self, snapshot, inferred=inferred)
 
     def checkpoints(self) -> list[dict[str, Any]]:
         """One CheckpointReport as JSON per checkpoint of a dataflow; empty for other recordings."""

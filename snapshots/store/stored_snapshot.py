@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from snapshots.domain.derived import is_derived
 from snapshots.domain.recording import Message, MessageId, SnapshotId
 from snapshots.domain.scopes import in_scope
 from snapshots.domain.topology import ChannelId, JsonText, ProcessId, Topology
@@ -35,7 +36,8 @@ class SnapshotState:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotChannel:
-    """recorded: ids, None if the log does not say. recomputed: None if an end never recorded.
+    """recorded: ids, None if the log does not say. recomputed: None if an end never recorded; of a
+    derived recording also where nothing was recorded, for it has no other messages.
 
     sent: those of the recorded ids that were really sent, as messages.
     """
@@ -59,8 +61,13 @@ class StoredSnapshot:
     channels: Mapping[ChannelId, SnapshotChannel]
 
 
-def read_snapshot(recording: "StoredRecording", snapshot: SnapshotId) -> StoredSnapshot:
-    """Raises: KeyError if there is no such snapshot, or none has been checked yet."""
+def read_snapshot(
+    recording: "StoredRecording", snapshot: SnapshotId, *, inferred: bool = False
+) -> StoredSnapshot:
+    """inferred: with what the events of a derived recording say of channels that nobody recorded.
+
+    Raises: KeyError if there is no such snapshot, or none has been checked yet.
+    """
     summary = next((item for item in recording.snapshots() if item["snapshot"] == snapshot), None)
     if summary is None:
         raise KeyError(snapshot)
@@ -71,8 +78,14 @@ def read_snapshot(recording: "StoredRecording", snapshot: SnapshotId) -> StoredS
     topology = in_scope(recording.topology, recorded)
     states = _states(recording, topology, rows)
     rows = _rows(recording, SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS, code)
-    found = {row["channel"]: _channel(recording, **row) for row in rows}
-    silent = SnapshotChannel(None, (), {}), SnapshotChannel(None, None, {})
+    derived = is_derived(recording.manifest.header_extra) and not inferred
+    found = {
+        row["channel"]: _channel(recording, **row)
+        for row in rows
+        if row["recorded"] is not None or not derived
+    }
+    unknown = SnapshotChannel(None, None, {})
+    silent = unknown if derived else SnapshotChannel(None, (), {}), unknown
     channels = {
         channel.id: found.get(
             number,

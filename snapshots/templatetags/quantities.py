@@ -15,6 +15,7 @@ register.filter(quantities.instant)
 register.filter(quantities.file_size)
 register.filter("as_value", quantities.value)
 register.filter(quantities.epoch)
+register.filter(quantities.amount)
 
 
 @register.filter

@@ -17,6 +17,7 @@ from django.views.decorators.http import (
 
 from snapshots import access, payloads, services, uploads
 from snapshots.api.json import dumps
+from snapshots.domain.derived import is_derived
 from snapshots.domain.findings import VERDICTS
 from snapshots.guides import GUIDES, slug_after
 from snapshots.models import Job, Recording, Snapshot
@@ -136,8 +137,9 @@ def _workbench(row: Recording) -> dict:
     summaries = (
         [payloads.snapshot_summary(item) for item in row.snapshots.all()] if listed else None
     )
+    derived = is_derived(open_recording(row).manifest.header_extra)
     return {
-        "recording": payloads.recording_detail(row),
+        "recording": payloads.recording_detail(row) | {"is_derived": derived},
         "topology": _topology(row) if few else None,
         "snapshots": summaries,
         "is_dataflow": open_recording(row).is_dataflow,

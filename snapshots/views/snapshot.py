@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from snapshots import access, payloads, replays, services
+from snapshots.domain.derived import ABOUT, is_derived
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Conflict
 from snapshots.store.reader import StoredRecording
@@ -17,6 +18,7 @@ from snapshots.views.pages import back, page
 from snapshots.views.snapshot_rows import channel_rows, silent_channels, state_rows, witnesses
 
 ROWS = 200
+MOST_NOTES = 20
 MOST_DRAWN = 2_000  # processes in the picture of who recorded when
 
 
@@ -69,7 +71,8 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
         "states": Paginator(states, ROWS).get_page(request.GET.get("processes")),
         "channels": Paginator(channels, ROWS).get_page(request.GET.get("channels")),
-        "silent_channels": silent_channels(contents),
+        "silent_channels": silent_channels(contents, stored.manifest.header_extra),
+        **_derived(stored, states, channels),
         "outside": recording.process_count - len(states),
         "recorded": sum(state.position is not None for state in states),
         "timeline": _timeline(recording, summary, states),
@@ -77,6 +80,25 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
         "knowledge": _knowledge(recording, row),
         **_last_restore(request, recording, row),
     }
+
+
+def _derived(stored: StoredRecording, states, channels) -> dict:
+    """Where the recording is derived: what that means, what it left out, and whether anything
+    differs from what it recomputes, which else repeats what was recorded."""
+    told = stored.manifest.header_extra
+    if not is_derived(told):
+        return {"has_recomputed": True}
+    return {
+        "about_derived": ABOUT,
+        "notes": _texts(told.get("notes")),
+        "has_recomputed": any(row.differs for row in (*states, *channels)),
+    }
+
+
+def _texts(told: object) -> list[str]:
+    return (
+        [one for one in told if isinstance(one, str)][:MOST_NOTES] if isinstance(told, list) else []
+    )
 
 
 def _timeline(recording: Recording, summary, states) -> dict | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from snapshots import quantities
+from snapshots.domain.derived import is_derived, why_empty, why_unknown
 from snapshots.domain.topology import JsonText
 from snapshots.store.stored_snapshot import SnapshotChannel, StoredSnapshot
 from snapshots.views import links
@@ -165,17 +166,23 @@ def _nouns(recording: int, snapshot: str, finding: Mapping[str, Any]):
         yield "process", finding["process"], link(process=finding["process"])
 
 
-def silent_channels(snapshot: StoredSnapshot) -> list[tuple[str, list[str]]]:
-    """The channels that have no row, by why: (words, channels)."""
+def silent_channels(
+    snapshot: StoredSnapshot, told: Mapping[str, object]
+) -> list[tuple[str, str | None, list[str]]]:
+    """The channels that have no row, by what is known: (words, why as a sentence, channels).
+
+    told: the header's further fields; of a derived recording they say why.
+    """
     silent = [
         (channel, contents)
         for channel, contents in snapshot.channels.items()
         if not contents.recorded and not contents.recomputed
     ]
-    return [
-        ("empty", [channel for channel, contents in silent if contents.recomputed is not None]),
-        (
-            "not known: an end of it never recorded",
-            [channel for channel, contents in silent if contents.recomputed is None],
-        ),
-    ]
+    empty = [channel for channel, contents in silent if contents.recomputed is not None]
+    unknown = [channel for channel, contents in silent if contents.recomputed is None]
+    if is_derived(told):
+        return [
+            ("known to be empty", why_empty(told, snapshot.id), empty),
+            ("not known", why_unknown(told, snapshot.id), unknown),
+        ]
+    return [("empty", None, empty), ("not known: an end of it never recorded", None, unknown)]

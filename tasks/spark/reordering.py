@@ -100,7 +100,7 @@ class Reorder:
         self.most_swaps = most_swaps
         self.recording = StoredRecording.open(folder)
         try:
-            self.stored = self.recording.snapshot(snapshot)
+            self.stored = self.recording.snapshot(snapshot, inferred=True)
         except KeyError:
             raise NotReorderable(f"The recording has no snapshot {snapshot}.") from None
         require_complete(snapshot, self.stored.summary["verdicts"])

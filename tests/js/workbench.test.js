@@ -7,7 +7,7 @@ import { matching } from "../../static/js/lib/palette.js";
 import { latestWins, openSocket, Refused } from "../../static/js/lib/socket.js";
 import { createSource, defaultUrls, inOrder, openCut } from "../../static/js/lib/source.js";
 import { geometry, inFlight, lineOf, nearestEvent, nearestLine, progress } from "../../static/js/views/workbench/geometry.js";
-import { cutSentence, linked, nounsOf } from "../../static/js/views/workbench/sentences.js";
+import { cutSentence, derivedSilence, linked, nounsOf } from "../../static/js/views/workbench/sentences.js";
 import { describeCut } from "../../static/js/lib/cuts.js";
 import { twoBanks } from "./builders.js";
 
@@ -169,6 +169,21 @@ test("the verdict of a cut names the message and both processes, and links them"
   const pieces = linked(sentence, cut.orphans.flatMap(nounsOf));
   assert.deepEqual(pieces.filter((piece) => typeof piece !== "string").map(({ text }) => text), ["B", "a1", "A"]);
   assert.equal(pieces.map((piece) => piece.text ?? piece).join(""), sentence);
+});
+
+test("what no checkpoint tells of the channels is not known, and not empty", () => {
+  const between = "Between checkpoints it is not known.";
+  const detail = (channels, more = {}) => ({ snapshot: "3", recorded: { channels }, why_empty: "Aligned.", why_unknown: "It failed.", ...more });
+  assert.equal(derivedSilence(null, 2, between), between);
+  assert.equal(derivedSilence(detail({ "A->B": [], "B->A": [] }), 2, between), "Snapshot 3: 2 channels known to be empty. Aligned.");
+  assert.equal(derivedSilence(detail({}), 2, between), "Snapshot 3: 2 channels not known. It failed.");
+  assert.equal(derivedSilence(detail({ "A->B": [] }), 2, between), "Snapshot 3: 1 channel known to be empty. Aligned. 1 more channel not known. It failed.");
+});
+
+test("a cut of a derived recording without messages does not say that channels are empty", () => {
+  const cut = { consistent: true, channels: new Map() };
+  assert.match(cutSentence(cut), /All channels are empty/);
+  assert.equal(cutSentence(cut, true), "No message is received before it is sent. What else lies in the channels is not known.");
 });
 
 test("a noun is linked as a whole word only, and a channel before its processes", () => {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.contents.entries import ChannelBytes, NotRead, StateEntry
+from snapshots.domain.contents.entries import ChannelBytes, NotRead, StateEntry, StateTypes
 from snapshots.domain.contents.model import (
     LISTED,
     UNION,
@@ -33,7 +33,7 @@ from snapshots.store.contents import (
     StoredContents,
     as_checkpoint,
 )
-from snapshots.store.contents_layout import CONTENTS, ENTRIES
+from snapshots.store.contents_layout import CONTENTS, ENTRIES, UPLOAD, VERSION
 from snapshots.store.contents_writer import LONGEST_VALUE, write_contents
 from snapshots.store.errors import StoreDamaged
 from tests.effort import examples
@@ -46,6 +46,7 @@ class Upload:
     checkpoints: tuple
     state: list
     channels: list
+    types: tuple = ()
 
     def contents(self):
         return UploadContents(
@@ -61,6 +62,9 @@ class Upload:
 
     def channel_bytes(self):
         return iter(self.channels)
+
+    def state_types(self):
+        return iter(self.types)
 
 
 def a_checkpoint(id_=1, states=("counts",), channels=()):
@@ -278,6 +282,31 @@ def test_a_damaged_file_is_an_error_and_no_answer(tmp_path):
     with pytest.raises(StoreDamaged, match="entries"):
         rows(contents)
     assert not StoredContents(tmp_path / "nothing").exists
+
+
+def test_descriptions_of_types_come_back_by_checkpoint(tmp_path):
+    types = (StateTypes(0, b"one"), StateTypes(1, b"two"), StateTypes(1, b"three"))
+    write_contents(tmp_path, Upload((a_checkpoint(), a_checkpoint(2)), [], [], types))
+    contents = StoredContents(tmp_path)
+    assert [contents.state_types(number) for number in range(3)] == [
+        [b"one"], [b"two", b"three"], [],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("version", [None, 1, "2"])
+def test_contents_of_another_release_are_told_apart(tmp_path, version):
+    contents = stored(tmp_path, [a_checkpoint()])
+    assert "version" not in contents.upload
+    path = tmp_path / CONTENTS / UPLOAD
+    document = orjson.loads(path.read_bytes())
+    assert document["version"] == VERSION
+    if version is None:
+        del document["version"]
+    else:
+        document["version"] = version
+    path.write_bytes(orjson.dumps(document))
+    with pytest.raises(StoreDamaged, match="another release"):
+        StoredContents(tmp_path).checkpoint(0)
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,7 @@ def test_in_the_bank_the_missing_money_is_in_the_channels(uploaded, shared_data,
     kept = {path.name for path in (store / "contents").iterdir()}
     assert kept == {
         "upload.json", "checkpoint-0.json", "checkpoint-1.json", "entries.arrow", "channels.arrow",
+        "types.arrow",
     }  # fmt: skip
 
 

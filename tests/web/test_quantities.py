@@ -52,6 +52,24 @@ def test_a_value_is_written_whole_on_one_line(value, written):
     assert quantities.value(value) == written
 
 
+@pytest.mark.parametrize(
+    ("number", "unit", "written"),
+    [
+        (1_795_188_546_004, "epoch ms", "2026-11-20 15:29:06.004 UTC"),
+        (180_000, "ms", "3 min"),
+        (2**63 - 1, "ms", "106,751,991,167 d"),
+        (102_589, "bytes", "103 kB"),
+        (1_234_567, "count", "1,234,567"),
+        (20_261_120, None, "20261120"),
+        ("CHECKPOINT", None, "CHECKPOINT"),
+        ("many", "count", "many"),
+        (0.5, "ms", "0.5 ms"),
+    ],
+)
+def test_an_amount_is_written_by_its_unit(number, unit, written):
+    assert quantities.amount(number, unit) == written
+
+
 def test_sizes_and_counts_are_words():
     assert quantities.file_size(812) == "812 B"
     assert quantities.file_size(1_070_000_000) == "1.07 GB"

@@ -37,6 +37,15 @@ class StateEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class StateTypes:
+    """How states of a checkpoint are written, in the engine's own description: records in flight
+    may be of these types, too."""
+
+    checkpoint: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class ChannelBytes:
     """The data in flight of one channel, whole or half; number: as in ChannelContents."""
 

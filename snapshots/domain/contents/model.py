@@ -14,16 +14,21 @@ LISTED, UNION, BROADCAST = "split list", "union list", "broadcast map"  # of ope
 TIMERS, RAW = "timers", "raw"
 KEYED, OPERATOR = "keyed state", "operator state"  # parts of a subtask's bytes
 RAW_KEYED, RAW_OPERATOR = "raw keyed state", "raw operator state"
+EPOCH_MS, MILLISECONDS, BYTES, COUNT = "epoch ms", "ms", "bytes", "count"  # units of facts
 COORDINATOR = -1  # as a subtask: an enumerator, a committer, the coordinator of an operator
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What only this engine knows, for people to read. inferred: by what, if no file says it."""
+    """What only this engine knows, for people to read. inferred: by what, if no file says it.
+
+    unit: of a number, EPOCH_MS, …; None: a text, or a number that only names, as a version does.
+    """
 
     name: str
     value: str | int | float | None
     inferred: str | None = None
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,8 @@ class CheckpointContents:
     snapshot: what the derived recording calls it, None where that is its id.
 
     problem: why nothing more is known, as a sentence; notes: what else has to be said. shared:
-    bytes that other checkpoints of the upload need, too.
+    bytes that other checkpoints of the upload need, too. why_empty: why channels that are not
+    listed hold nothing; why_unknown: why it is not known what they hold, None where it is.
     """
 
     job: str | None
@@ -147,6 +153,8 @@ class CheckpointContents:
     notes: tuple[str, ...] = ()
     problem: str | None = None
     snapshot: str | None = None
+    why_empty: str | None = None
+    why_unknown: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

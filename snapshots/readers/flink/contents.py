@@ -3,7 +3,7 @@
 Each is read when it is asked for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from snapshots.readers.cursor import Cursor
@@ -26,6 +26,9 @@ from snapshots.readers.flink.operator_state import OperatorStateContents, read_o
 from snapshots.readers.flink.types.element_types import types_of
 from snapshots.readers.flink.types.values import Serializer
 from snapshots.readers.flink.upload import FlinkUpload, StoredCheckpoint
+
+MOST_DESCRIBED = 4 * 2**20  # bytes of a checkpoint that describe types
+LONGEST_UNENDED = 64 * 2**10  # bytes of a description whose end is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +104,41 @@ def channels(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> Joined:
 
 def state_types(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> dict[str, Serializer]:
     """The types of all states by name: what records in flight may be, too."""
-    found: list[Serializer] = []
+    return types_described(descriptions(upload, checkpoint))
+
+
+def descriptions(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> list[bytes]:
+    """What stands before the keyed state of each subtask, every one that differs once; together
+    at most MOST_DESCRIBED bytes."""
+    found: dict[bytes, None] = {}
+    left = MOST_DESCRIBED
     for _, subtask in _subtasks(checkpoint):
         if subtask.managed_keyed is not None:
-            found += _of_keyed(upload.files, checkpoint.folder, subtask.managed_keyed)
+            for data in _before(upload.files, checkpoint.folder, subtask.managed_keyed):
+                if data not in found and len(data) <= left:
+                    left -= len(data)
+                    found[data] = None
+    return list(found)
+
+
+def types_described(described: Iterable[bytes]) -> dict[str, Serializer]:
+    """The types by name. described: as ``descriptions`` gives it."""
+    found: list[Serializer] = []
+    for data in described:
+        meta = read_keyed_meta(Cursor(data))
+        found.append(meta.key)
+        for state in meta.states:
+            found += (state.value, state.element, state.user_key)
     return types_of(found)
 
 
-def _of_keyed(files: Files, folder: str, handle: Keyed) -> Iterator[Serializer]:
+def _before(files: Files, folder: str, handle: Keyed) -> Iterator[bytes]:
     match handle:
         case KeyGroups(stream=stream) | Incremental(meta=stream):
             data = files.read(stream, folder)
             if not isinstance(data, Missing):
-                meta = read_keyed_meta(Cursor(data))
-                yield meta.key
-                for state in meta.states:
-                    yield from (state.value, state.element, state.user_key)
+                end = read_keyed_meta(Cursor(data)).end
+                yield bytes(data[: LONGEST_UNENDED if end is None else end])
         case Changelog():
             for part in handle.materialised:
-                yield from _of_keyed(files, folder, part)
+                yield from _before(files, folder, part)

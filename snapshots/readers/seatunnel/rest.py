@@ -45,7 +45,7 @@ class ListedCheckpoint:
     """A checkpoint that the engine lists; failed and pending ones stand nowhere else.
 
     Times are epoch milliseconds. acknowledged, total: tasks, of one in progress. bytes: what the
-    engine calls its state's size.
+    engine calls its state's size, and is a count of elements.
     """
 
     pipeline: int | None

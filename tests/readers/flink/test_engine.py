@@ -14,11 +14,13 @@ from snapshots.domain.checkpoints.report import CheckpointReport
 from snapshots.domain.contents.entries import NotRead
 from snapshots.domain.contents.model import COMPLETED, FAILED, IN_PROGRESS, WHOLE
 from snapshots.domain.defects import InputRefused
+from snapshots.domain.derived import NO_FILES, WHY_EMPTY, WHY_UNKNOWN, why_empty, why_unknown
 from snapshots.domain.recording import RECEIVE, SEND
 from snapshots.domain.values import parsed
 from snapshots.domain.verdicts import judge
 from snapshots.readers import engines, registry
 from snapshots.readers.base import Limits
+from snapshots.readers.flink.contents import state_types, types_described
 from snapshots.readers.flink.engine import recording as engine_recording
 from snapshots.readers.flink.engine import runs as engine_runs
 from snapshots.readers.flink.engine.reader import FlinkReader
@@ -28,6 +30,7 @@ from tests.readers.flink import engine as given
 from tests.readers.flink.cases import CASES, LEGACY, UNALIGNED
 from tests.readers.inputs import read as read_log
 from tests.readers.mutated import MANY, mutated
+from tests.readers.units import units
 
 TRANSFER = "tuple<string,string,long>"
 AS_LOGS = ("bounded", "failures", "rescaled", "sql-group-agg", "types", "v5-unaligned-bank")
@@ -80,6 +83,67 @@ def test_every_file_is_told_once_and_every_entry_has_its_state(shared_data, name
     order = list(dict.fromkeys((one.checkpoint, one.operator) for one in entries))
     assert len(order) == len(set(order))
     assert [number for number, _ in order] == sorted(number for number, _ in order)
+
+
+def test_sizes_times_and_counts_of_every_case_have_a_unit(shared_data):
+    found = set().union(*(units(given.contents(shared_data, name)) for name in CASES))
+    assert {
+        ("started at", "epoch ms"),
+        ("interval", "ms"),
+        ("duration", "ms"),
+        ("size of _metadata", "bytes"),
+        ("persisted in flight", "bytes"),
+        ("checkpoints completed", "count"),
+    } <= found
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("failures", {"aligned", "not-completed"}),
+        ("at-least-once", {"at-least-once"}),
+        ("bank-unaligned", {"no-buffers"}),
+    ],
+)
+def test_why_channels_are_empty_or_not_known_is_said(shared_data, name, words):
+    told = given.derived(shared_data, name).recording.header_extra
+    by_name = {sentence: word for word, sentence in (WHY_EMPTY | WHY_UNKNOWN).items()}
+    said = set()
+    for checkpoint in given.contents(shared_data, name).checkpoints:
+        snapshot = str(checkpoint.id)
+        if checkpoint.why_unknown is None:
+            assert why_empty(told, snapshot) == checkpoint.why_empty
+        else:
+            assert (checkpoint.why_empty, checkpoint.channels) == (None, ())
+            assert why_unknown(told, snapshot) == checkpoint.why_unknown
+        said.add(by_name[checkpoint.why_unknown or checkpoint.why_empty])
+    assert said == words
+
+
+def test_an_unaligned_checkpoint_without_its_files_is_not_known_to_have_been_empty(
+    shared_data, tmp_path
+):
+    shutil.copytree(given.folder_of(shared_data, "bank-unaligned") / "rest", tmp_path / "rest")
+    upload = FlinkReader().read(tmp_path)
+    assert {one.why_unknown for one in upload.contents().checkpoints} == {WHY_UNKNOWN[NO_FILES]}
+    found = assemble(*upload.recording()).recording
+    assert {why_unknown(found.header_extra, one) for one in ("1", "2")} == {WHY_UNKNOWN[NO_FILES]}
+    assert all(not report.recorded_channels for report in judge(found))
+
+
+@pytest.mark.parametrize("name", UNALIGNED)
+def test_the_types_of_states_are_described_as_they_stand_in_the_files(shared_data, name):
+    upload = given.read(shared_data, name)
+    described: dict[int, list[bytes]] = {}
+    for one in upload.state_types():
+        described.setdefault(one.checkpoint, []).append(one.data)
+    assert described
+    for place in upload.places:
+        if place.number in described:
+            own = described[place.number]
+            assert types_described(own) == state_types(upload.upload, place.stored)
+            assert len(set(own)) == len(own)
+            assert sum(map(len, own)) < 20_000
 
 
 @pytest.mark.parametrize("name", UNALIGNED)

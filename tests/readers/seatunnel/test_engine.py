@@ -12,6 +12,7 @@ from snapshots.domain.checkpoints.reference import checkpoints as checkpoint_rep
 from snapshots.domain.contents.entries import NotRead
 from snapshots.domain.contents.model import COORDINATOR
 from snapshots.domain.defects import InputRefused
+from snapshots.domain.derived import NOT_TOLD, WHY_UNKNOWN, why_unknown
 from snapshots.domain.verdicts import judge
 from snapshots.readers.engines import recognise
 from snapshots.readers.native import write_lines
@@ -26,6 +27,7 @@ from tests.readers import inputs
 from tests.readers.mutated import mutated
 from tests.readers.seatunnel.cases import _content
 from tests.readers.seatunnel.test_seatunnel import a_name, a_state, an_action, encoded, save
+from tests.readers.units import units
 
 NAMES = ["real-wire-vectors", "synthetic-fake-to-localfile", "synthetic-two-pipelines-idle-reader"]
 EVENTS = dict(zip(NAMES, (12, 80, 96), strict=True))
@@ -106,6 +108,16 @@ def operator_expected(action):
 
 def size_of(state):
     return sum(element["bytes"] for element in state["state"])
+
+
+def test_times_and_counts_have_a_unit_and_channels_are_not_known(case):
+    _, _, folder = case
+    upload = upload_of(folder)
+    assert {unit for _, unit in units(upload.contents())} <= {"ms", "count"}
+    assert {one.why_empty for one in upload.contents().checkpoints} == {None}
+    assert {one.why_unknown for one in upload.contents().checkpoints} == {WHY_UNKNOWN[NOT_TOLD]}
+    header, _ = upload.recording()
+    assert why_unknown(header.extra, "1") == WHY_UNKNOWN[NOT_TOLD]
 
 
 def test_every_element_is_an_entry_as_expected(case):

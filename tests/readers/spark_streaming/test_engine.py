@@ -24,6 +24,7 @@ from tests.readers.spark_streaming.contents import (
     told_by_events,
     with_tables,
 )
+from tests.readers.units import units
 
 BEFORE = "checkpoint-before-restart"
 
@@ -101,9 +102,9 @@ def test_batches_of_every_case_are_told_as_recorded(cases):
                 facts = facts_of(ours)
                 assert ours.status == (COMPLETED if theirs["committed"] else IN_PROGRESS)
                 assert ours.triggered_at == theirs["planned_at_ms"]
-                key = "watermark (ms): older state is evicted"
+                key = "watermark: older state is evicted"
                 assert facts[key] == theirs["watermark_ms"]
-                assert facts["watermark after (ms)"] == theirs["next_watermark_ms"]
+                assert facts["watermark after"] == theirs["next_watermark_ms"]
                 for one in theirs["sources"]:
                     range_ = facts[f"source {one['source']}: offsets"]
                     end = json.dumps(one["end"], separators=(",", ":"))
@@ -111,6 +112,21 @@ def test_batches_of_every_case_are_told_as_recorded(cases):
                     assert facts.get(f"source {one['source']}: rows") == one.get("rows")
                 compared += 1
     assert compared == 166
+
+
+def test_times_durations_and_counts_of_every_case_have_a_unit(cases):
+    found = set()
+    for folder, _ in cases:
+        upload = SparkUpload(folder).contents()
+        found |= units(upload)
+        assert all(one.why_empty or one.why_unknown for one in upload.checkpoints)
+    assert {
+        ("watermark: older state is evicted", "epoch ms"),
+        ("rows planned", "count"),
+        ("rows of state", "count"),
+        ("addBatch", "ms"),
+    } <= found
+    assert any(unit == "ms" and name.startswith("watermark delay of") for name, unit in found)
 
 
 def test_what_is_in_flight_is_told_as_recorded(cases):

@@ -17,7 +17,9 @@ from snapshots.domain.contents.model import (
     SubtaskContents,
     UploadContents,
 )
+from snapshots.domain.derived import WHY_EMPTY, WHY_UNKNOWN
 from snapshots.readers.flink.engine.channels import InFlightReading
+from snapshots.readers.flink.engine.emptiness import why_empty, why_unknown
 from snapshots.readers.flink.engine.entries import OperatorSeen
 from snapshots.readers.flink.engine.facts import (
     facts_of_checkpoint,
@@ -95,6 +97,7 @@ class _Making:
             facts=facts_of_checkpoint(place) + self._types(place, run),
             notes=tuple(_notes(place)),
             problem=_problem(place),
+            **_whys(place),
         )
 
     def _types(self, place: Place, run: Run) -> tuple[Fact, ...]:
@@ -140,6 +143,15 @@ class _Making:
             facts=facts_of_operator(operator, seen),
             notes=(*seen.notes, *_notes_of_operator(operator)),
         )
+
+
+def _whys(place: Place) -> dict[str, str | None]:
+    """Halves that cannot be joined are listed, so that with files all of it is known."""
+    empty, unknown = why_empty(place), why_unknown(place)
+    return {
+        "why_empty": WHY_EMPTY.get(empty),
+        "why_unknown": None if place.has_files and empty else WHY_UNKNOWN.get(unknown),
+    }
 
 
 def completed_at(rest: RestCheckpoint) -> int | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from snapshots.domain.contents.model import Fact
+from snapshots.domain.contents.model import BYTES, COUNT, EPOCH_MS, MILLISECONDS, Fact
 from snapshots.readers.flink.engine.entries import OperatorSeen
 from snapshots.readers.flink.engine.places import Place
 from snapshots.readers.flink.metadata import Metadata, Operator
@@ -12,17 +12,29 @@ from snapshots.readers.flink.rest.job import RestJob
 
 _CONFIG = {
     "mode": "mode",
-    "interval": "interval in ms",
-    "timeout": "timeout in ms",
-    "min_pause": "least pause in ms",
+    "interval": "interval",
+    "timeout": "timeout",
+    "min_pause": "least pause",
     "max_concurrent": "checkpoints at once, at most",
     "unaligned_checkpoints": "unaligned checkpoints",
-    "aligned_checkpoint_timeout": "alignment timeout in ms",
+    "aligned_checkpoint_timeout": "alignment timeout",
     "tolerable_failed_checkpoints": "tolerated failed checkpoints",
     "state_backend": "state backend",
     "checkpoint_storage": "checkpoint storage",
     "state_changelog_enabled": "changelog",
 }
+_UNITS = {
+    EPOCH_MS: ("started at", "ended at", "answers given at", "last failure at",
+               "last acknowledgement at", "failed at"),
+    MILLISECONDS: ("interval", "timeout", "least pause", "alignment timeout", "duration",
+                   "longest start delay", "longest alignment", "longest copy", "longest upload"),
+    BYTES: ("size of _metadata", "state size by the REST API", "uploaded",
+            "processed during alignment", "persisted in flight"),
+    COUNT: ("checkpoints at once, at most", "tolerated failed checkpoints",
+            "failures of the job", "subtasks", "acknowledged"),
+}  # fmt: skip
+_UNIT_OF = {name: unit for unit, names in _UNITS.items() for name in names}
+_NEVER = 2**62  # an interval as long as this stands for none
 _LONGEST = 500  # characters of a text
 
 
@@ -38,27 +50,33 @@ def facts_of_job(rest: RestJob | None) -> tuple[Fact, ...]:
         "answers given at": rest.asked_at,
     }
     found |= {name: rest.config.get(key) for key, name in _CONFIG.items()}
-    found |= {f"checkpoints {status}": count for status, count in rest.counts.items()}
+    if isinstance(found["interval"], int) and found["interval"] >= _NEVER:
+        found["interval"] = "none: checkpoints only when asked for"
     if rest.exceptions:
         last = rest.exceptions[-1]
         found |= {"failures of the job": len(rest.exceptions), "last failure": last.name}
         found |= {"last failure at": last.at, "last failure in": last.task}
-    return _facts(found)
+    counts = tuple(
+        Fact(f"checkpoints {status}", count, unit=COUNT) for status, count in rest.counts.items()
+    )
+    return _facts(found) + counts
 
 
 def facts_of_checkpoint(place: Place) -> tuple[Fact, ...]:
     found: dict[str, object] = {}
+    hooks: tuple[Fact, ...] = ()
     if place.has_files:
         found |= _of_metadata(place.stored.metadata)
+        hooks = tuple(_hooks(place.stored.metadata))
     if place.rest is not None:
         found |= _of_rest(place.rest)
-    return _facts(found)
+    return _facts(found) + hooks
 
 
 def _of_metadata(metadata: Metadata) -> dict[str, object]:
     found: dict[str, object] = {
         "version of _metadata": metadata.version,
-        "bytes of _metadata": metadata.byte_count,
+        "size of _metadata": metadata.byte_count,
         "handles": ", ".join(sorted(set(_handles(metadata)))),
     }
     if isinstance(metadata.properties, Properties):
@@ -70,9 +88,12 @@ def _of_metadata(metadata: Metadata) -> dict[str, object]:
         }
         kept = [name for name, is_so in properties.flags.items() if is_so]
         found["flags"] = ", ".join(kept)
-    for master in metadata.master_states:
-        found[f"hook {master.name[:_LONGEST]}"] = f"{len(master.data):,} bytes"
     return found
+
+
+def _hooks(metadata: Metadata) -> Iterator[Fact]:
+    for master in metadata.master_states:
+        yield Fact(f"hook {master.name[:_LONGEST]}", len(master.data), unit=BYTES)
 
 
 def _handles(metadata: Metadata) -> Iterator[str]:
@@ -90,7 +111,7 @@ def _of_rest(rest: RestCheckpoint) -> dict[str, object]:
     return {
         "type by the REST API": rest.kind,
         "savepoint format by the REST API": rest.savepoint_format,
-        "duration in ms": totals.duration,
+        "duration": totals.duration,
         "last acknowledgement at": totals.ack_at,
         "state size by the REST API": totals.state_size,
         "uploaded": totals.uploaded_size,
@@ -98,10 +119,10 @@ def _of_rest(rest: RestCheckpoint) -> dict[str, object]:
         "persisted in flight": totals.persisted,
         "subtasks": totals.subtasks,
         "acknowledged": totals.acknowledged,
-        "longest start delay in ms": _most(one.start_delay for one in subtasks),
-        "longest alignment in ms": _most(one.alignment for one in subtasks),
-        "longest copy in ms": _most(one.sync for one in subtasks),
-        "longest upload in ms": _most(one.async_ for one in subtasks),
+        "longest start delay": _most(one.start_delay for one in subtasks),
+        "longest alignment": _most(one.alignment for one in subtasks),
+        "longest copy": _most(one.sync for one in subtasks),
+        "longest upload": _most(one.async_ for one in subtasks),
         "stored at": rest.path,
         "discarded": rest.discarded,
         "failed at": rest.failed_at,
@@ -137,7 +158,12 @@ def _most(numbers: Iterator[int | None]) -> int | None:
 
 def _facts(found: dict[str, object]) -> tuple[Fact, ...]:
     """Without what is not known."""
-    return tuple(Fact(name, _plain(value)) for name, value in found.items() if _is_told(value))
+    return tuple(_fact(name, value) for name, value in found.items() if _is_told(value))
+
+
+def _fact(name: str, value: object) -> Fact:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return Fact(name, _plain(value), unit=_UNIT_OF.get(name) if is_number else None)
 
 
 def _is_told(value: object) -> bool:

@@ -13,6 +13,7 @@ from snapshots.readers.fields import json_text
 from snapshots.readers.flink.channels.elements import NO_TIME, RECORD, WATERMARK, Element
 from snapshots.readers.flink.channels.joining import Channel, Edge, Joined
 from snapshots.readers.flink.engine.channels import EdgeType, InFlightReading
+from snapshots.readers.flink.engine.emptiness import why_unknown
 from snapshots.readers.flink.engine.places import Place
 from snapshots.readers.flink.engine.runs import Link, Run
 from snapshots.readers.flink.rest.job_graph import STORED_IN_FLIGHT
@@ -71,10 +72,11 @@ class FlightReading:
         return found
 
     def _without_files(self, place: Place, run: Run) -> dict[ChannelId, Flights]:
-        """By the REST API alone: none, where it says that nothing was persisted."""
-        if place.rest is None or place.rest.totals.persisted != 0:
-            return {link.channel.id: Flights(()) for link in run.links if not _is_stored(link)}
-        return {link.channel.id: Flights(()) for link in run.links}
+        """By the REST API alone: none, where it was aligned or nothing was persisted."""
+        is_known = why_unknown(place) is None
+        return {
+            link.channel.id: Flights(()) for link in run.links if is_known or not _is_stored(link)
+        }
 
     def _flights(self, channel: Channel, type_: EdgeType | None) -> Flights | None:
         elements = channel.elements

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.assembly import Header
-from snapshots.domain.contents.entries import ChannelBytes, StateEntry
+from snapshots.domain.contents.entries import ChannelBytes, StateEntry, StateTypes
 from snapshots.domain.contents.model import UploadContents
 from snapshots.domain.defects import quoted
 from snapshots.domain.recording import LoggedEvent
+from snapshots.readers.flink import contents
 from snapshots.readers.flink.engine.channels import InFlightReading
 from snapshots.readers.flink.engine.contents import upload_contents
 from snapshots.readers.flink.engine.entries import OperatorSeen, entries_of
@@ -100,6 +101,13 @@ class FlinkEngineUpload:
         for place in self.places:
             for one in self._in_flight.numbered(place, self._run_of[place.number]):
                 yield ChannelBytes(place.number, one.described.number, one.data)
+
+    def state_types(self) -> Iterator[StateTypes]:
+        for place in self.places:
+            edges = self._in_flight.joined(place).edges if place.has_files else ()
+            if any(edge.channels for edge in edges):
+                for data in contents.descriptions(self.upload, place.stored):
+                    yield StateTypes(place.number, data)
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
         return recording(self.upload, self.runs, self._in_flight)

@@ -8,6 +8,7 @@ from snapshots.domain.dataflows.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.recording import LoggedEvent
 from snapshots.domain.topology import Topology
 from snapshots.readers.flink.engine.channels import InFlightReading
+from snapshots.readers.flink.engine.emptiness import why_empty, why_unknown
 from snapshots.readers.flink.engine.events import write_checkpoint
 from snapshots.readers.flink.engine.flights import MOST_MESSAGES, FlightReading
 from snapshots.readers.flink.engine.log import Log, RunLog
@@ -65,6 +66,7 @@ def recording(
     extra: dict[str, object] = {
         "engine": "flink",
         "derived": True,
+        **_whys(runs, kept),
         "runs": [_run(run) for run in runs],
         "record_types": [_type(ends, found) for ends, found in types.items()],
         "notes": notes,
@@ -72,6 +74,21 @@ def recording(
     if epoch is not None:
         extra |= {"epoch": epoch, "dataflow": _dataflow(runs)}
     return Header(_name(upload), "ms", _topology(runs), extra), log.events()
+
+
+def _whys(runs: tuple[Run, ...], kept: set[int]) -> dict[str, object]:
+    """By snapshot, see ``domain/derived.py``."""
+    snapshots = [
+        (run.snapshots[place.number], place)
+        for run in runs
+        for place in run.places
+        if run.links and place.number in kept
+    ]
+    whys = (("why_empty", why_empty), ("why_unknown", why_unknown))
+    return {
+        name: {snapshot: word for snapshot, place in snapshots if (word := why(place)) is not None}
+        for name, why in whys
+    }
 
 
 def _on_channels(runs: tuple[Run, ...]) -> int:

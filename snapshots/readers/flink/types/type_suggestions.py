@@ -15,6 +15,7 @@ from snapshots.readers.flink.types.values import SIMPLE, Serializer
 
 MOST_FIELDS = 8
 MOST_SUGGESTED = 5
+MOST_NAMED = 200  # types of states that are tried
 _TRIED = 40  # records that the search looks at; what it finds is tried on all
 _MOST_BYTES = 16 * 2**20  # that the search decodes
 _EXACT = 2**53
@@ -84,7 +85,8 @@ def _sample(channels: Sequence[Sequence[Element]]) -> list[bytes]:
 
 def _of_states(known: Mapping[str, Serializer]) -> list[Serializer]:
     """Types with a name of their own first: what else is a simple type says little."""
-    return [type_ for name, type_ in known.items() if name.startswith(("pojo ", "case ", "row<"))]
+    named = (type_ for name, type_ in known.items() if name.startswith(("pojo ", "case ", "row<")))
+    return list(islice(named, MOST_NAMED))
 
 
 def _lists(sample: list[bytes]) -> list[Serializer]:

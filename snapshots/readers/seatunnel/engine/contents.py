@@ -5,8 +5,11 @@ from dataclasses import dataclass
 
 from snapshots.domain.contents.model import (
     COORDINATOR,
+    COUNT,
+    EPOCH_MS,
     FAILED,
     IN_PROGRESS,
+    MILLISECONDS,
     CheckpointContents,
     Fact,
     FileUse,
@@ -16,6 +19,7 @@ from snapshots.domain.contents.model import (
     SubtaskContents,
     UploadContents,
 )
+from snapshots.domain.derived import NOT_TOLD, WHY_UNKNOWN
 from snapshots.readers.seatunnel.engine.entries import operator_ids, states_of
 from snapshots.readers.seatunnel.engine.jobs import Found, Known, Pipeline, job_key
 from snapshots.readers.seatunnel.history import Inference
@@ -85,6 +89,7 @@ class _Telling:
             "triggered_at": known.triggered_at,
             "completed_at": known.completed_at,
             "snapshot": pipeline.snapshots[known.number],
+            "why_unknown": WHY_UNKNOWN[NOT_TOLD],
         }
         about, inferred = list(_listed_facts(known)), _by_checkpoint(pipeline).get(known.id, [])
         if stored is None:
@@ -190,7 +195,8 @@ def _facts(checkpoint: Checkpoint, name) -> Iterator[Fact]:
         yield Fact("restored", "yes" if checkpoint.restored else "no")
     written = name and name.written_at
     if None not in (written, checkpoint.completed_at):
-        yield Fact("file named after completion", f"{written - checkpoint.completed_at:,} ms")
+        late = written - checkpoint.completed_at
+        yield Fact("file named after completion", late, unit=MILLISECONDS)
 
 
 def _acknowledgements(checkpoint: Checkpoint) -> Iterator[Fact]:
@@ -234,11 +240,11 @@ def _listed_facts(known: Known) -> Iterator[Fact]:
         return
     entry = known.listed.entry
     if entry.bytes is not None:
-        yield Fact("state elements", entry.bytes)
+        yield Fact("state elements", entry.bytes, unit=COUNT)
     if entry.acknowledged is not None and entry.total is not None:
         yield Fact("tasks acknowledged", f"{entry.acknowledged} of {entry.total}")
     if known.status == IN_PROGRESS and known.listed.asked_at is not None:
-        yield Fact("asked at, epoch ms", known.listed.asked_at)
+        yield Fact("asked at", known.listed.asked_at, unit=EPOCH_MS)
 
 
 def _listed_notes(known: Known) -> Iterator[str]:
@@ -267,8 +273,8 @@ def _job(key: str, job: Job | None) -> JobContents:
     facts = [Fact("status", job.status), Fact("created", job.created)]
     if job.from_savepoint is not None:
         facts.append(Fact("started from a savepoint", "yes" if job.from_savepoint else "no"))
-    facts.append(Fact("vertices", len(job.vertices)))
-    facts.append(Fact("pipelines", len(job.edges)))
+    facts.append(Fact("vertices", len(job.vertices), unit=COUNT))
+    facts.append(Fact("pipelines", len(job.edges), unit=COUNT))
     return JobContents(key, job.name, tuple(facts))
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from snapshots.domain.assembly import Header
 from snapshots.domain.contents.model import COMPLETED, FAILED, UNKNOWN
 from snapshots.domain.dataflows.kinds import CP_ABORT, CP_ACK, CP_COMPLETE, CP_STORED, CP_TRIGGER
+from snapshots.domain.derived import NOT_TOLD
 from snapshots.domain.recording import RECORD_STATE, Instant, LoggedEvent, SnapshotId
 from snapshots.domain.topology import JsonText, ProcessId
 from snapshots.domain.values import canonical
@@ -62,7 +63,12 @@ def _header(found: Found, graphs: Graphs, origin: int | None) -> Header:
         notes.append(_NOT_TOLD)
     elif any(known.stored for item in found.pipelines for known in item.checkpoints):
         notes.append(f"Which task acknowledged for which action is inferred. {INFERRED_BY}")
-    extra: dict[str, object] = {"engine": "seatunnel", "derived": True, "notes": notes}
+    extra: dict[str, object] = {
+        "engine": "seatunnel",
+        "derived": True,
+        "why_unknown": NOT_TOLD,
+        "notes": notes,
+    }
     if origin is not None:
         extra["began_at_ms"] = origin
     extra["dataflow"] = graphs.dataflow

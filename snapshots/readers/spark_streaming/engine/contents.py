@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from snapshots.domain.contents.model import (
     IN_PROGRESS,
+    MILLISECONDS,
     UNKNOWN,
     CheckpointContents,
     Fact,
@@ -19,6 +20,7 @@ from snapshots.domain.contents.model import (
     SubtaskContents,
     UploadContents,
 )
+from snapshots.domain.derived import DRAINED, NOT_COMPLETED, NOT_TOLD, WHY_EMPTY, WHY_UNKNOWN
 from snapshots.readers.spark_streaming.engine.entries import (
     Place,
     Told,
@@ -112,6 +114,7 @@ class Telling:
             facts=batch_facts(job, batch),
             notes=tuple(_batch_notes(job, batch, fate)),
             problem=fate.sentence if fate.status == UNKNOWN else None,
+            **_whys(job, fate),
         )
 
     def _operator(
@@ -216,6 +219,13 @@ def _parts(loads: list[tuple[str, Load]]) -> dict[str, int]:
     return {store: load.bytes for store, load in loads if load.bytes is not None}
 
 
+def _whys(job: SparkJob, fate: Fate) -> dict[str, str]:
+    """Nothing is between the tasks of a batch that is over; of others nobody tells."""
+    if fate.is_over and not job.is_continuous:
+        return {"why_empty": WHY_EMPTY[DRAINED]}
+    return {"why_unknown": WHY_UNKNOWN[NOT_TOLD if job.is_continuous else NOT_COMPLETED]}
+
+
 def _kind(job: SparkJob, batch: Batch) -> str:
     if job.is_continuous:
         return EPOCH
@@ -304,4 +314,4 @@ def _schema_facts(job: SparkJob, operator: Operator) -> Iterator[Fact]:
         if owner == operator.id:
             delays |= schema.watermark_delays_ms
     for column, delay in list(delays.items())[:MOST_COLUMNS]:
-        yield Fact(f"watermark delay of {column} (ms)", delay)
+        yield Fact(f"watermark delay of {column}", delay, unit=MILLISECONDS)

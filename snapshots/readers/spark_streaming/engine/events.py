@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from snapshots.domain.assembly import Header
 from snapshots.domain.dataflows.kinds import BATCH_COMMIT, BATCH_PLAN, SINK_WRITE, TASK_END
+from snapshots.domain.derived import DRAINED, NOT_TOLD
 from snapshots.domain.recording import (
     INTERNAL,
     RECORD_CHANNEL,
@@ -82,7 +83,13 @@ class _Settings:
 
 def _header(graph: Graph, origin: int | None, notes: list[str]) -> Header:
     name = next((job.job.folder for job in graph.jobs if job.job.folder), "checkpoint")
-    extra: dict[str, object] = {"engine": "spark", "derived": True, "notes": notes}
+    extra: dict[str, object] = {
+        "engine": "spark",
+        "derived": True,
+        "why_empty": DRAINED,
+        "why_unknown": NOT_TOLD,
+        "notes": notes,
+    }
     if origin is not None and json_problem(origin) is None:
         extra["epoch"] = origin
     if graph.dataflow is not None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
-from snapshots.domain.contents.model import Fact
+from snapshots.domain.contents.model import COUNT, EPOCH_MS, MILLISECONDS, Fact
 from snapshots.readers.spark_streaming.documents import Json
 from snapshots.readers.spark_streaming.engine.jobs import SparkJob
 from snapshots.readers.spark_streaming.logs.offsets import PlannedBatch
@@ -36,7 +36,7 @@ def _job_facts(job: SparkJob) -> Iterator[Fact]:
         told = _REPORTED if source.description else "by the form of its offsets"
         yield Fact(f"source {source.id}", short(source.description or source.kind), told)
     if len(topology.sources) > MOST_NAMED:
-        yield Fact("further sources", len(topology.sources) - MOST_NAMED)
+        yield Fact("further sources", len(topology.sources) - MOST_NAMED, unit=COUNT)
     yield Fact("sink", topology.sink and short(topology.sink))
     edges = ", ".join(f"{one} to {other}" for one, other in topology.edges[:MOST_NAMED])
     yield Fact("edges", edges or None, topology.note)
@@ -46,7 +46,8 @@ def _job_facts(job: SparkJob) -> Iterator[Fact]:
         yield Fact("state's compression", short(checkpoint.codec))
         yield Fact("format of the state's files", checkpoint.state_format)
     if checkpoint.left_overs:
-        yield Fact("state files left over from failed attempts", len(checkpoint.left_overs))
+        left = len(checkpoint.left_overs)
+        yield Fact("state files left over from failed attempts", left, unit=COUNT)
 
 
 def batch_facts(job: SparkJob, batch: Batch) -> tuple[Fact, ...]:
@@ -56,19 +57,20 @@ def batch_facts(job: SparkJob, batch: Batch) -> tuple[Fact, ...]:
 def _batch_facts(job: SparkJob, batch: Batch) -> Iterator[Fact]:
     if (incident := job.in_flight.get(batch.batch)) is not None:
         yield Fact("in flight", incident.kind, "by the state versions on disk")
-        yield Fact("rows in flight", batch.rows, _COUNTED if batch.rows is not None else None)
+        told = _COUNTED if batch.rows is not None else None
+        yield Fact("rows in flight", batch.rows, told, COUNT)
     for source in (batch.sources or ())[:MOST_NAMED]:
         yield from _range_facts(source)
     if batch.reported_rows is not None:
-        yield Fact("rows read", batch.reported_rows, _REPORTED)
+        yield Fact("rows read", batch.reported_rows, _REPORTED, COUNT)
     elif batch.rows is not None:
-        yield Fact("rows planned", batch.rows, _COUNTED)
-    yield Fact("watermark (ms): older state is evicted", batch.watermark_ms)
-    yield Fact("watermark before (ms): older rows are dropped", batch.late_before_ms)
-    yield Fact("watermark after (ms)", batch.next_watermark_ms)
+        yield Fact("rows planned", batch.rows, _COUNTED, COUNT)
+    yield Fact("watermark: older state is evicted", batch.watermark_ms, unit=EPOCH_MS)
+    yield Fact("watermark before: older rows are dropped", batch.late_before_ms, unit=EPOCH_MS)
+    yield Fact("watermark after", batch.next_watermark_ms, unit=EPOCH_MS)
     yield Fact("state version after it", batch.state_version if job.checkpoint.operators else None)
     for name, took in list((batch.durations_ms or {}).items())[:MOST_NAMED]:
-        yield Fact(f"{short(name)} (ms)", took, _REPORTED)
+        yield Fact(short(name), took, _REPORTED, MILLISECONDS)
     plan = job.checkpoint.logs.planned.get(batch.batch)
     settings = plan.settings if isinstance(plan, PlannedBatch) else {}
     for name, value in list(settings.items())[: 5 * MOST_NAMED]:
@@ -84,9 +86,9 @@ def _range_facts(source: SourceRange) -> Iterator[Fact]:
         more = len(source.files) - MOST_NAMED
         yield Fact(f"{name}: files", short(named) + (f" and {more:,} more" if more > 0 else ""))
     if source.rows is not None:
-        yield Fact(f"{name}: rows", source.rows, _COUNTED)
+        yield Fact(f"{name}: rows", source.rows, _COUNTED, COUNT)
     elif source.offset_span is not None:
-        yield Fact(f"{name}: offsets between", source.offset_span)
+        yield Fact(f"{name}: offsets between", source.offset_span, unit=COUNT)
 
 
 def operator_facts(report: Progress | None, id: int, count: int) -> tuple[Fact, ...]:
@@ -95,7 +97,7 @@ def operator_facts(report: Progress | None, id: int, count: int) -> tuple[Fact, 
         return ()
     told = report.operators[id]
     return tuple(
-        Fact(name, told[field], _REPORTED)
+        Fact(name, told[field], _REPORTED, COUNT)
         for field, name in _ROWS.items()
         if type(told.get(field)) is int and abs(told[field]) < 2**63
     )

@@ -4,10 +4,12 @@ import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, thousands, valueText } from "../../lib/format.js";
 import { blockedAt, spansOf } from "../../lib/blocked.js";
 import { isInside, markersAt } from "../../lib/cuts.js";
+import { derivedSilence } from "./sentences.js";
 
 const MOST_CHANNELS = 150;
 const MOST_VALUES = 24;
 const FEW = 12; // channels that are all shown to begin with
+const BETWEEN = "Between checkpoints it is not known what lies in the channels: the engine keeps it only at a checkpoint.";
 
 export function createContents(app) {
   const { player, topology } = app;
@@ -55,7 +57,7 @@ export function createContents(app) {
     element.classList.toggle("is-selected", selected);
     renderOnce(element.querySelector("dl"), key, () => [
       line(state.cut ? "your cut" : "at cursor", chips(messages, channel, markers)),
-      ...(detail ? snapshotLines(recorded, recomputed, ids) : []),
+      ...(detail ? snapshotLines(recorded, recomputed, ids, detail) : []),
     ].flat());
     return element;
   }
@@ -67,9 +69,10 @@ export function createContents(app) {
     return element;
   }
 
-  /** One line where both agree, two where they differ. */
-  function snapshotLines(recorded, recomputed, ids) {
+  /** Recorded beside recomputed, marked where they differ; in a derived recording the second repeats the first. */
+  function snapshotLines(recorded, recomputed, ids, detail) {
     const agree = JSON.stringify(recorded) === JSON.stringify(recomputed);
+    if (app.recording.is_derived && agree) return [line("recorded", values(recorded, ids.recorded, detail), "", "recorded")];
     return [
       line("recorded", values(recorded, ids.recorded), agree ? "" : "is-different", "recorded"),
       line("recomputed", values(recomputed, ids.recomputed), agree ? "" : "is-different", "recomputed"),
@@ -81,17 +84,17 @@ export function createContents(app) {
   }
 
   function chips(messages, channel, markers) {
-    if (!messages.length && !markers?.length) return [h("span.soft", {}, "empty")];
+    if (!messages.length && !markers?.length) return [app.recording.is_derived ? h("span.soft", { title: BETWEEN }, "not known") : h("span.soft", {}, "empty")];
     const shown = messages.slice(0, MOST_VALUES).map(({ id, value }) => h("button.wb-value", { type: "button", title: `message ${id}`, onclick: () => app.select({ of: "message", channel: channel.code, id }) }, valueText(value ?? id, 40)));
     if (messages.length > MOST_VALUES) shown.push(h("span.soft", {}, `and ${thousands(messages.length - MOST_VALUES)} more`));
     if (markers?.length) shown.push(h("span.wb-marker", { title: counted(markers.length, "marker") }, "◆".repeat(Math.min(markers.length, 3))));
     return shown;
   }
 
-  /** A message without a value is shown by its id. */
-  function values(known, ids) {
-    if (known === undefined || known === null) return [h("span.soft", {}, "not known")];
-    if (!known.length) return [h("span.soft", {}, "empty")];
+  /** A message without a value is shown by its id. detail: of a derived snapshot, which says why. */
+  function values(known, ids, detail) {
+    if (known === undefined || known === null) return [h("span.soft", { title: detail?.why_unknown }, "not known")];
+    if (!known.length) return [h("span.soft", { title: detail?.why_empty }, detail?.why_empty ? "known to be empty" : "empty")];
     const shown = known.slice(0, MOST_VALUES).map((value, i) => h("span.wb-value", {}, valueText(value ?? ids?.[i], 40)));
     if (known.length > MOST_VALUES) shown.push(h("span.soft", {}, `and ${thousands(known.length - MOST_VALUES)} more`));
     return shown;
@@ -99,9 +102,17 @@ export function createContents(app) {
 
   function tell(state, wanted, drawn) {
     const inFlight = state.shown ? [...state.shown.channels.values()].reduce((sum, own) => sum + own.length, 0) : 0;
-    setText(totals, state.shown ? `${counted(inFlight, "message")} in ${counted(state.shown.channels.size, "channel")}` : "");
+    const isTold = inFlight > 0 || !app.recording.is_derived;
+    setText(totals, state.shown && isTold ? `${counted(inFlight, "message")} in ${counted(state.shown.channels.size, "channel")}` : "");
     const more = wanted > drawn ? `${thousands(wanted - drawn)} more channels: filter by name.` : "";
-    setText(notice, more || (drawn === 0 ? (filter.value ? "No channel has this name." : "All channels are empty here.") : ""));
+    setText(notice, more || (drawn === 0 ? nothing(app.snapshots.detail()) : ""));
+  }
+
+  /** Why no channel is listed. */
+  function nothing(detail) {
+    if (!topology.channels.length) return app.recording.is_derived ? "The upload does not tell the channels." : "There are no channels.";
+    if (filter.value) return "No channel has this name.";
+    return app.recording.is_derived ? derivedSilence(detail, topology.channels.length, BETWEEN) : "All channels are empty here.";
   }
 
   return {

@@ -4,7 +4,7 @@ import { depthBins, depthSteps } from "../../lib/depth.js";
 import { setText } from "../../lib/dom.js";
 import { counted, escapeText, thousands } from "../../lib/format.js";
 import { faded, heatScale } from "./colours.js";
-import { baseLayout, CONFIG, fitCanvas, plainAxis, sizeOf, wirePanel } from "./panel.js";
+import { baseLayout, CONFIG, plainAxis, wirePanel } from "./panel.js";
 import { timeAxis } from "./still.js";
 
 const ROW_LEAST = 12;
@@ -62,7 +62,7 @@ export function createDepth(app) {
     matrix = measure();
     const { kept, hidden, most } = fitting(matrix);
     const names = kept.map((i) => escapeText(shortened(topology.channels[matrix.channels[i]].id)));
-    setText(notice, !player.state.window ? "" : kept.length ? `Darkest: ${counted(most, "message")}.${hidden > 0 ? ` ${counted(hidden, "channel")} with less not shown.` : ""}` : "No message waits in a channel here.");
+    setText(notice, !player.state.window ? "" : kept.length ? `Darkest: ${counted(most, "message")}.${hidden > 0 ? ` ${counted(hidden, "channel")} with less not shown.` : ""}` : app.recording.is_derived ? "No message is known to wait here." : "No message waits in a channel here.");
     const data = [{
       type: "heatmap",
       x: Array.from(matrix.edges),

@@ -1,7 +1,7 @@
 /** Sentences whose nouns are links: verdicts of snapshots and of dragged cuts. Pure, but for the elements. */
 
 import { h } from "../../lib/dom.js";
-import { thousands, valueText } from "../../lib/format.js";
+import { counted, thousands, valueText } from "../../lib/format.js";
 
 /** A sentence in pieces: texts and {text, target}; each noun is linked where it stands as a whole word. */
 export function linked(sentence, nouns) {
@@ -43,11 +43,21 @@ export function orphanSentence({ message, value, sent, received }) {
   return `${received.process} has received ${message}${amount} inside this cut, but ${sent.process} sends it only after.`;
 }
 
-/** The verdict of a dragged cut in one sentence, without links. */
-export function cutSentence(cut) {
+/** Of a derived recording in which no channel holds a message: how many are known to be empty in the chosen snapshot, and why. */
+export function derivedSilence(detail, channels, between) {
+  if (!detail) return between;
+  const known = Object.values(detail.recorded?.channels ?? {}).length;
+  const empty = known ? `Snapshot ${detail.snapshot}: ${counted(known, "channel")} known to be empty. ${detail.why_empty ?? ""}` : "";
+  const unknown = channels > known ? `${known ? "" : `Snapshot ${detail.snapshot}: `}${counted(channels - known, known ? "more channel" : "channel")} not known. ${detail.why_unknown ?? ""}` : "";
+  return [empty.trim(), unknown.trim()].filter(Boolean).join(" ");
+}
+
+/** The verdict of a dragged cut in one sentence, without links. isDerived: no message was logged but at checkpoints. */
+export function cutSentence(cut, isDerived = false) {
   if (cut.consistent) {
     const waiting = [...cut.channels.values()].reduce((sum, messages) => sum + messages.length, 0);
-    return `No message is received before it is sent. ${waiting === 0 ? "All channels are empty." : `${thousands(waiting)} in flight.`}`;
+    const nothing = isDerived ? "What else lies in the channels is not known." : "All channels are empty.";
+    return `No message is received before it is sent. ${waiting === 0 ? nothing : `${thousands(waiting)} in flight.`}`;
   }
   const more = cut.orphansTotal > 1 ? ` ${thousands(cut.orphansTotal - 1)} more ${cut.orphansTotal === 2 ? "orphan" : "orphans"}.` : "";
   return `${cut.orphans.length ? orphanSentence(cut.orphans[0]) : "A message is received inside it and sent outside it."}${more}`;

@@ -130,7 +130,7 @@ export function createSnapshots(app, summaries) {
     const page = h("a", { href: `${app.urls.snapshotPage}/${encodeURIComponent(id)}` }, `Snapshot ${id}`);
     const worst = (summary.verdicts ?? []).find(({ verdict: name }) => name !== "consistent");
     const others = (summary.verdicts ?? []).length - 1;
-    const said = worst?.sentence ? sentenceElements(worst.sentence, nounsOf(worst), app.go) : ["what it recorded is what the log recomputes. No witness against it."];
+    const said = worst?.sentence ? sentenceElements(worst.sentence, nounsOf(worst), app.go) : [app.recording.is_derived ? "nothing speaks against it; it is derived from the checkpoint, and not from a log." : "what it recorded is what the log recomputes. No witness against it."];
     const more = worst && others > 0 ? [" ", h("a", { href: `${app.urls.snapshotPage}/${encodeURIComponent(id)}` }, `${counted(others, "more finding")}`)] : [];
     return [page, ": ", ...said, ...more, h("span.soft", {}, ` ${factsOf(summary)}`)];
   }
@@ -149,10 +149,10 @@ export function createSnapshots(app, summaries) {
     const key = `cut ${shown.consistent} ${shown.orphans.map(({ channel, message }) => `${channel} ${message}`)} ${[...shown.channels.values()].flat().length}`;
     const drawn = renderOnce(verdict, key, () => [
       word(shown.consistent ? "consistent" : "orphan", shown.consistent ? "consistent" : "not consistent"),
-      h("span", {}, h("b", {}, "Your cut: "), ...sentenceElements(cutSentence(shown), shown.orphans.slice(0, 1).flatMap(nounsOf), app.go)),
+      h("span", {}, h("b", {}, "Your cut: "), ...sentenceElements(cutSentence(shown, app.recording.is_derived), shown.orphans.slice(0, 1).flatMap(nounsOf), app.go)),
       h("span.wb-cut-actions", {}, shown.nearest ? h("button.btn", { type: "button", id: "wb-nearest", onclick: () => app.nearest() }, "Nearest consistent cut") : null, h("button.btn.btn-quiet", { type: "button", onclick: () => app.endCut() }, "Done (Esc)")),
     ]);
-    if (drawn) say(`Your cut is ${shown.consistent ? "consistent" : "not consistent"}. ${cutSentence(shown)}`);
+    if (drawn) say(`Your cut is ${shown.consistent ? "consistent" : "not consistent"}. ${cutSentence(shown, app.recording.is_derived)}`);
   }
 
   function word(name, text = name) {
