@@ -1,5 +1,6 @@
 """The archive in a browser: filtered, zoomed, opened; wide and narrow, light and dark."""
 
+import base64
 import json
 import re
 
@@ -29,8 +30,52 @@ def many(server, signed_in_state) -> int:
     return int(server.manage("shell", "--verbosity", "0", "-c", FILL))
 
 
-def drawn(page) -> None:
-    page.locator("[data-trend] .main-svg").first.wait_for()
+# How many of a hundred pixels of two screenshots differ by more than a shade.
+DIFFERENCE = """async (pictures) => {
+  const pixels = await Promise.all(pictures.map(async (base64) => {
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+    const image = await createImageBitmap(new Blob([bytes]));
+    const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    canvas.drawImage(image, 0, 0);
+    return canvas.getImageData(0, 0, image.width, image.height).data;
+  }));
+  let differ = 0;
+  for (let at = 0; at < pixels[0].length; at += 4)
+    differ += [0, 1, 2].some((part) => Math.abs(pixels[0][at + part] - pixels[1][at + part]) > 60);
+  return (400 * differ) / pixels[0].length;
+}"""
+
+
+def drawn(page, name: str = "trend") -> None:
+    """By Plotly, which has taken the sketch's place."""
+    page.locator(f"[data-{name}] > canvas[hidden]").wait_for(state="attached")
+    page.locator(f"[data-{name}] .main-svg").first.wait_for()
+
+
+def hold_plotly(page) -> list:
+    """The requests for it, which nobody answers."""
+    held = []
+    page.route("**/plotly.min.js", lambda route: held.append(route))
+    return held
+
+
+def colours_lacking(sketch, *names: str) -> list[str]:
+    return sketch.evaluate(
+        """(canvas, names) => {
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          const seen = new Set();
+          for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) seen.add(
+            `rgb(${data[i]}, ${data[i + 1]}, ${data[i + 2]})`);
+          const style = getComputedStyle(document.documentElement);
+          return names.filter((name) =>
+            !seen.has(style.getPropertyValue(`--color-${name}`).trim()));
+        }""",
+        names,
+    )
+
+
+def picture(locator) -> str:
+    return base64.b64encode(locator.screenshot(animations="disabled")).decode()
 
 
 def test_a_filter_draws_again_and_an_outlier_opens_its_checkpoint(page, many):
@@ -59,6 +104,54 @@ def test_zooming_asks_for_that_time_alone(page, many):
     page.mouse.up()
     expect(page).to_have_url(re.compile("from=2026-"))
     expect(page.locator("#archive-body")).to_contain_text(re.compile(r"[56]\d\d of 3,000"))
+
+
+def test_the_trends_stand_before_plotly_has_been_read_and_do_not_move_when_it_has(page, many):
+    held = hold_plotly(page)
+    page.goto(f"/archive/{many}")
+    trend = page.locator("[data-trend]")
+    sketch = trend.locator("> canvas")
+    sketch.wait_for()
+    expect(page.locator("[data-slowest] > canvas")).to_be_visible()
+    assert colours_lacking(sketch, "series-1", "series-5", "orphan") == []
+    page.locator("#f-status").select_option("failed")
+    expect(page.locator("#archive-body")).to_contain_text(re.compile(r"\d+ of 3,000 checkpoints"))
+    assert colours_lacking(sketch, "orphan", "series-1") == []
+    before = picture(trend)
+    while not held:
+        page.wait_for_timeout(50)
+    held[0].continue_()
+    drawn(page)
+    drawn(page, "slowest")
+    assert page.evaluate(DIFFERENCE, [before, picture(trend)]) < 2
+
+
+def test_the_gantt_chart_stands_before_plotly_has_been_read(page, many):
+    held = hold_plotly(page)
+    page.goto(f"/archive/{many}?jump=2000")
+    gantt = page.locator("[data-gantt]")
+    gantt.locator("> canvas").wait_for()
+    assert colours_lacking(gantt.locator("> canvas"), "series-1", "series-2", "series-6") == []
+    expect(page.locator("[data-gantt-legend]")).to_contain_text("barrier under way")
+    before = picture(gantt)
+    while not held:
+        page.wait_for_timeout(50)
+    held[0].continue_()
+    drawn(page, "gantt")
+    assert page.evaluate(DIFFERENCE, [before, picture(gantt)]) < 2
+
+
+def test_going_back_draws_what_stood_there(page, many):
+    page.goto(f"/archive/{many}")
+    drawn(page)
+    page.locator("#f-status").select_option("failed")
+    expect(page).to_have_url(re.compile("status=failed"))
+    page.locator("#f-status").select_option("completed")
+    expect(page).to_have_url(re.compile("status=completed"))
+    page.go_back()
+    expect(page.locator("#f-status")).to_have_value("failed")
+    expect(page.locator("#archive-body tbody td[data-label=Status]").last).to_contain_text("failed")
+    drawn(page)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])

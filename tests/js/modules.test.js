@@ -13,8 +13,14 @@ function imported(path, found = new Set()) {
   return found;
 }
 
-test("the page asks for every module of the workbench at once", () => {
-  const template = readFileSync(join(root, "templates/snapshots/workbench/modules.html"), "utf8");
-  const listed = [...template.matchAll(/static '([^']+)'/g)].map(([, path]) => path);
-  assert.deepEqual(listed.toSorted(), [...imported("js/views/workbench.js")].toSorted());
-});
+for (const [page, template, entry] of [
+  ["the workbench", "workbench/modules.html", "js/views/workbench.js"],
+  ["an archived job", "archive_modules.html", "js/views/archive.js"],
+  ["a checkpoint", "checkpoint_modules.html", "js/views/checkpoint.js"],
+]) {
+  test(`the page of ${page} asks for every module at once`, () => {
+    const text = readFileSync(join(root, "templates/snapshots", template), "utf8");
+    const listed = [...text.matchAll(/static '([^']+)'/g)].map(([, path]) => path);
+    assert.deepEqual(listed.toSorted(), [...imported(entry)].toSorted());
+  });
+}

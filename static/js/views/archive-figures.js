@@ -1,7 +1,8 @@
 /** The archive's pictures: trends of many checkpoints, and who was last over time. Pure. */
 
 import { decode } from "../lib/arrays.js";
-import { escapeText, thousands, unitFor } from "../lib/format.js";
+import { clockTicks, numberTicks } from "../lib/clock.js";
+import { escapeText, thousands, ticks, unitFor } from "../lib/format.js";
 
 const MEASURES = [
   { name: "duration", title: "Duration", bytes: false },
@@ -10,15 +11,21 @@ const MEASURES = [
   { name: "start_delay", title: "Start delay", bytes: false },
 ];
 const SIZES = [["B", 1], ["kB", 1e3], ["MB", 1e6], ["GB", 1e9], ["TB", 1e12]];
-const GAP = 0.035; // of the picture's height, between two trends
-const FAILED_SHARE = 0.1; // of it, for the failures
+const GAP = 0.045; // of the picture's height, above a trend: its title stands there
+const FAILED_SHARE = 0.09; // of it, for the failures
+const ROOM = 1.06; // of the largest value, so that its mark is not cut off
+const RIGHT = 16; // pixels beside a figure
+const TICK = 110; // pixels, from one time to the next
 
-/** {data, layout} for Plotly. overview: as /api/archive/ID/overview; colours(name) gives a colour. */
-export function trendFigure(overview, { colours, width }) {
-  const rows = MEASURES.map((measure, place) => ({ ...measure, place, trend: unpacked(overview.trends[measure.name]) }));
-  const data = rows.flatMap((row) => traces(row, overview.axis, colours));
+/**
+ * {data, layout} for Plotly and for a sketch of it. overview: as /api/archive/ID/overview; colours(name)
+ * gives a colour. range: what is in view of the axis; without it, all.
+ */
+export function trendFigure(overview, { colours, width, range = null }) {
+  const rows = MEASURES.map((measure, place) => ({ ...measure, place, trend: unpacked(overview.trends[measure.name]) })).map(scaled);
+  const data = rows.flatMap((row) => traces(row, colours));
   data.push(failures(overview, colours));
-  return { data, layout: layout(rows, overview, colours, width) };
+  return { data, layout: layout(rows, overview, { colours, width, range: range ?? extent(rows, overview) }) };
 }
 
 /** The checkpoint at a clicked point: {pipeline, number}, or null. */
@@ -28,27 +35,29 @@ export function clicked(point) {
 }
 
 /** {data, layout}: a row for each subtask, darker where it was last more often. */
-export function slowestFigure({ axis, slowest }, { colours }) {
+export function slowestFigure({ axis, slowest }, { colours, width }) {
   const names = slowest.names.map(shortened);
   const edges = Array.from(decode(slowest.edges));
+  const left = 16 + 7 * Math.max(0, ...names.map(({ length }) => length));
   const data = [{
     type: "heatmap",
     x: edges,
     y: names.map((_, row) => row),
     z: slowest.counts,
+    zmin: 0,
+    zmax: Math.max(1, ...slowest.counts.flat()),
     text: slowest.counts.map((row, place) => row.map((count) => `${escapeText(slowest.names[place])}: ${thousands(count)} times`)),
     hovertemplate: "%{text}<extra></extra>",
     colorscale: [[0, colours("surface")], [1, colours("series-5")]],
     showscale: false,
     ygap: 2,
   }];
-  const own = base(colours);
   return {
     data,
     layout: {
-      ...own,
-      margin: { l: 16 + 7 * Math.max(0, ...names.map(({ length }) => length)), r: 16, t: 8, b: 40 },
-      xaxis: { ...axisOf(colours), ...kindOf(axis), fixedrange: true },
+      ...base(colours),
+      margin: { l: left, r: RIGHT, t: 8, b: 44 },
+      xaxis: { ...axisX(axis, [edges[0], edges.at(-1)], width - left - RIGHT, colours), showgrid: false, fixedrange: true },
       yaxis: { ...axisOf(colours), fixedrange: true, showgrid: false, range: [names.length - 0.5, -0.5], tickvals: names.map((_, row) => row), ticktext: names.map(escapeText) },
     },
   };
@@ -59,11 +68,6 @@ export function formTime(milliseconds) {
   return new Date(milliseconds).toISOString().slice(0, 23);
 }
 
-/** What Plotly says of an axis of dates, as milliseconds since 1970; numbers pass. */
-export function instantOf(value) {
-  return typeof value === "number" ? value : Date.parse(`${String(value).replace(" ", "T")}Z`);
-}
-
 function unpacked(trend) {
   const columns = {};
   for (const name of ["x", "low", "mid", "high", "number", "pipeline", "band_x", "lower", "upper"]) columns[name] = Array.from(decode(trend[name]));
@@ -72,31 +76,39 @@ function unpacked(trend) {
   return { ...trend, ...columns, outliers: { ...outliers, total: trend.outliers.total } };
 }
 
-function traces({ title, bytes, place, trend }, axis, colours) {
-  const [unit, scale] = unitOf(trend, bytes);
-  const at = { xaxis: "x", yaxis: `y${place + 1}`, showlegend: false };
-  const scaled = (values) => values.map((value) => value * scale);
-  const keys = ({ pipeline, number }, most) => number.map((each, row) => [pipeline[row], each, most?.[row] * scale]);
+/** In one unit that fits; `top` is how far the axis goes. */
+function scaled({ trend, ...row }) {
+  const [unit, scale] = unitOf(trend, row.bytes);
+  const own = (values) => values.map((value) => value * scale);
+  const [low, mid, high, lower, upper, y] = [trend.low, trend.mid, trend.high, trend.lower, trend.upper, trend.outliers.y].map(own);
+  const largest = [high, upper, y].flat().reduce((most, value) => Math.max(most, value), 0);
+  return { ...row, unit, top: largest * ROOM || 1, trend: { ...trend, low, mid, high, lower, upper, outliers: { ...trend.outliers, y } } };
+}
+
+function traces({ title, unit, place, trend }, colours) {
+  const at = { type: "scatter", xaxis: "x", yaxis: `y${place ? place + 1 : ""}`, showlegend: false };
+  const keys = ({ pipeline, number }, most) => number.map((each, row) => [pipeline[row], each, most?.[row]]);
   const own = trend.exact ? `%{customdata[1]}: %{y:.3~r} ${unit}` : `median %{y:.3~r} ${unit}, most %{customdata[2]:.3~r} ${unit} (%{customdata[1]})`;
-  const soft = { mode: "lines", type: "scatter", line: { width: 0 }, hoverinfo: "skip" };
-  const found = [
-    { ...at, ...soft, name: "band", x: trend.band_x, y: scaled(trend.lower) },
-    { ...at, ...soft, name: "band", x: trend.band_x, y: scaled(trend.upper), fill: "tonexty", fillcolor: faded(colours("series-1"), 0.16) },
-  ];
-  if (!trend.exact) {
-    found.push(
-      { ...at, ...soft, name: "least", x: trend.x, y: scaled(trend.low) },
-      { ...at, ...soft, name: "most", x: trend.x, y: scaled(trend.high), fill: "tonexty", fillcolor: faded(colours("series-1"), 0.35) },
-    );
-  }
+  const outline = (name, x, low, high, opacity) => ({
+    ...at,
+    name,
+    mode: "lines",
+    x: [...x, ...x.toReversed()],
+    y: [...low, ...high.toReversed()],
+    fill: "toself",
+    fillcolor: faded(colours("series-1"), opacity),
+    line: { width: 0 },
+    hoverinfo: "skip",
+  });
+  const found = [outline("band", trend.band_x, trend.lower, trend.upper, 0.16)];
+  if (!trend.exact) found.push(outline("least to most", trend.x, trend.low, trend.high, 0.35));
   const few = trend.exact && trend.x.length <= 120;
   found.push({
     ...at,
-    type: "scatter",
     mode: few ? "lines+markers" : "lines",
     name: title,
     x: trend.x,
-    y: scaled(trend.mid),
+    y: trend.mid,
     customdata: keys(trend, trend.high),
     hovertemplate: `${title}<br>${own}<extra></extra>`,
     line: { color: colours("series-1"), width: 1.25 },
@@ -105,11 +117,10 @@ function traces({ title, bytes, place, trend }, axis, colours) {
   const { outliers } = trend;
   found.push({
     ...at,
-    type: "scatter",
     mode: "markers",
     name: "outlier",
     x: outliers.x,
-    y: scaled(outliers.y),
+    y: outliers.y,
     customdata: keys(outliers),
     hovertemplate: `${title}, an outlier<br>%{customdata[1]}: %{y:.3~r} ${unit}<extra></extra>`,
     marker: { color: colours("series-5"), size: 6, symbol: "circle-open", line: { width: 1.5 } },
@@ -136,28 +147,37 @@ function failures({ failures: { edges, failed } }, colours) {
   };
 }
 
-function layout(rows, { axis, failures: { failed } }, colours, width) {
-  const own = base(colours);
-  const most = Math.max(0, ...decode(failed));
-  const share = (1 - FAILED_SHARE - GAP * rows.length) / rows.length;
-  const names = width < 500 ? 10 : 12;
+function layout(rows, { axis, failures: { failed } }, { colours, width, range }) {
+  const share = (1 - FAILED_SHARE - GAP * (rows.length + 1)) / rows.length;
   const axes = {};
-  rows.forEach(({ place, title, bytes, trend }) => {
-    const top = 1 - place * (share + GAP);
-    const key = place ? `yaxis${place + 1}` : "yaxis";
-    const text = `${title}, ${unitOf(trend, bytes)[0]}`;
-    axes[key] = { ...axisOf(colours), domain: [top - share, top], fixedrange: true, rangemode: "tozero", nticks: 4, title: { text, font: { size: names } } };
-  });
-  axes[`yaxis${rows.length + 1}`] = { ...axisOf(colours), domain: [0, FAILED_SHARE], fixedrange: true, rangemode: "tozero", ...(most <= 3 ? { dtick: 1 } : { nticks: 3 }), title: { text: "Failed", font: { size: names } } };
-  return {
-    ...own,
-    bargap: 0,
-    dragmode: width < 500 ? false : "zoom",
-    margin: { l: width < 500 ? 52 : 64, r: 16, t: 8, b: 44 }, // to fit them takes a second drawing
-    hovermode: "closest",
-    xaxis: { ...axisOf(colours), ...kindOf(axis), anchor: `y${rows.length + 1}` },
-    ...axes,
+  const notes = [];
+  const put = (place, height, title, top, tickvals) => {
+    const above = 1 - GAP - place * (share + GAP);
+    axes[place ? `yaxis${place + 1}` : "yaxis"] = { ...axisOf(colours), domain: [Math.max(0, above - height), above], fixedrange: true, range: [0, top], tickvals, ticktext: tickvals.map(thousands) };
+    notes.push({ xref: "paper", yref: "paper", x: 0, y: above, xanchor: "left", yanchor: "bottom", showarrow: false, text: title, font: { color: colours("text-soft") } });
   };
+  rows.forEach(({ place, title, unit, top }) => put(place, share, `${title}, ${unit}`, top, ticks(0, top, 4)));
+  const most = Math.max(1, ...decode(failed));
+  put(rows.length, FAILED_SHARE, "Failed", most * ROOM, ticks(0, most, 2, true));
+  const [left, narrow] = [52, width < 500];
+  return {
+    ...base(colours),
+    bargap: 0,
+    dragmode: narrow ? false : "zoom",
+    margin: { l: left, r: RIGHT, t: 0, b: 44 }, // to fit them takes a second drawing
+    hovermode: "closest",
+    xaxis: { ...axisX(axis, range, width - left - RIGHT, colours), anchor: `y${rows.length + 1}` },
+    ...axes,
+    annotations: notes,
+  };
+}
+
+/** All that is drawn, and a little beside it. */
+function extent(rows, { failures: { edges } }) {
+  const all = [...decode(edges), ...rows.flatMap(({ trend }) => [trend.x[0], trend.x.at(-1)])].filter(Number.isFinite);
+  const [from, to] = [Math.min(...all), Math.max(...all)];
+  const beside = (to - from) / 200 || 1;
+  return [from - beside, to + beside];
 }
 
 function unitOf(trend, bytes) {
@@ -170,12 +190,15 @@ function unitOf(trend, bytes) {
   return [name, 1e6 / nanoseconds];
 }
 
-function kindOf(axis) {
-  return axis === "time" ? { type: "date" } : { type: "linear", title: { text: "number" } };
+/** Numbers and times alike: Plotly's own axis of dates reads every instant as a text. */
+function axisX(axis, range, pixels, colours) {
+  const { values, texts } = (axis === "time" ? clockTicks : numberTicks)(...range, Math.max(2, Math.floor(pixels / TICK)));
+  const title = axis === "time" ? {} : { title: { text: "number", standoff: 4 } };
+  return { ...axisOf(colours), type: "linear", range, tickvals: values, ticktext: texts, linecolor: colours("line"), tickcolor: colours("line"), ticks: "outside", ticklen: 4, ...title };
 }
 
 function axisOf(colours) {
-  return { color: colours("text-soft"), gridcolor: colours("line"), zeroline: false };
+  return { color: colours("text-soft"), gridcolor: colours("line"), zeroline: false, ticks: "", tickfont: { color: colours("text-soft") } };
 }
 
 function base(colours) {

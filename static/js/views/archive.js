@@ -1,55 +1,74 @@
 /** The page of a job in the archive: draws its trends, again after each filter; zooming filters. */
 
-import { clicked, formTime, instantOf, slowestFigure, trendFigure } from "./archive-figures.js";
+import { mountFigure } from "../lib/figure.js";
+import { clicked, formTime, slowestFigure, trendFigure } from "./archive-figures.js";
 
-const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"] };
 const colours = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--color-${name}`).trim();
-const form = document.getElementById("archive-filter");
+let figures = [];
 
+/** Of what the page holds now; "first-picture" on the browser's timeline says when the trend stands. */
 function draw() {
+  for (const figure of figures) figure.destroy();
+  figures = [];
   const data = document.getElementById("archive-data");
-  const trend = document.querySelector("[data-trend]");
-  if (!data || !trend || !window.Plotly) return;
+  if (!data) return;
   const overview = JSON.parse(data.textContent);
-  const isNew = !trend.classList.contains("js-plotly-plot");
-  if (isNew) trend.replaceChildren();
-  const figure = trendFigure(overview, { colours, width: trend.clientWidth });
-  window.Plotly.react(trend, figure.data, figure.layout, CONFIG).then(() => performance.mark("first-picture"));
-  if (isNew) {
-    trend.on("plotly_click", ({ points }) => open(overview.job, clicked(points[0])));
-    trend.on("plotly_relayout", (change) => zoom(overview.axis, change));
-  }
-  setTimeout(() => drawSlowest(overview));
+  mount(document.querySelector("[data-trend]"), (root) => trend(root, overview))?.then(() => performance.mark("first-picture"));
+  mount(document.querySelector("[data-slowest]"), (root) => slowest(root, overview));
 }
 
-function drawSlowest(overview) {
-  const root = document.querySelector("[data-slowest]");
-  if (!root) return;
-  const { data, layout } = slowestFigure(overview, { colours });
-  window.Plotly.react(root, data, layout, { ...CONFIG, displayModeBar: false });
+function mount(root, make) {
+  if (!root) return null;
+  const figure = make(root);
+  figures.push(figure);
+  return figure.show();
+}
+
+function trend(root, overview) {
+  let range = null;
+  const own = mountFigure(root, (width) => trendFigure(overview, { colours, width, range }), { wire });
+  return own;
+
+  function wire(plot) {
+    plot.on("plotly_click", ({ points }) => open(overview.job, clicked(points[0])));
+    plot.on("plotly_relayout", (change) => {
+      const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+      if (from !== undefined && to !== undefined) look([from, to]);
+    });
+    plot.on("plotly_doubleclick", () => look(null));
+  }
+
+  /** Times become the filter's, and the server answers for them alone; numbers are only looked at. */
+  function look(wanted) {
+    if (overview.axis === "time") filterTime(wanted);
+    else {
+      range = wanted;
+      own.show();
+    }
+  }
+}
+
+function slowest(root, overview) {
+  return mountFigure(root, (width) => slowestFigure(overview, { colours, width }), { config: { displayModeBar: false } });
 }
 
 function open(job, found) {
   if (found) window.location.assign(`/archive/${job}/checkpoints/${found.pipeline}/${found.number}`);
 }
 
-/** What was dragged across becomes the filter's time; the server then answers for it alone. */
-function zoom(axis, change) {
-  const from = change["xaxis.range[0]"];
-  const to = change["xaxis.range[1]"];
-  if (axis !== "time" || !form) return;
-  if (from !== undefined && to !== undefined) {
-    form.elements.from.value = formTime(instantOf(from));
-    form.elements.to.value = formTime(instantOf(to));
-  } else if (change["xaxis.autorange"]) {
-    form.elements.from.value = "";
-    form.elements.to.value = "";
-  } else return;
+/** range: [from, to] in ms since 1970, or null for all. */
+function filterTime(range) {
+  const form = document.getElementById("archive-filter");
+  const [from, to] = range ? range.map((at) => formTime(Math.max(0, at))) : ["", ""];
+  if (form.elements.from.value === from && form.elements.to.value === to) return;
+  form.elements.from.value = from;
+  form.elements.to.value = to;
   form.requestSubmit();
 }
 
 draw();
-document.addEventListener("themechange", draw);
-document.body.addEventListener("htmx:afterSettle", ({ detail }) => {
+document.addEventListener("themechange", () => figures.forEach((figure) => figure.show()));
+document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (detail.target?.id === "archive-body") draw();
 });
+document.body.addEventListener("htmx:historyRestore", draw);

@@ -1,6 +1,6 @@
 /** One checkpoint as a Gantt chart: a row per task, a bar per phase. Pure. */
 
-import { duration, escapeText, unitFor } from "../lib/format.js";
+import { duration, escapeText, thousands, ticks, unitFor } from "../lib/format.js";
 
 /** Name, the task's instants between which it lies, colour. What the log does not hold makes no bar. */
 export const PHASES = [
@@ -20,7 +20,11 @@ export function bars(checkpoint, { from, to }) {
     .filter((bar) => Number.isFinite(bar.from) && Number.isFinite(bar.to) && bar.to > bar.from);
 }
 
-/** {data, layout} for Plotly. unit: of the recording's instants. colours(name) gives a colour. */
+const RIGHT = 16; // pixels beside the chart
+const ROOM = 1.04; // of the last instant, so that its end is seen
+const TICK = 110; // pixels, from one instant to the next
+
+/** {data, layout} for Plotly and for a sketch of it. unit: of the recording's instants. colours(name) gives a colour. */
 export function ganttFigure(checkpoint, unit, { colours, width }) {
   const rows = new Map(checkpoint.tasks.map(({ process }, row) => [process, row]));
   const start = checkpoint.triggered_at;
@@ -42,7 +46,9 @@ export function ganttFigure(checkpoint, unit, { colours, width }) {
     };
   }).filter(({ x }) => x.length);
   data.push(...criticalPath(checkpoint, rows, (at) => (at - start) * scale, colours));
-  return { data, layout: layout(checkpoint, { name, ended: checkpoint.ended_at === null ? null : (checkpoint.ended_at - start) * scale, colours, width }) };
+  const ended = checkpoint.ended_at === null ? null : (checkpoint.ended_at - start) * scale;
+  const last = Math.max(ended ?? 0, ...PHASES.flatMap((phase) => bars(checkpoint, phase).map(({ to }) => (to - start) * scale)));
+  return { data, layout: layout(checkpoint, { name, ended, last: last || 1, colours, width }) };
 }
 
 /** One unit for the axis, fit for its length: its name, and how many of it one instant is. */
@@ -67,20 +73,22 @@ function criticalPath({ critical_path: path = [], tasks }, rows, at, colours) {
   return [{ type: "scatter", mode: "lines", name: "critical path", x, y, line: { color: colours("text"), width: 2.5 }, hoverinfo: "skip" }];
 }
 
-function layout({ tasks }, { name, ended, colours, width }) {
-  const axis = { color: colours("text-soft"), gridcolor: colours("line"), zeroline: false };
-  const narrow = width < 500;
+function layout({ tasks }, { name, ended, last, colours, width }) {
+  const axis = { color: colours("text-soft"), gridcolor: colours("line"), zeroline: false, ticks: "", tickfont: { color: colours("text-soft") } };
+  const names = tasks.map(({ process }) => shortened(process));
+  const left = 16 + 7 * Math.max(0, ...names.map(({ length }) => length));
+  const tickvals = ticks(0, last, Math.max(2, Math.floor((width - left - RIGHT) / TICK)));
   return {
     autosize: true,
     barmode: "overlay",
-    margin: { l: 16, r: 16, t: narrow ? 84 : 40, b: 44 },
+    margin: { l: left, r: RIGHT, t: 4, b: 44 },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: "system-ui, sans-serif", size: 12, color: colours("text") },
-    legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom" },
+    showlegend: false, // a list above the chart, see checkpoint.js
     hovermode: "closest",
-    xaxis: { ...axis, automargin: true, title: { text: `since the trigger, ${name}` } },
-    yaxis: { ...axis, automargin: true, fixedrange: true, range: [tasks.length - 0.4, -0.6], tickvals: tasks.map((_, row) => row), ticktext: tasks.map(({ process }) => escapeText(shortened(process))), showgrid: false },
+    xaxis: { ...axis, range: [0, last * ROOM], tickvals, ticktext: tickvals.map(thousands), linecolor: colours("line"), tickcolor: colours("line"), ticks: "outside", ticklen: 4, title: { text: `since the trigger, ${name}`, standoff: 4 } },
+    yaxis: { ...axis, fixedrange: true, range: [tasks.length - 0.4, -0.6], tickvals: names.map((_, row) => row), ticktext: names.map(escapeText), showgrid: false },
     shapes: ended !== null ? [{ type: "line", yref: "paper", y0: 0, y1: 1, x0: ended, x1: ended, line: { color: colours("cut"), width: 1.5, dash: "dot" } }] : [],
   };
 }

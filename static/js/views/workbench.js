@@ -1,11 +1,12 @@
 /** The workbench: one player, one data source, and the views that draw from them. */
 
 import { duration, instant, thousands } from "../lib/format.js";
+import { readPlotly } from "../lib/plotly.js";
 import { createPlayer } from "../lib/player.js";
 import { openSocket } from "../lib/socket.js";
 import { createSource, defaultUrls, getJson } from "../lib/source.js";
 import { openTopology } from "../lib/topology.js";
-import { h, setText } from "../lib/dom.js";
+import { setText } from "../lib/dom.js";
 import { wireActions } from "./workbench/actions.js";
 import { readColours } from "./workbench/colours.js";
 import { wireCommands } from "./workbench/commands.js";
@@ -74,16 +75,6 @@ export async function mountWorkbench(root, data) {
   await overview.load();
   root.classList.add("is-ready");
   return app;
-}
-
-/** Plotly is a classic script of some megabytes: reading it holds up all else, so it comes after the sketch. */
-function readPlotly(src) {
-  const script = h("script", { src });
-  return new Promise((resolve, reject) => {
-    script.addEventListener("load", resolve);
-    script.addEventListener("error", () => reject(new Error("Plotly could not be loaded.")));
-    document.head.append(script);
-  });
 }
 
 /** say(text) shows a message for a while, "" takes it away. */

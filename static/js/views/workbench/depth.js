@@ -1,10 +1,11 @@
 /** Depth of the channels over the part in view: a heat map, or the steps of the selected channel. */
 
+import { fitCanvas, sizeOf } from "../../lib/canvas.js";
 import { depthBins, depthSteps } from "../../lib/depth.js";
 import { setText } from "../../lib/dom.js";
 import { counted, escapeText, thousands } from "../../lib/format.js";
 import { faded, heatScale } from "./colours.js";
-import { baseLayout, CONFIG, fitCanvas, plainAxis, sizeOf, wirePanel } from "./panel.js";
+import { baseLayout, CONFIG, plainAxis, wirePanel } from "./panel.js";
 import { timeAxis } from "./still.js";
 
 const ROW_LEAST = 12;

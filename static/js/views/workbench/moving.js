@@ -5,9 +5,9 @@
  * figure, see docs/workbench.md.
  */
 
+import { fitCanvas } from "../../lib/canvas.js";
 import { lineOf, inFlight, progress } from "./geometry.js";
 import { faded } from "./colours.js";
-import { fitCanvas } from "./panel.js";
 
 const FEW_LINES = 40;
 const HAIRS = [[0, 0], [0, 1], [0.7, 0.5]];

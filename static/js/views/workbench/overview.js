@@ -1,8 +1,9 @@
 /** The strip above the diagram: the whole recording's density, its snapshots, the part in view. */
 
+import { fitCanvas, sizeOf } from "../../lib/canvas.js";
 import { thousands } from "../../lib/format.js";
 import { faded } from "./colours.js";
-import { baseLayout, CONFIG, fitCanvas, plainAxis, sizeOf } from "./panel.js";
+import { baseLayout, CONFIG, plainAxis } from "./panel.js";
 
 const EDGE = 10; // pixels at the window's ends that resize it
 

@@ -1,16 +1,17 @@
 /** The space-time diagram: a still Plotly figure, a moving canvas over it, pointers and cut handles. */
 
+import { afterPaint, sizeOf } from "../../lib/canvas.js";
 import { handleX } from "../../lib/cuts.js";
 import { counted, instant, thousands, valueText } from "../../lib/format.js";
-import { setText } from "../../lib/dom.js";
+import { h, setText } from "../../lib/dom.js";
+import { paintFigure } from "../../lib/sketch.js";
 import { eventRow } from "../../lib/window.js";
 import { geometry } from "./geometry.js";
 import { createHandles } from "./handles.js";
 import { createHover } from "./hover.js";
 import { drawMoving } from "./moving.js";
-import { CONFIG, sizeOf, wirePanel } from "./panel.js";
+import { CONFIG, wirePanel } from "./panel.js";
 import { wirePointer } from "./pointer.js";
-import { sketch } from "./sketch.js";
 import { stillFigure } from "./still.js";
 
 const SETTLE = 90; // ms without a change of zoom before a big figure is drawn again
@@ -90,7 +91,10 @@ export function createSpacetime(app) {
   async function sketchStill() {
     panel.update(player.state, new Set(["folded", "tables"]));
     if (panel.isFolded() || !player.state.window) return;
-    wipeSketch = sketch(plot, figure());
+    const sketch = h("canvas", { "aria-hidden": "true" });
+    plot.after(sketch);
+    paintFigure(sketch, figure());
+    wipeSketch = () => sketch.remove();
     tellWindow(player.state);
     drawFrame();
     await afterPaint();
@@ -268,10 +272,4 @@ export function createSpacetime(app) {
     handles,
     drawFrame,
   };
-}
-
-function afterPaint() {
-  return new Promise((resolve) => {
-    requestAnimationFrame(() => setTimeout(resolve));
-  });
 }

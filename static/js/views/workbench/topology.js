@@ -1,12 +1,13 @@
 /** The topology: processes by snapshot phase, what each channel holds, messages and markers on their way. */
 
+import { fitCanvas } from "../../lib/canvas.js";
 import { setText } from "../../lib/dom.js";
 import { blockedAt, spansOf } from "../../lib/blocked.js";
 import { counted, escapeText, thousands } from "../../lib/format.js";
 import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
 import { inFlight, progress } from "./geometry.js";
 import { faded } from "./colours.js";
-import { baseLayout, CONFIG, fitCanvas, wirePanel } from "./panel.js";
+import { baseLayout, CONFIG, wirePanel } from "./panel.js";
 
 const NODE = 15;
 const SMALL_NODE = 7;

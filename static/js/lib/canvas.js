@@ -1,0 +1,34 @@
+/** Canvases that fit their boxes, and when the browser has painted. */
+
+const sizes = new WeakMap();
+const observer = globalThis.ResizeObserver && new ResizeObserver((entries) => entries.forEach(({ target }) => sizes.delete(target)));
+
+/** An element's {width, height}, measured again only when it has changed: measuring costs a layout. */
+export function sizeOf(element) {
+  if (!sizes.has(element)) {
+    observer.observe(element);
+    sizes.set(element, { width: element.clientWidth, height: element.clientHeight });
+  }
+  return sizes.get(element);
+}
+
+/** Fits a canvas to its box and the screen's pixels; returns its context, scaled to CSS pixels. */
+export function fitCanvas(canvas) {
+  const { width, height } = sizeOf(canvas);
+  const ratio = devicePixelRatio || 1;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+/** A promise that ends when what is drawn now is on the screen. */
+export function afterPaint() {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+  });
+}

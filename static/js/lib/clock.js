@@ -1,0 +1,69 @@
+/** Ticks of an axis of dates: round places in UTC, each with the texts of a clock and a calendar. Pure. */
+
+import { thousands, ticks } from "./format.js";
+
+const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
+const STEPS = [
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * MINUTE),
+  ...[1, 2, 3, 6, 12].map((n) => n * HOUR),
+  ...[1, 2, 4, 7, 14].map((n) => n * DAY),
+];
+const MONTHS = [1, 2, 3, 6, 12, 24, 60, 120];
+const LAST = 8.64e15; // ms: what a date can say
+const MONTH = 30.4 * DAY;
+
+/**
+ * About `count` places in [from, to], ms since 1970: {values, texts}. A text has the time of day or the
+ * day, and, at the first place and where it changes, "<br>" and the day or the year.
+ */
+export function clockTicks(from, to, count) {
+  if (!(Math.abs(from) <= LAST && Math.abs(to) <= LAST)) return numberTicks(from, to, count);
+  const step = STEPS.find((each) => (to - from) / each <= count);
+  const values = to - from < SECOND ? ticks(from, to, count, true) : step ? multiples(from, to, step) : months(from, to, count);
+  const isDaily = values.every((value) => value % DAY === 0);
+  const texts = values.map((value, i) => {
+    const [day, time] = new Date(value).toISOString().replace("Z", "").split("T");
+    const [own, beside] = isDaily ? [day.slice(5), day.slice(0, 4)] : [shortest(time), day];
+    const before = i && new Date(values[i - 1]).toISOString();
+    return before && before.startsWith(beside) ? own : `${own}<br>${beside}`;
+  });
+  return { values, texts };
+}
+
+/** The same for an axis of whole numbers. */
+export function numberTicks(from, to, count) {
+  const values = ticks(from, to, count, true);
+  return { values, texts: values.map(thousands) };
+}
+
+/** "09:30:00.000" -> "09:30". */
+function shortest(time) {
+  return time.endsWith(":00.000") ? time.slice(0, 5) : time.replace(".000", "");
+}
+
+/** Weeks begin on Mondays: the first day of 1970 was a Thursday. */
+function multiples(from, to, step) {
+  const origin = step % (7 * DAY) === 0 ? 4 * DAY : 0;
+  const values = [];
+  for (let at = Math.ceil((from - origin) / step) * step + origin; at <= to; at += step) values.push(at);
+  return values;
+}
+
+function months(from, to, count) {
+  const step = monthStep((to - from) / MONTH / count);
+  const first = new Date(from);
+  const values = [];
+  for (let month = Math.floor((first.getUTCFullYear() * 12 + first.getUTCMonth()) / step) * step; ; month += step) {
+    const at = new Date(0).setUTCFullYear(Math.floor(month / 12), month % 12);
+    if (!(at <= to)) return values;
+    if (at >= from) values.push(at);
+  }
+}
+
+/** The least round number of months that is `least` or more. */
+function monthStep(least) {
+  let step = MONTHS.find((each) => each >= least) ?? MONTHS.at(-1);
+  while (step < least) step *= 10;
+  return step;
+}

@@ -1,0 +1,137 @@
+/**
+ * The first picture: a Plotly figure painted on a canvas, shown while Plotly itself is being read.
+ *
+ * Reading Plotly takes a browser a second or two. The sketch knows the kinds of traces that our figures
+ * have (sketch-traces.js), and puts everything where Plotly will put it, so that nothing moves when it
+ * does. Every axis must therefore say its `range`, `tickvals` and `ticktext`, and the layout its margin.
+ */
+
+import { fitCanvas, sizeOf } from "./canvas.js";
+import { paintTrace, setDash } from "./sketch-traces.js";
+
+const TICK = 4;
+const LINE = 1.3; // of a text's height, from one line of it to the next
+
+/** Paints {data, layout} on a canvas that lies over the figure's place. */
+export function paintFigure(canvas, { data, layout }) {
+  const context = fitCanvas(canvas);
+  const frames = framesOf(layout, sizeOf(canvas));
+  for (const frame of frames.values()) paintGrid(context, frame);
+  for (const trace of data) inside(context, frames.get(trace.yaxis ?? "y"), (frame) => paintTrace(context, frame, trace));
+  const [first] = frames.values();
+  for (const shape of layout.shapes ?? []) paintShape(context, first, shape);
+  for (const frame of frames.values()) paintTicksY(context, frame, layout.font);
+  paintTicksX(context, [...frames.values()].at(-1), layout.font);
+  for (const note of layout.annotations ?? []) paintNote(context, layout, sizeOf(canvas), note);
+}
+
+/** Where the diagram of each y axis lies: Map of "y", "y2" … to {left, right, top, bottom, x(value), y(value)}. */
+function framesOf(layout, { width, height }) {
+  const { margin, xaxis } = layout;
+  const [left, right] = [margin.l, width - margin.r];
+  const tall = height - margin.t - margin.b;
+  const along = ([from, to], first, last) => (value) => first + ((value - from) / (to - from)) * (last - first);
+  const frames = new Map();
+  for (const [name, yaxis] of Object.entries(layout)) {
+    if (!name.startsWith("yaxis")) continue;
+    const [low, high] = yaxis.domain ?? [0, 1];
+    const [top, bottom] = [margin.t + (1 - high) * tall, margin.t + (1 - low) * tall];
+    frames.set(name.replace("axis", ""), { left, right, top, bottom, xaxis, yaxis, x: along(xaxis.range, left, right), y: along(yaxis.range, bottom, top) });
+  }
+  return frames;
+}
+
+function inside(context, frame, paint) {
+  context.save();
+  context.beginPath();
+  context.rect(frame.left, frame.top, frame.right - frame.left, frame.bottom - frame.top);
+  context.clip();
+  paint(frame);
+  context.restore();
+}
+
+function paintGrid(context, frame) {
+  const { left, right, top, bottom, xaxis, yaxis } = frame;
+  context.lineWidth = 1;
+  if (xaxis.showgrid !== false) {
+    context.strokeStyle = xaxis.gridcolor;
+    for (const value of shown(xaxis)) stroke(context, crisp(frame.x(value)), top, crisp(frame.x(value)), bottom);
+  }
+  if (yaxis.showgrid !== false) {
+    context.strokeStyle = yaxis.gridcolor;
+    for (const value of shown(yaxis)) stroke(context, left, crisp(frame.y(value)), right, crisp(frame.y(value)));
+  }
+}
+
+function shown({ range, tickvals }) {
+  const [least, most] = [Math.min(...range), Math.max(...range)];
+  return tickvals.filter((value) => value >= least && value <= most);
+}
+
+function paintTicksX(context, frame, font) {
+  const { xaxis, left, right, bottom } = frame;
+  context.strokeStyle = xaxis.linecolor;
+  context.lineWidth = 1;
+  context.fillStyle = xaxis.tickfont?.color ?? font.color;
+  context.font = `${font.size}px ${font.family}`;
+  context.textAlign = "center";
+  context.textBaseline = "alphabetic";
+  xaxis.tickvals.forEach((value, i) => {
+    const at = frame.x(value);
+    if (at < left || at > right) return;
+    stroke(context, at, bottom, at, bottom + TICK + 1);
+    plain(xaxis.ticktext[i]).forEach((text, line) => context.fillText(text, at, bottom + TICK + 3 + font.size * (1 + LINE * line)));
+  });
+  stroke(context, left, bottom + 0.5, right, bottom + 0.5);
+  if (!xaxis.title) return;
+  context.fillStyle = font.color;
+  context.fillText(xaxis.title.text, (left + right) / 2, bottom + TICK + 6 + 2 * font.size);
+}
+
+function paintTicksY(context, frame, font) {
+  const { yaxis, left } = frame;
+  const { color, size } = { ...font, ...yaxis.tickfont };
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  context.fillStyle = color;
+  yaxis.tickvals.forEach((value, i) => {
+    const said = yaxis.ticktext[i];
+    context.font = `${said.startsWith("<b>") ? "bold " : ""}${size}px ${font.family}`;
+    context.fillText(plain(said)[0], left - 1, frame.y(value));
+  });
+}
+
+/** A line between two places: x along the axis, y in shares of the diagram. */
+function paintShape(context, frame, { x0, x1, y0, y1, line }) {
+  const share = (part) => frame.bottom + (frame.top - frame.bottom) * part;
+  context.strokeStyle = line.color;
+  context.lineWidth = line.width;
+  setDash(context, line.dash);
+  stroke(context, frame.x(x0), share(y0), frame.x(x1), share(y1));
+  setDash(context);
+}
+
+/** A text at a share of the figure, its left lower corner there. */
+function paintNote(context, { margin, font }, { width, height }, { x, y, text, font: own }) {
+  context.textAlign = "left";
+  context.textBaseline = "alphabetic";
+  context.fillStyle = own?.color ?? font.color;
+  context.font = `${own?.size ?? font.size}px ${font.family}`;
+  context.fillText(plain(text)[0], margin.l + x * (width - margin.l - margin.r) + 2, margin.t + (1 - y) * (height - margin.t - margin.b) - 5);
+}
+
+function stroke(context, x0, y0, x1, y1) {
+  context.beginPath();
+  context.moveTo(x0, y0);
+  context.lineTo(x1, y1);
+  context.stroke();
+}
+
+function crisp(at) {
+  return Math.floor(at) + 0.5;
+}
+
+/** The lines of a text, without the little HTML that Plotly reads. */
+function plain(text) {
+  return text.replaceAll("<b>", "").replaceAll("</b>", "").split("<br>").map((line) => line.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&"));
+}
