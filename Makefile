@@ -9,7 +9,7 @@ run: .venv/run.stamp
 
 test: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node
-	@$(PYTHON) -m pytest
+	@$(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder
 
 # Compiled tests are kept, whatever the shell says: compiling them takes each process seconds.
 test-fast: .venv/test.stamp

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management.commands import flush
+from xdist.scheduler import LoadScopeScheduling
 
 from tests import effort
 from tests.stack import ROOT, Stack
@@ -21,6 +22,9 @@ CHROMIUM_ARGUMENTS = [
     "--disable-sync",
 ]
 
+STACK = "stack"
+NEED_THE_STACK = ("tests/browser/", "tests/web/test_crashes.py", "tests/web/test_cos418_through")
+
 MARKED_BY_FIXTURE = {
     "spark": "spark",
     "celery_worker_process": "spark",
@@ -32,16 +36,30 @@ if java := machine.find_java():
     os.environ.setdefault("JAVA_HOME", str(java))
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(items):
-    """Mark what uses a heavy fixture. Browser tests come last: Playwright keeps an event loop
-    in this thread from then on, and neither asynchronous tests nor Django could use theirs.
-    """
+    """Mark what uses a heavy fixture, and let what takes longest begin."""
     for item in items:
         for fixture, marker in MARKED_BY_FIXTURE.items():
             if fixture in item.fixturenames:
                 item.add_marker(marker)
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    yield
+    items.sort(key=lambda item: scope_of(item.nodeid) != STACK)
+
+
+def scope_of(test_id: str) -> str:
+    """Tests of one scope run in one process: those of a file, and all that need the whole stack."""
+    path = test_id.split("::")[0]
+    return STACK if path.startswith(NEED_THE_STACK) else path
+
+
+class InTheirScope(LoadScopeScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        return scope_of(nodeid)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return InTheirScope(config, log)
 
 
 def skip_or_fail(reason: str) -> None:
@@ -141,8 +159,10 @@ def stack(server, celery_worker_process) -> Stack:
     return server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    """Until the end of a module: Playwright keeps an event loop in this thread while it runs, and
+    neither asynchronous tests nor Django could use theirs."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -154,7 +174,7 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def signed_in_state(server, browser):
     """The cookies of a person who followed a sign-in link."""
     context = browser.new_context()
