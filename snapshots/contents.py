@@ -105,6 +105,7 @@ def compare(
     found = contents.compare(one, other, operator, state, min(most, MOST_SHOWN))
     return {
         "counts": found.counts,
+        "notes": list(found.notes),
         "examples": [
             {"kind": kind, "before": first and entry(first), "after": second and entry(second)}
             for kind, first, second in found.examples

@@ -162,10 +162,89 @@ class DifferenceItem(TypedDict):
 
 
 class StateComparison(TypedDict):
-    """counts: of keys, by ``added``, ``removed``, ``changed``, ``unknown`` and ``same``."""
+    """counts: of keys, by ``added``, ``removed``, ``changed``, ``unknown`` and ``same``. notes:
+    what they leave out: a key that one checkpoint lacks is unknown where not all of it is known."""
 
     counts: dict[str, int]
+    notes: list[str]
     examples: list[DifferenceItem]
+
+
+class PairItem(TypedDict):
+    """null: not known, or there is no such thing."""
+
+    before: int | None
+    after: int | None
+
+
+class StateChangeItem(TypedDict):
+    """change: ``added``, ``removed``, ``changed`` (its kind or type) or ``same``. counts: of keys,
+    as in StateComparison; null: not counted, then ``notes`` say why."""
+
+    name: str | None
+    change: str
+    kind: str
+    kind_before: str | None
+    type_before: str | None
+    type_after: str | None
+    entries: PairItem
+    bytes: PairItem
+    counts: dict[str, int] | None
+    notes: list[str]
+
+
+class KeyGroupChangeItem(TypedDict):
+    key_group: int
+    subtask: PairItem
+    bytes: PairItem
+
+
+class OperatorChangeItem(TypedDict):
+    """moved: key groups that belong to another subtask. key_groups: those that differ. subtasks:
+    number and bytes; -1 is the coordinator."""
+
+    operator: str
+    name: str | None
+    change: str
+    parallelism: PairItem
+    max_parallelism: PairItem
+    bytes: PairItem
+    finished_before: bool
+    finished_after: bool
+    moved: int | None
+    subtasks: list[tuple[int, PairItem]]
+    key_groups: list[KeyGroupChangeItem]
+    states: list[StateChangeItem]
+
+
+class FileChangeItem(TypedDict):
+    """needed: by ``before``, ``after`` or ``both``."""
+
+    path: str
+    bytes: int
+    role: str
+    needed: str
+
+
+class FileTotalsItem(TypedDict):
+    files: int
+    bytes: int
+
+
+class CheckpointChangeDetail(TypedDict):
+    """before, after: the checkpoints' ids. totals: of ``files``, by who needs them."""
+
+    before: int
+    after: int
+    bytes: PairItem
+    in_flight: PairItem
+    channels: PairItem
+    operators: list[OperatorChangeItem]
+    files: list[FileChangeItem]
+    totals: dict[str, FileTotalsItem]
+    missing_before: list[MissingItem]
+    missing_after: list[MissingItem]
+    notes: list[str]
 
 
 class ElementItem(TypedDict):

@@ -8,6 +8,7 @@ from snapshots.views import (
     checkpoints,
     compare,
     contents,
+    difference,
     jobs,
     learn,
     mappings,
@@ -37,6 +38,11 @@ urlpatterns = [
         "recordings/<int:pk>/contents/<int:number>",
         contents.of_checkpoint,
         name="checkpoint-contents",
+    ),
+    path(
+        "recordings/<int:pk>/contents/<int:number>/difference",
+        difference.of_checkpoints,
+        name="contents-difference",
     ),
     path(
         "recordings/<int:pk>/contents/<int:number>/restore-plan",

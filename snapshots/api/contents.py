@@ -5,7 +5,7 @@ from typing import Annotated
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
-from snapshots import access, contents, contents_payloads
+from snapshots import access, contents, contents_difference, contents_payloads
 from snapshots.api.json import reply
 from snapshots.api.parameters import Limit, Offset
 from snapshots.store.contents import StoredContents
@@ -99,6 +99,15 @@ def compare_states(
     """One state in two checkpoints: which keys were added, removed, changed."""
     found = contents.compare(_opened(request, id), before, after, operator, state, examples)
     return reply(found)
+
+
+@router.get(
+    "/recordings/{int:id}/contents/{int:before}/difference/{int:after}",
+    response=contents_payloads.CheckpointChangeDetail,
+)
+def get_difference(request: HttpRequest, id: int, before: int, after: int) -> HttpResponse:
+    """Two checkpoints: operators, key groups, states, bytes, and which files each needs."""
+    return reply(contents_difference.difference(_opened(request, id), before, after))
 
 
 @router.get(

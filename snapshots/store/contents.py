@@ -1,6 +1,6 @@
 """Questions to the contents of an engine's checkpoints, as ``contents_writer`` has written them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from snapshots.domain.contents.model import (
     SubtaskContents,
 )
 from snapshots.domain.contents.restore_plan import StoredSizes
+from snapshots.store.contents_differences import Comparison, compare, side
 from snapshots.store.contents_layout import (
     CHANNEL_BYTES,
     CHANNEL_COLUMNS,
@@ -39,8 +40,6 @@ from snapshots.store.contents_layout import (
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.pages import map_file
 
-ADDED, REMOVED, CHANGED, SAME, UNKNOWN = "added", "removed", "changed", "same", "unknown"
-DIFFERENCES = (ADDED, REMOVED, CHANGED, UNKNOWN, SAME)
 _OF_OPERATOR = (LISTED, UNION, BROADCAST, RAW)
 _WITHOUT_KEYS = (*_OF_OPERATOR, "coordinator")
 
@@ -51,15 +50,6 @@ class Page:
 
     rows: list[dict[str, Any]]
     total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """counts: by one of DIFFERENCES. examples: (kind, row before, row after), the first of each
-    kind but SAME; a row is None where there is no such key."""
-
-    counts: dict[str, int]
-    examples: list[tuple[str, dict[str, Any] | None, dict[str, Any] | None]]
 
 
 class StoredContents:
@@ -161,19 +151,11 @@ class StoredContents:
 
         most: examples of each kind.
         """
-        one, other = (self._rows_or_none(item, operator, state) for item in (before, after))
-        counts = dict.fromkeys(DIFFERENCES, 0)
-        places: dict[str, list[tuple[int | None, int | None]]] = {kind: [] for kind in DIFFERENCES}
-        for kind, *place in _differences(one, other):
-            counts[kind] += 1
-            if kind != SAME and len(places[kind]) < most:
-                places[kind].append(tuple(place))
-        examples = [
-            (kind, _row(one, first), _row(other, second))
-            for kind in DIFFERENCES
-            for first, second in places[kind]
-        ]
-        return Comparison(counts, examples)
+        one, other = (
+            side(item, operator, state, self._rows_or_none(item, operator, state))
+            for item in (before, after)
+        )
+        return compare(one, other, most)
 
     def channel(self, checkpoint: int, number: int) -> bytes:
         """The data in flight of a channel. Raises: KeyError."""
@@ -277,30 +259,3 @@ def _holding(rows: pa.Table, text: str) -> pa.ChunkedArray:
         here = pc.fill_null(pc.match_substring(rows[name], text, ignore_case=True), False)
         found = here if found is None else pc.or_(found, here)
     return found
-
-
-def _differences(one: pa.Table, other: pa.Table) -> Iterator[tuple[str, int | None, int | None]]:
-    """Kind, and the rows of both: of each identity the k-th with the k-th."""
-    waiting: dict[bytes, list[int]] = {}
-    for place, identity in enumerate(one["identity"].to_pylist()):
-        waiting.setdefault(identity, []).append(place)
-    for places in waiting.values():
-        places.reverse()
-    before, after = one["digest"].to_pylist(), other["digest"].to_pylist()
-    for place, identity in enumerate(other["identity"].to_pylist()):
-        first = waiting[identity].pop() if waiting.get(identity) else None
-        if first is None:
-            yield ADDED, None, place
-        elif before[first] is None or after[place] is None:
-            yield UNKNOWN, first, place
-        else:
-            yield (SAME if before[first] == after[place] else CHANGED), first, place
-    for places in waiting.values():
-        for first in reversed(places):
-            yield REMOVED, first, None
-
-
-def _row(rows: pa.Table, place: int | None) -> dict[str, Any] | None:
-    if place is None:
-        return None
-    return rows.slice(place, 1).drop_columns(["identity", "digest"]).to_pylist()[0]

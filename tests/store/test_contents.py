@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from snapshots.domain.contents.entries import ChannelBytes, NotRead, StateEntry, StateTypes
 from snapshots.domain.contents.model import (
+    BROADCAST,
     LISTED,
     UNION,
     ChannelContents,
@@ -24,15 +25,8 @@ from snapshots.domain.contents.model import (
     UploadContents,
 )
 from snapshots.domain.contents.restore_plan import StoredSizes
-from snapshots.store.contents import (
-    ADDED,
-    CHANGED,
-    REMOVED,
-    SAME,
-    UNKNOWN,
-    StoredContents,
-    as_checkpoint,
-)
+from snapshots.store.contents import StoredContents, as_checkpoint
+from snapshots.store.contents_differences import ADDED, CHANGED, REMOVED, SAME, UNKNOWN
 from snapshots.store.contents_layout import CONTENTS, ENTRIES, UPLOAD, VERSION
 from snapshots.store.contents_writer import LONGEST_VALUE, write_contents
 from snapshots.store.errors import StoreDamaged
@@ -233,6 +227,77 @@ def test_differences_add_up(tmp_path_factory, one, other):
     assert counts[REMOVED] == (keys[0] - keys[1]).total()
     assert counts[SAME] + counts[CHANGED] == (keys[0] & keys[1]).total()
     assert contents.compare(pair[0], pair[0], "op", "counts").counts[SAME] == len(one)
+
+
+def with_states(checkpoint, *states, parallelism=2):
+    [operator] = checkpoint.operators
+    changed = replace(operator, states=states, parallelism=parallelism)
+    return replace(checkpoint, operators=(changed,))
+
+
+def compared(tmp_path, checkpoints, entries, **options):
+    contents = stored(tmp_path, checkpoints, entries, **options)
+    pair = contents.checkpoint(0), contents.checkpoint(1)
+    return contents.compare(*pair, "op", "counts")
+
+
+def test_a_key_that_a_part_lacks_may_be_in_the_rest(tmp_path):
+    known, part = StateContents("counts", "value"), StateContents("counts", "value", complete=False)
+    one, other = with_states(a_checkpoint(), part), with_states(a_checkpoint(2), known)
+    entries = [an_entry("gone", 1), an_entry("new", 1, checkpoint=1)]
+    found = compared(tmp_path, [one, other], entries)
+    assert found.counts == {ADDED: 0, REMOVED: 1, CHANGED: 0, UNKNOWN: 1, SAME: 0}
+    assert found.notes == (
+        "Not all of the state in checkpoint 1 is known: files are missing or damaged.",
+    )
+
+
+def test_of_entries_that_are_not_kept_nobody_knows_whether_they_are_gone(tmp_path):
+    entries = [an_entry("a", 1), an_entry("b", 1), an_entry("a", 1, checkpoint=1)]
+    entries += [an_entry("b", 1, checkpoint=1)]
+    found = compared(tmp_path, [a_checkpoint(), a_checkpoint(2)], entries, most=3)
+    assert found.counts == {ADDED: 0, REMOVED: 0, CHANGED: 0, UNKNOWN: 1, SAME: 1}
+    assert found.notes == ("Of checkpoint 2 1 of 2 entries are kept.",)
+
+
+def test_a_state_whose_files_may_be_missing_is_not_gone(tmp_path):
+    other = with_states(a_checkpoint(2))  # lists a missing file
+    found = compared(tmp_path, [a_checkpoint(), other], [an_entry("a", 1)])
+    assert (found.counts[UNKNOWN], found.counts[REMOVED]) == (1, 0)
+    whole = replace(other, missing=())
+    (tmp_path / "whole").mkdir()
+    found = compared(tmp_path / "whole", [a_checkpoint(), whole], [an_entry("a", 1)])
+    assert (found.counts[UNKNOWN], found.counts[REMOVED]) == (0, 1)
+
+
+def test_a_checkpoint_without_files_tells_of_no_key(tmp_path):
+    bare = replace(a_checkpoint(2), operators=(), problem="There are none.")
+    found = compared(tmp_path, [a_checkpoint(), bare], [an_entry("a", 1)])
+    assert found.counts[UNKNOWN] == 1
+    assert found.notes == ("Of checkpoint 2 no state is known: There are none.",)
+
+
+def test_elements_that_were_dealt_out_anew_are_compared_by_value(tmp_path):
+    state = StateContents("counts", LISTED)
+    one = with_states(a_checkpoint(), state)
+    other = with_states(a_checkpoint(2), state, parallelism=3)
+    before = [an_entry(0, "x"), an_entry(1, "y"), an_entry(0, "z", subtask=1)]
+    after = [an_entry(0, value, checkpoint=1, subtask=n) for n, value in enumerate("zyq")]
+    found = compared(tmp_path, [one, other], before + after)
+    assert found.counts == {ADDED: 1, REMOVED: 1, CHANGED: 0, UNKNOWN: 0, SAME: 2}
+    (tmp_path / "same").mkdir()
+    again = with_states(a_checkpoint(2), state)
+    found = compared(tmp_path / "same", [one, again], before + after)
+    assert found.counts[CHANGED] > 0
+
+
+def test_of_broadcast_state_one_copy_is_compared(tmp_path):
+    state = StateContents("counts", BROADCAST)
+    one = with_states(a_checkpoint(), state)
+    other = with_states(a_checkpoint(2), state, parallelism=3)
+    before = [an_entry(n, "map", subtask=n) for n in range(2)]
+    after = [an_entry(n, "map", checkpoint=1, subtask=n) for n in range(3)]
+    assert compared(tmp_path, [one, other], before + after).counts[SAME] == 1
 
 
 def test_bytes_by_key_group(tmp_path):

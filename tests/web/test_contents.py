@@ -95,6 +95,18 @@ def test_a_banks_money_is_in_its_states_and_in_its_channels(bank, api, ada):
     compared = api.get(f"{base}/0/compare/1", balance).json()
     assert sum(compared["counts"].values()) == 8
     assert compared["counts"]["changed"] > 0
+    assert compared["notes"] == []
+
+    change = api.get(f"{base}/0/difference/1").json()
+    assert (change["before"], change["after"]) == (1, 2)
+    assert change["in_flight"] == {"before": 49_137, "after": 96_294}
+    changed = {item["name"]: item for item in change["operators"]}["withdraw"]
+    assert (changed["change"], changed["moved"]) == ("changed", 0)
+    assert {state["name"]: state["counts"] for state in changed["states"]}["balance"] == (
+        compared["counts"]
+    )
+    assert change["totals"]["both"]["files"] == 0
+    assert api.get(f"{base}/0/difference/7").status_code == 404
 
     plan = api.get(f"{base}/1/restore-plan", {"parallelism": 3}).json()
     own = {item["name"]: item for item in plan["operators"]}["withdraw"]
@@ -103,6 +115,25 @@ def test_a_banks_money_is_in_its_states_and_in_its_channels(bank, api, ada):
         item["bytes"] for item in own["before"]
     )
     assert plan["problems"] == []
+    edges = {(item["source"], item["target"]): item for item in plan["edges"]}
+    edge = edges["withdraw", "deposit"]
+    assert (edge["exchange"], edge["filtered"], edge["problem"]) == ("HASH", True, None)
+    assert [(item["first"], item["last"]) for item in edge["receivers"]] == [
+        (0, 0),
+        (0, 1),
+        (1, 1),
+    ]
+    assert sum(item["bytes"] for item in plan["edges"]) == 96_294
+    [source] = plan["read_again"]
+    assert source["name"] == "Source: requests"
+    [positions] = source["positions"]
+    assert positions["items"][0]["value"]["hex"]
+    assert [item["name"] for item in plan["written_again"]] == ["deposit"]
+    kept = {"parallelism": 3, "keep": [source["operator"]]}
+    again = api.get(f"{base}/1/restore-plan", kept).json()
+    assert again["kept"] == [source["operator"]]
+    wrong = api.get(f"{base}/1/restore-plan", {"parallelism": 3, "keep": ["x"]})
+    assert wrong.status_code == 422
     assert api.get(f"{base}/1/restore-plan", {"parallelism": 17}).json()["problems"]
     assert api.get(f"{base}/1/restore-plan", {"parallelism": 0}).status_code == 422
     assert api.get(f"{base}/7").status_code == 404
@@ -121,7 +152,14 @@ def test_a_banks_money_is_in_its_states_and_in_its_channels(bank, api, ada):
     assert 'id="type-error"' in text_of(page.get(one, {"channel": "0", "type": "text,"}))
     with_entries = {"operator": withdraw, "state": "balance", "with": "0"}
     assert "changed" in text_of(page.get(one, with_entries))
-    assert "largest" in text_of(page.get(f"{one}/restore-plan", {"parallelism": "3"}))
+    planned = text_of(page.get(f"{one}/restore-plan", {"parallelism": "3"}))
+    for words in ("largest", "plan-picture", "withdraw → deposit", "At most", "taken to be a sink"):
+        assert words in planned
+    shown = text_of(page.get(f"{one}/difference"))
+    keys = f"{compared['counts']['changed']} changed"
+    for words in ("since", "Key groups that differ", keys):
+        assert words in shown
+    assert page.get(f"{one}/difference", {"since": "9"}).status_code == 404
     assert 'id="parallelism-error"' in text_of(
         page.get(f"{one}/restore-plan", {"parallelism": "many"}), 422
     )

@@ -1,0 +1,309 @@
+"""Two checkpoints of a series side by side: operators, key groups, states, bytes and files."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from snapshots.domain.contents.model import (
+    COORDINATOR,
+    CheckpointContents,
+    FileUse,
+    MissingFile,
+    OperatorContents,
+    StateContents,
+    SubtaskContents,
+)
+
+ADDED, REMOVED, CHANGED, SAME, UNKNOWN = "added", "removed", "changed", "same", "unknown"
+BEFORE, AFTER, BOTH = "before", "after", "both"  # which checkpoint needs a file
+
+KeyGroupBytes = Mapping[int, int] | None  # by key group; None: not known
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A number in both checkpoints; None where not known, or where there is no such thing."""
+
+    before: int | None = None
+    after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    """change: ADDED, REMOVED, or CHANGED where kind or type are others; else SAME, whatever its
+    entries are; UNKNOWN where one checkpoint's files are not there.
+
+    counts: of keys, by kind of difference, None where they were not counted; notes: what the counts
+    leave out, or why there are none.
+    """
+
+    name: str | None
+    change: str
+    kind: str
+    kind_before: str | None
+    type_before: str | None
+    type_after: str | None
+    entries: Pair
+    bytes: Pair
+    counts: Mapping[str, int] | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyGroupChange:
+    """A key group whose subtask or bytes are others. subtask, bytes: None where not known."""
+
+    key_group: int
+    subtask: Pair
+    bytes: Pair
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorChange:
+    """change: as of a state; CHANGED where any number, state or key is another.
+
+    moved: key groups that belong to another subtask, None where the files do not say whose they
+    are. key_groups: those that differ. subtasks: bytes by subtask, COORDINATOR included."""
+
+    operator: str
+    name: str | None
+    change: str
+    parallelism: Pair
+    max_parallelism: Pair
+    bytes: Pair
+    finished_before: bool
+    finished_after: bool
+    moved: int | None
+    subtasks: tuple[tuple[int, Pair], ...]
+    key_groups: tuple[KeyGroupChange, ...]
+    states: tuple[StateChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """needed: by which of the two."""
+
+    path: str
+    bytes: int
+    role: str
+    needed: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileTotals:
+    files: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointChange:
+    """files: that either needs, by path; totals: of them, by BEFORE, AFTER and BOTH: those of BOTH
+    the later one still needs, those of BEFORE it needs no more. missing: files that the upload
+    lacks. notes: what cannot be told."""
+
+    before: int
+    after: int
+    bytes: Pair
+    in_flight: Pair
+    channels: Pair
+    operators: tuple[OperatorChange, ...]
+    files: tuple[FileChange, ...]
+    totals: Mapping[str, FileTotals]
+    missing_before: tuple[MissingFile, ...]
+    missing_after: tuple[MissingFile, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A checkpoint, its number in the upload, and its bytes by operator and key group."""
+
+    number: int
+    contents: CheckpointContents
+    key_groups: Mapping[str, KeyGroupBytes] = field(default_factory=dict)
+
+
+def compare_checkpoints(before: Side, after: Side, files: Iterable[FileUse]) -> CheckpointChange:
+    one, other = before.contents, after.contents
+    needed = tuple(_files(files, before.number, after.number))
+    return CheckpointChange(
+        before=one.id,
+        after=other.id,
+        bytes=Pair(one.bytes, other.bytes),
+        in_flight=Pair(_in_flight(one), _in_flight(other)),
+        channels=Pair(len(one.channels), len(other.channels)),
+        operators=tuple(_operators(before, after)),
+        files=needed,
+        totals=_totals(needed),
+        missing_before=one.missing,
+        missing_after=other.missing,
+        notes=tuple(_notes(one, other)),
+    )
+
+
+def _in_flight(checkpoint: CheckpointContents) -> int | None:
+    if not checkpoint.channels and checkpoint.problem:
+        return None
+    return sum(channel.bytes for channel in checkpoint.channels)
+
+
+def _notes(one: CheckpointContents, other: CheckpointContents) -> Iterable[str]:
+    for checkpoint in (one, other):
+        if checkpoint.problem:
+            yield f"{checkpoint.kind.capitalize()} {checkpoint.id}: {checkpoint.problem}"
+    if one.job != other.job:
+        yield "They are of two jobs."
+
+
+def _operators(before: Side, after: Side) -> Iterable[OperatorChange]:
+    """Those of the first in their order, then those that are new."""
+    one = {operator.id: operator for operator in before.contents.operators}
+    other = {operator.id: operator for operator in after.contents.operators}
+    for id_ in dict.fromkeys((*one, *other)):
+        found = _operator(
+            one.get(id_),
+            other.get(id_),
+            before.key_groups.get(id_),
+            after.key_groups.get(id_),
+        )
+        yield _unless_unknown(found, before.contents.problem, after.contents.problem)
+
+
+def _unless_unknown(found: OperatorChange, before: str | None, after: str | None) -> OperatorChange:
+    """What a checkpoint without its files lacks may have been there."""
+    unknown = {change for change, problem in ((ADDED, before), (REMOVED, after)) if problem}
+    states = tuple(
+        replace(state, change=UNKNOWN) if state.change in unknown else state
+        for state in found.states
+    )
+    change = UNKNOWN if found.change in unknown or (before or after) else found.change
+    return replace(found, states=states, change=change)
+
+
+def _operator(
+    one: OperatorContents | None,
+    other: OperatorContents | None,
+    sizes_before: KeyGroupBytes,
+    sizes_after: KeyGroupBytes,
+) -> OperatorChange:
+    known = one or other
+    first, second = _owners(one), _owners(other)
+    in_both = one is not None and other is not None
+    moved = None
+    if in_both and first and second:
+        moved = sum(first.get(group) != second.get(group) for group in first.keys() | second.keys())
+    found = OperatorChange(
+        operator=known.id,
+        name=(other or one).name,
+        change=ADDED if one is None else REMOVED,
+        parallelism=Pair(one and one.parallelism, other and other.parallelism),
+        max_parallelism=Pair(one and one.max_parallelism, other and other.max_parallelism),
+        bytes=Pair(one and one.bytes, other and other.bytes),
+        finished_before=bool(one and one.finished),
+        finished_after=bool(other and other.finished),
+        moved=moved,
+        subtasks=tuple(_subtasks(one, other)),
+        key_groups=tuple(_key_groups((first, second), (sizes_before, sizes_after))),
+        states=tuple(_states(one.states if one else (), other.states if other else ())),
+    )
+    return replace(found, change=_change(found)) if in_both else found
+
+
+def with_counts(operator: OperatorChange, states: Sequence[StateChange]) -> OperatorChange:
+    """states: the operator's, with their keys counted: where any differs, so does the operator."""
+    found = replace(operator, states=tuple(states))
+    differ = any(sum(counts.values()) > counts[SAME] for counts in _known_counts(states))
+    return replace(found, change=CHANGED) if differ and found.change == SAME else found
+
+
+def _known_counts(states: Sequence[StateChange]) -> list[Mapping[str, int]]:
+    return [state.counts for state in states if state.counts is not None]
+
+
+def _change(found: OperatorChange) -> str:
+    """Of what is in both: whether anything but entries is another."""
+    pairs = (found.parallelism, found.max_parallelism, found.bytes)
+    differs = (
+        any(pair.before != pair.after for pair in pairs)
+        or found.finished_before != found.finished_after
+        or any(pair.before != pair.after for _, pair in found.subtasks)
+        or any(state.change != SAME for state in found.states)
+        or bool(found.key_groups)
+    )
+    return CHANGED if differs else SAME
+
+
+def _owners(operator: OperatorContents | None) -> dict[int, int]:
+    """The subtask of each key group, as the handles say."""
+    found: dict[int, int] = {}
+    most = (operator and operator.max_parallelism) or 0
+    for subtask in operator.subtasks if operator else ():
+        if subtask.key_groups is not None:
+            first, last = subtask.key_groups
+            for group in range(max(first, 0), min(last + 1, most)):
+                found.setdefault(group, subtask.index)
+    return found
+
+
+def _subtasks(
+    one: OperatorContents | None, other: OperatorContents | None
+) -> Iterable[tuple[int, Pair]]:
+    first, second = (
+        {item.index: item for item in (operator.subtasks if operator else ())}
+        for operator in (one, other)
+    )
+    for index in sorted(first.keys() | second.keys(), key=lambda i: (i == COORDINATOR, i)):
+        yield index, Pair(_bytes(first.get(index)), _bytes(second.get(index)))
+
+
+def _bytes(subtask: SubtaskContents | None) -> int | None:
+    return None if subtask is None else subtask.bytes
+
+
+def _key_groups(
+    owners: tuple[Mapping[int, int], Mapping[int, int]],
+    sizes: tuple[KeyGroupBytes, KeyGroupBytes],
+) -> Iterable[KeyGroupChange]:
+    groups = owners[0].keys() | owners[1].keys()
+    for own in sizes:
+        groups |= (own or {}).keys()
+    for group in sorted(groups):
+        subtask = Pair(owners[0].get(group), owners[1].get(group))
+        size = Pair(*(None if own is None else own.get(group, 0) for own in sizes))
+        if subtask.before != subtask.after or size.before != size.after:
+            yield KeyGroupChange(group, subtask, size)
+
+
+def _states(one: Sequence[StateContents], other: Sequence[StateContents]) -> Iterable[StateChange]:
+    first, second = ({state.name: state for state in states} for states in (one, other))
+    for name in dict.fromkeys((*first, *second)):
+        before, after = first.get(name), second.get(name)
+        change = ADDED if before is None else REMOVED if after is None else SAME
+        if before is not None and after is not None:
+            is_same = (before.kind, before.type) == (after.kind, after.type)
+            change = SAME if is_same else CHANGED
+        yield StateChange(
+            name=name,
+            change=change,
+            kind=(after or before).kind,
+            kind_before=before and before.kind,
+            type_before=before and before.type,
+            type_after=after and after.type,
+            entries=Pair(before and before.entries, after and after.entries),
+            bytes=Pair(before and before.bytes, after and after.bytes),
+        )
+
+
+def _files(files: Iterable[FileUse], before: int, after: int) -> Iterable[FileChange]:
+    for file in files:
+        by = before in file.checkpoints, after in file.checkpoints
+        if any(by):
+            needed = BOTH if all(by) else BEFORE if by[0] else AFTER
+            yield FileChange(file.path, file.bytes, file.role, needed)
+
+
+def _totals(files: Sequence[FileChange]) -> dict[str, FileTotals]:
+    found = {}
+    for needed in (BEFORE, AFTER, BOTH):
+        own = [file.bytes for file in files if file.needed == needed]
+        found[needed] = FileTotals(len(own), sum(own))
+    return found
