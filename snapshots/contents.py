@@ -26,7 +26,7 @@ from snapshots.readers.flink.channels.elements import (
 )
 from snapshots.readers.flink.contents import types_described
 from snapshots.readers.flink.types.element_types import UnknownType, decoded, parse_type
-from snapshots.readers.flink.types.type_suggestions import suggest
+from snapshots.readers.flink.types.type_suggestions import is_named, suggest
 from snapshots.readers.flink.types.values import Serializer
 from snapshots.store.contents import StoredContents, as_checkpoint
 
@@ -182,6 +182,7 @@ def channel(
     suggested: list[str] = []
     if elements is not None:
         suggested = suggest([elements], known)
+    described = [name for name in suggested if name in known and is_named(name)]
     if elements is not None and type_ is not None:
         _require_fit(elements, type_)
     end = 0 if elements is None else min(offset + limit, len(elements))
@@ -192,6 +193,7 @@ def channel(
         "items": [_element(item, type_, data) for item in shown],
         "type": type_name or None,
         "suggested": suggested,
+        "described": described,
         "reason": reason,
         "head": data[:SHOWN_BYTES].hex(" "),
         "texts": [text for _, text in printable_runs(data, most=20)],

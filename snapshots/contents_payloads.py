@@ -260,7 +260,8 @@ class ElementItem(TypedDict):
 
 
 class ChannelElements(InFlightItem):
-    """items: empty where the records cannot be told apart. suggested: types that fit them all."""
+    """items: empty where the records cannot be told apart. suggested: types that fit them all;
+    described: those of them that states of the checkpoint have."""
 
     items: list[ElementItem]
     total: int | None
@@ -269,6 +270,7 @@ class ChannelElements(InFlightItem):
     head: str
     texts: list[str]
 
+    described: list[str]
 
 class StretchItem(TypedDict):
     """Elements of a list: ``elements`` of those that ``subtask`` had, from its ``first`` on."""

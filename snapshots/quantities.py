@@ -47,6 +47,14 @@ def epoch(milliseconds: int) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03d} UTC"
 
 
+def moment(amount: int | None, unit: str, zero: int | None) -> int | None:
+    """The epoch ms of an instant; None where one is not known, or the unit is no time. zero: of
+    instant 0."""
+    if amount is None or zero is None or unit not in _NANOSECONDS:
+        return None
+    return zero + amount * _NANOSECONDS[unit] // 10**6
+
+
 def three_digits(number: float) -> str:
     """ "9.81", "12.4", "124", "12,400": three digits that count."""
     if number == 0:
@@ -114,7 +122,10 @@ def amount(number: Any, unit: str | None) -> str:
 
 
 def value(item: Any) -> str:
-    """A state or message value on one line: {"balance": 9000} is "balance: 9,000"."""
+    """A state or message value on one line: {"balance": 9000} is "balance: 9,000".
+
+    An object in an object stands in brackets: {"a": {"b": 1, "c": 2}} is "a (b: 1, c: 2)".
+    """
     if item is None:
         return "null"
     if isinstance(item, str):
@@ -122,5 +133,10 @@ def value(item: Any) -> str:
     if isinstance(item, int | float) and not isinstance(item, bool):
         return f"{item:,}"
     if isinstance(item, dict):
-        return ", ".join(f"{key}: {value(part)}" for key, part in item.items())
+        return ", ".join(map(_member, item.items()))
     return json.dumps(item, ensure_ascii=False)
+
+
+def _member(pair: tuple[str, Any]) -> str:
+    key, part = pair
+    return f"{key} ({value(part)})" if isinstance(part, dict) else f"{key}: {value(part)}"

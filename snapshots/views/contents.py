@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from snapshots import access, contents, contents_sums
+from snapshots import access, contents, contents_sums, quantities
 from snapshots.domain.contents.model import TIMERS
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
@@ -18,6 +18,7 @@ from snapshots.stores import open_recording
 from snapshots.views import links
 from snapshots.views.pages import page
 
+WORDS = {"unknown": "cannot be told", "same": "the same"}  # where people say it otherwise
 ROWS = 50
 MOST_FILES = 500
 MOST_CHANNELS = 300
@@ -119,6 +120,8 @@ def _operator(item: dict[str, Any], pk: int, number: int) -> dict[str, Any]:
     ]
     return item | {
         "largest": most,
+        "has_key_groups": any(subtask["key_groups"] for subtask in item["subtasks"]),
+        "has_parts": any(subtask["parts"] for subtask in item["subtasks"]),
         "states": states,
         "empty_timers": len(item["states"]) - len(kept),
     }
@@ -149,17 +152,33 @@ def _state(request: HttpRequest, opened: StoredContents, number: int) -> dict[st
     if with_number.isdecimal():
         chosen["with"] = int(with_number)
         found = contents.compare(opened, int(with_number), number, operator, state)
-        chosen["comparison"] = found | {
-            "examples": [
-                {
-                    "kind": item["kind"],
-                    "before": item["before"] and _shown(item["before"]),
-                    "after": item["after"] and _shown(item["after"]),
-                }
-                for item in found["examples"]
-            ]
-        }
+        other = contents.checkpoint(opened, int(with_number))
+        chosen |= {"with_kind": other["kind"], "with_id": other["id"]}
+        chosen["comparison"] = _compared(found)
     return {"chosen": chosen}
+
+
+def _compared(found: dict[str, Any]) -> dict[str, Any]:
+    """With a sentence, and how many that differ are not listed."""
+    told = [
+        f"{quantities.thousands(count)} {WORDS.get(kind, kind)}"
+        for kind, count in found["counts"].items()
+        if count
+    ]
+    differing = sum(count for kind, count in found["counts"].items() if kind != "same")
+    return {
+        "sentence": f"{', '.join(told) or 'no key in either'}.",
+        "hidden": differing - len(found["examples"]),
+        "notes": found.get("notes", []),
+        "examples": [
+            {
+                "word": WORDS.get(item["kind"], item["kind"]),
+                "before": item["before"] and _shown(item["before"]),
+                "after": item["after"] and _shown(item["after"]),
+            }
+            for item in found["examples"]
+        ],
+    }
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
@@ -190,8 +209,9 @@ def _channel(request: HttpRequest, opened: StoredContents, number: int) -> dict[
     except Invalid as invalid:
         refused = invalid.detail
         found = contents.channel(opened, number, int(wanted), **asked)
-    if not typed and len(found["suggested"]) == 1:
-        [inferred] = found["suggested"]
+    likely = found["described"] or found["suggested"]
+    if not typed and len(likely) == 1:
+        [inferred] = likely
         found = contents.channel(opened, number, int(wanted), type_name=inferred, **asked)
     return {
         "channel": found | {"items": [_element(item) for item in found["items"]]},

@@ -29,6 +29,7 @@ test("one is singular and thousands are separated", () => {
 
 test("values read as text, and what is cut off shows it", () => {
   assert.equal(valueText({ balance: 9000, open: true }), "balance: 9,000, open: true");
+  assert.equal(valueText({ a: { b: 1, c: {} }, d: 2 }), "a (b: 1, c ()), d: 2");
   assert.equal(valueText([1, "a"]), '[1,"a"]');
   assert.equal(valueText("abcdef", 4), "abc…");
   assert.equal(valueText(null), "null");

@@ -5,6 +5,7 @@ AGREEMENT_EXAMPLES says how many generated recordings are tried.
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 
 from snapshots.domain.recording import RECORD_CHANNEL
 from snapshots.domain.samples import SAMPLES
+from snapshots.domain.script import Log
 from tests import damage
-from tests.builders import runs, side_by_side, simulated
+from tests.builders import a_run, runs, side_by_side, simulated
 from tests.spark import disorder
 from tests.spark.agreement import agree, written
 
@@ -65,4 +67,11 @@ def test_spark_and_the_reference_agree_on_every_sample(spark, tmp_path, sample):
 
 def test_spark_and_the_reference_agree_where_channel_states_were_not_recorded(spark, tmp_path):
     log = damage.without(simulated(seed=3), RECORD_CHANNEL)
+    agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
+
+
+def test_spark_and_the_reference_agree_on_a_derived_recording(spark, tmp_path):
+    run = a_run().internal("p", "works", state=None).internal("q", "works", state=None)
+    header, events = run.record("p", "s1", state={"bytes": 4}).record("q", "s1", state=5).log()
+    log = Log(replace(header, extra={"derived": True}), events)
     agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)

@@ -1,5 +1,7 @@
 """What the snapshots job found, read back beside the positions the log holds."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
@@ -69,6 +71,21 @@ def test_a_silent_channel_is_empty_or_unknown_where_an_end_never_recorded():
         assert unfinished.channels["p->q"].recomputed is None
         assert unfinished.states["q"].position is None
         assert unfinished.states["q"].recorded_at is None
+
+
+def test_in_a_derived_recording_a_channel_that_was_not_recorded_is_not_known():
+    derived = replace(two_banks(), header_extra={"derived": True})
+    unsaid = CHANNELS.set_column(2, "recorded", pa.array([None], CHANNELS["recorded"].type))
+    with stored(derived) as opened:
+        write_snapshots(opened.folder, SUMMARIES, STATES, CHANNELS)
+        assert opened.snapshot("s").channels["q->p"].recomputed is not None
+        assert opened.snapshot("s").channels["p->q"].recomputed is None
+        assert opened.snapshot("s", inferred=True).channels["p->q"].recomputed == ()
+    with stored(derived) as opened:
+        write_snapshots(opened.folder, SUMMARIES, STATES, unsaid)
+        assert opened.snapshot("s").channels["q->p"].recomputed is None
+        [message] = opened.snapshot("s", inferred=True).channels["q->p"].recomputed
+        assert message.id == "m2"
 
 
 def test_the_position_of_a_snapshot_is_its_first_record():

@@ -12,9 +12,9 @@ from snapshots.domain.samples import two_banks
 from snapshots.domain.script import Log, Script
 from snapshots.models import Job, Recording
 from snapshots.views import links
-from tests.builders import simulated
+from tests.builders import a_run, simulated
 from tests.damage import lose_recorded_message, never_sending, overtake
-from tests.web.given import a_person, a_ready_recording
+from tests.web.given import a_client, a_person, a_ready_recording
 from tests.web.test_pages import signed_in, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
@@ -190,3 +190,44 @@ def test_where_pieces_are_collected_the_page_tells_who_knew_all(client, ada):
     nobody = client.get(f"/api/recordings/{other.pk}/knowledge?snapshot=s1").json()
     assert all(known["whole"] is None for known in nobody["processes"].values())
     assert client.get(f"/api/recordings/{other.pk}/knowledge?snapshot=x").status_code == 404
+
+
+def a_derived_log(**told) -> Log:
+    """p->q is known to be empty at s1; of q->p nothing is recorded."""
+    run = a_run().internal("p", "works", state=None).internal("q", "works", state=None)
+    run.record("p", "s1", state={"bytes": {"keyed": 4}}).record("q", "s1", state=5)
+    header, events = run.record_channel("p->q", "s1").log()
+    return Log(replace(header, extra={"derived": True, **told}), events)
+
+
+def test_a_derived_snapshot_says_what_that_means_and_what_is_not_known(client, ada):
+    log = a_derived_log(why_empty={"s1": "aligned"}, why_unknown="no-files", notes=["As told.", 5])
+    row = a_ready_recording(ada, log)
+    page = words(snapshot_page(client, row))
+    assert "Derived: the engine keeps no log of its events." in page
+    assert "As told." in page
+    assert "Not judged: the recording is derived from the checkpoint itself" in page
+    assert "1 channel known to be empty. The checkpoint was aligned:" in page
+    assert "1 channel not known. The checkpoint was unaligned, and its files are not" in page
+    assert "Recomputed" not in page
+    assert "bytes (keyed: 4)" in page
+    assert '{"bytes"' not in page
+    detail = a_client(ada).get(f"/api/recordings/{row.pk}/snapshots/s1").json()
+    assert detail["why_empty"].startswith("The checkpoint was aligned")
+    assert detail["why_unknown"].startswith("The checkpoint was unaligned")
+    assert detail["channels"] == {"p->q": [], "q->p": None}
+    assert detail["recorded"]["channels"] == {"p->q": []}
+    workbench = text_of(client.get(f"/recordings/{row.pk}?snapshot=s1"))
+    assert '"is_derived": true' in workbench
+
+
+@pytest.mark.parametrize("odd", [5, None, {"a": 1}, "words"])
+def test_an_uploaded_header_may_call_itself_derived_and_say_anything(client, ada, odd):
+    row = a_ready_recording(ada, a_derived_log(why_empty=odd, why_unknown=odd, notes=odd))
+    assert "2 channels" not in words(snapshot_page(client, row))
+
+
+def test_an_ordinary_recording_gives_no_reasons(ada):
+    row = a_ready_recording(ada)
+    detail = a_client(ada).get(f"/api/recordings/{row.pk}/snapshots/s1").json()
+    assert (detail["why_empty"], detail["why_unknown"]) == (None, None)

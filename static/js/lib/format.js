@@ -67,12 +67,16 @@ function plain(value) {
   if (value === undefined || value === null) return "null";
   if (typeof value === "number") return thousands(value);
   if (typeof value === "string") return value;
-  if (!Array.isArray(value) && typeof value === "object") {
+  if (isObject(value)) {
     return Object.entries(value)
-      .map(([key, item]) => `${key}: ${plain(item)}`)
+      .map(([key, item]) => (isObject(item) ? `${key} (${plain(item)})` : `${key}: ${plain(item)}`))
       .join(", ");
   }
   return JSON.stringify(value);
+}
+
+function isObject(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 /** Round places for axis ticks: about `count` of them inside [from, to]. Whole numbers only if asked. */

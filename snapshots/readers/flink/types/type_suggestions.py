@@ -83,9 +83,14 @@ def _sample(channels: Sequence[Sequence[Element]]) -> list[bytes]:
     return by_length[:: max(1, len(by_length) // _TRIED)][:_TRIED]
 
 
+def is_named(name: str) -> bool:
+    """Whether a type has a name of its own, or names for its fields."""
+    return name.startswith(("pojo ", "case ", "row<"))
+
+
 def _of_states(known: Mapping[str, Serializer]) -> list[Serializer]:
     """Types with a name of their own first: what else is a simple type says little."""
-    named = (type_ for name, type_ in known.items() if name.startswith(("pojo ", "case ", "row<")))
+    named = (type_ for name, type_ in known.items() if is_named(name))
     return list(islice(named, MOST_NAMED))
 
 

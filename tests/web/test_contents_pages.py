@@ -1,0 +1,120 @@
+"""The pages of contents: what they say of real checkpoints. No Spark has to read them."""
+
+import html
+import re
+
+import orjson
+import pytest
+
+from snapshots import stores
+from snapshots.readers.flink.engine.reader import FlinkReader
+from snapshots.store.contents_layout import CONTENTS, UPLOAD
+from snapshots.store.contents_writer import write_contents
+from tests.web.given import a_client, a_person, a_ready_recording
+from tests.web.test_pages import signed_in, text_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+
+ORDER = "pojo demo.Order"
+PLAIN = re.compile(r"<[^>]*>")
+
+
+@pytest.fixture
+def ada():
+    return a_person()
+
+
+@pytest.fixture
+def given(ada, shared_data):
+    """A recording beside which the contents of a case lie: its address."""
+
+    def written(name: str) -> str:
+        recording = a_ready_recording(ada, format="flink")
+        upload = FlinkReader().read(shared_data / "flink" / name)
+        write_contents(stores.store().folder(recording.store), upload)
+        return f"/recordings/{recording.pk}/contents"
+
+    return written
+
+
+def words(page) -> str:
+    """What a page says, without marks, its spaces as one."""
+    return " ".join(html.unescape(PLAIN.sub(" ", text_of(page))).split())
+
+
+def test_records_in_flight_are_read_as_a_type_that_states_have(given, ada):
+    address = given("unaligned-orders")
+    api, page = a_client(ada), signed_in(ada)
+    channels = api.get(f"/api{address}/1").json()["channels"]
+    [orders, *_] = (
+        one for one in channels if "orders" in one["source"] and one["elements"]
+    )  # fmt: skip
+    asked = f"/api{address}/1/channels/{orders['number']}"
+    found = api.get(asked).json()
+    assert (found["suggested"][0], found["described"], found["type"]) == (ORDER, [ORDER], None)
+    assert len(found["suggested"]) > 1
+    decoded = api.get(asked, {"type": ORDER}).json()["items"]
+    assert set(decoded[0]["value"]) == {"amount", "customer", "express", "id", "product"}
+    within = api.get(asked, {"type": f"nullable<{ORDER}>"})
+    assert (within.status_code, within.json()["field"]) == (422, "type")
+    assert api.get(asked, {"type": "pojo demo.Other"}).status_code == 422
+
+    shown = words(page.get(f"{address}/1", {"channel": orders["number"]}))
+    assert f"Read as {ORDER} , the only type of the states of this checkpoint that fits" in shown
+    assert '"customer":"c' in shown
+    one = words(page.get(f"{address}/1", {"channel": orders["number"], "type": "string"}))
+    assert "Not every record is a string" in one
+
+
+def test_facts_are_written_as_people_read_them(given, ada):
+    address = given("bank-aligned")
+    page = signed_in(ada)
+    listed, one = words(page.get(address)), words(page.get(f"{address}/0"))
+    assert re.search(r"started at 2026-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC", listed)
+    assert "timeout 10 min" in listed or "timeout 3 min" in listed
+    assert re.search(r"size of _metadata [\d.]+ kB", one)
+    assert not re.search(r"\b1\d{12}\b", listed + one), "epoch milliseconds stand as they are"
+    facts = a_client(ada).get(f"/api{address}/0").json()["facts"]
+    units = {fact["name"]: (fact["unit"], type(fact["value"])) for fact in facts}
+    assert units["last acknowledgement at"] == ("epoch ms", int)
+    assert units["size of _metadata"] == ("bytes", int)
+    assert units["version of _metadata"] == (None, int)
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "says"),
+    [
+        ("bank-aligned", 0, "In flight none"),
+        ("bank-aligned", 0, "Nothing was in flight. The checkpoint was aligned"),
+        ("failures", 2, "In flight not known"),
+        ("failures", 2, "It is not known what was in flight. Of a checkpoint that did not"),
+    ],
+)
+def test_nothing_in_flight_is_told_from_not_known(given, ada, name, number, says):
+    address = given(name)
+    assert says in words(signed_in(ada).get(f"{address}/{number}"))
+
+
+def test_a_comparison_says_of_what_and_what_it_leaves_out(given, ada):
+    address = given("bank-aligned")
+    found = a_client(ada).get(f"/api{address}/1").json()
+    withdraw = next(item["id"] for item in found["operators"] if item["name"] == "withdraw")
+    asked = {"operator": withdraw, "state": "balance", "with": "0"}
+    shown = words(signed_in(ada).get(f"{address}/1", asked))
+    assert "From checkpoint 1 to checkpoint 2: 1 added, 2 the same. Keys that differ" in shown
+    assert "Entries of checkpoint 2" in shown
+
+
+def test_contents_of_another_release_ask_to_be_read_again(given, ada):
+    address = given("bank-aligned")
+    [path] = stores.store().root.rglob(f"{CONTENTS}/{UPLOAD}")
+    document = orjson.loads(path.read_bytes())
+    del document["version"]
+    path.write_bytes(orjson.dumps(document))
+    for place in (address, f"{address}/0", f"{address}/0/restore-plan"):
+        answer = signed_in(ada).get(place)
+        assert answer.status_code == 409
+        assert "written by another release" in answer.content.decode()
+        assert "Read the file again" in answer.content.decode()
+    told = a_client(ada).get(f"/api{address}")
+    assert (told.status_code, told.json()["type"]) == (409, "/problems/store-damaged")
