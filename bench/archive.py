@@ -25,6 +25,7 @@ from tests.stack import Stack
 from webapp import machine
 
 EMAIL = "owner@localhost"
+FEW = 15  # checkpoints
 FILL = """
 from django.contrib.auth.models import User
 from bench.synthetic_archive import fill
@@ -50,9 +51,13 @@ def main() -> None:
             began = perf_counter()
             filling = FILL.format(email=EMAIL, count=count)
             job = int(stack.manage("shell", "--verbosity", "0", "-c", filling))
+            few = FILL.format(email=EMAIL, count=FEW)
+            small = int(stack.manage("shell", "--verbosity", "0", "-c", few))
             report(f"{count:,} checkpoints written", perf_counter() - began, "s", "")
             stack.start_server()
             measure(stack, Client(stack.url, token), job, count)
+            in_browser(stack, job, small, count)
+            report("memory of the web process, at most", memory(stack), "MB", "")
         finally:
             stack.stop()
 
@@ -86,7 +91,6 @@ def measure(stack: Stack, client: Client, job: int, count: int) -> None:
         "hold p95 300 ms",
     )
     plain_sql(stack.folder / "cutline.sqlite3", job, filters)
-    in_browser(stack, f"{stack.url}/archive/{job}")
 
 
 def _filter(dice: random.Random, count: int) -> dict[str, object]:
@@ -129,7 +133,15 @@ def plain_sql(database: Path, job: int, filters: list[dict[str, object]]) -> Non
         timed("peer: plain SQL, in the process, no medians", ask, "")
 
 
-def in_browser(stack: Stack, page_url: str) -> None:
+def memory(stack: Stack) -> float:
+    """The most that the server has held, MB."""
+    status = Path(f"/proc/{stack.processes['server'].pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def in_browser(stack: Stack, job: int, small: int, count: int) -> None:
+    """small: a job with FEW checkpoints, whose page is the peer of the first picture."""
+    address = f"{stack.url}/archive/{job}"
     with sync_playwright() as playwright:
         chromium = machine.find_chromium() or playwright.chromium.executable_path
         browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS)
@@ -137,16 +149,38 @@ def in_browser(stack: Stack, page_url: str) -> None:
         page.goto(stack.manage("sign_in_link", EMAIL))
         if page.get_by_role("button", name="Sign in").count():
             page.get_by_role("button", name="Sign in").click()
-        open_once(page, page_url)
-        report("first picture of the page in Chromium", open_once(page, page_url), "s", "hold 2 s")
+        first = _middle(lambda _: open_once(page, address))
+        report("first picture of the page in Chromium", first, "s", "hold 2 s")
+        least = _middle(lambda _: open_once(page, f"{stack.url}/archive/{small}"))
+        report(f"peer: the same with {FEW} checkpoints", least, "s", f"ratio {first / least:.2f}")
+        open_once(page, address)
         spent = sorted(_filtered(page, status) for status in ["failed", "completed"] * 5)
-        report("a filter until it is drawn, the slowest of 10", spent[-1], "ms", "")
-        report("a filter until it is drawn, in the middle", spent[5], "ms", "")
+        report("a filter until it is drawn, the slowest of 10", spent[-1], "ms", "hold 300 ms")
+        report("a filter until it is drawn, in the middle", spent[5], "ms", "hold 300 ms")
+        jump = _middle(lambda turn: open_once(page, f"{address}?jump={count // 2 + turn}"))
+        report("a jump until the Gantt chart is drawn", 1000 * jump, "ms", "hold 300 ms")
+        for name, other in [
+            ("the page of two compared", f"{address}/compare"),
+            ("the list of jobs", f"{stack.url}/archive"),
+        ]:
+            took = _middle(lambda _, other=other: _loaded(page, other))
+            report(f"{name}, until it is loaded", took, "ms", "")
         browser.close()
 
 
+def _middle(measure) -> float:
+    """Of five measurements after one that does not count."""
+    return sorted([measure(turn) for turn in range(6)][1:])[2]
+
+
+def _loaded(page, url: str) -> float:
+    page.goto(url)
+    return page.evaluate("performance.getEntriesByType('navigation')[0].domComplete")
+
+
 def _filtered(page, status: str) -> float:
-    """Milliseconds from the choice to the drawn answer."""
+    """Milliseconds from the choice to the drawn answer, when Plotly has drawn the one before."""
+    page.locator("[data-trend] > canvas[hidden]").wait_for(state="attached")
     page.evaluate("performance.clearMarks()")
     began = page.evaluate("performance.now()")
     page.locator("#f-status").select_option(status)

@@ -74,7 +74,7 @@ def open_once(page: Page, url: str) -> float:
     page.goto("about:blank")
     page.goto(url, wait_until="commit")
     while (at := page.evaluate(FIRST_PICTURE)) is None:
-        page.wait_for_timeout(100)
+        page.wait_for_timeout(20)
     return at / 1000
 
 

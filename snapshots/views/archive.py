@@ -1,13 +1,15 @@
 """The archive: which jobs of engines are kept, and who collects their checkpoints."""
 
 from django.contrib import messages
-from django.db.models import Count, Max
+from django.db.models import Count, Max, OuterRef, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from snapshots import access
 from snapshots.archive import services
+from snapshots.models import EngineCheckpoint
 from snapshots.problems import Invalid, Problem
 from snapshots.views.listing import Column, Listing
 from snapshots.views.pages import page, wants_list_alone
@@ -46,7 +48,10 @@ def _render_list(
     rows = access.engine_jobs(request.user).select_related("collector")
     listing = Listing(
         request,
-        rows.annotate(count=Count("checkpoints"), last_at=Max("checkpoints__triggered_at")),
+        rows.annotate(
+            count=Coalesce(_of_checkpoints(Count("pk")), 0),
+            last_at=_of_checkpoints(Max("triggered_at")),
+        ),
         COLUMNS,
         search=["name", "key", "engine", "state"],
         sort="-last_at",
@@ -59,6 +64,13 @@ def _render_list(
     }
     name = "archive_rows" if wants_list_alone(request) else "archive"
     return render(request, f"snapshots/{name}.html", context, status=status)
+
+
+def _of_checkpoints(aggregate: Count | Max) -> Subquery:
+    """Of a job's checkpoints. A join would carry the job's columns along with each of them: 20
+    times the time."""
+    own = EngineCheckpoint.objects.filter(job=OuterRef("pk")).order_by().values("job")
+    return Subquery(own.annotate(found=aggregate).values("found"))
 
 
 @page

@@ -276,6 +276,18 @@ def test_a_healthy_one_is_of_median_duration_and_near(ada):
     assert 150 <= found.number < 200
 
 
+def test_the_list_counts_the_checkpoints_of_each_job_and_knows_the_last_one(ada, failures):
+    full = filling.take(ada, failures)
+    empty = filling.take(ada, replace(failures, key="e" * 32, checkpoints=()))
+    filling.take(a_person("bob@example.org"), failures)
+    for sort in ("-last_at", "count"):
+        listing = signed_in(ada).get(f"/archive?sort={sort}").context["listing"]
+        found = {row.pk: (row.count, row.last_at) for row in listing.page}
+        last = max(one.triggered_at for one in failures.checkpoints)
+        assert found == {full.pk: (15, last), empty.pk: (0, None)}
+    assert [row.pk for row in listing.page] == [empty.pk, full.pk]
+
+
 def test_numbers_that_lack_are_counted(ada):
     told = tuple(
         CheckpointFacts(number, pipeline) for pipeline, number in [(1, 1), (1, 4), (2, 2), (2, 3)]
