@@ -397,3 +397,4 @@ class RestorePlanDetail(TypedDict):
     sinks: list[str]
     written_again: list[SinkAgainItem]
     problems: list[str]
+    notes: list[str]

@@ -15,6 +15,7 @@ from snapshots.domain.contents.model import (
     UNION,
     CheckpointContents,
     Fact,
+    MissingFile,
     OperatorContents,
     StateContents,
     SubtaskContents,
@@ -168,6 +169,22 @@ def test_what_only_the_rest_api_tells_of_is_not_known():
     assert [one.bytes for one in plan.after] == [None] * 3
     assert (plan.skew_before, plan.skew_after) == (pytest.approx(1.4), None)
     assert "Only the REST API" in plan.notes[0]
+
+
+def test_keyed_state_of_which_nobody_says_the_key_groups_is_not_known():
+    subtasks = (SubtaskContents(0, 9, None, {"keyed state": 9}),)
+    plan = planned(OperatorContents("op", "o", 1, 8, subtasks=subtasks), 2)
+    assert [(one.bytes, one.estimated) for one in plan.after] == [(None, False)] * 2
+
+
+def test_files_that_the_upload_lacks_do_not_prevent_a_restore_but_a_failure_does():
+    lost = (MissingFile("x", 5, "It is not here."), MissingFile("y", 5, "It is not here."))
+    plan = plan_restore(FLINK, a_checkpoint(an_operator(), missing=lost, problem="So."), 2, {})
+    assert plan.problems == ()
+    assert plan.notes[0] == "So."
+    assert plan.notes[1].startswith("2 files that it needs are not in the upload")
+    failed = replace(a_checkpoint(an_operator()), status="failed")
+    assert "It is failed" in plan_restore(FLINK, failed, 2, {}).problems[0]
 
 
 def test_key_groups_of_two_subtasks_are_a_problem():

@@ -178,6 +178,23 @@ def test_without_files_nothing_has_come_or_gone():
     assert back.operators[0].states[0].change == UNKNOWN
 
 
+@pytest.mark.parametrize(
+    ("states", "change"),
+    [
+        ([StateContents("s", "value")], SAME),
+        ([StateContents("s", "value", complete=False)], UNKNOWN),
+        ([StateContents("s", "value", undecoded=1)], UNKNOWN),
+        ([], UNKNOWN),
+    ],
+)
+def test_nobody_knows_whether_state_in_missing_files_is_the_same(states, change):
+    lost = (MissingFile("x", 5, "It is not part of the upload."),)
+    operator = an_operator(states=states)
+    found = compared(a_checkpoint(operator, missing=lost), a_checkpoint(operator))
+    assert found.operators[0].change == change
+    assert compared(a_checkpoint(operator), a_checkpoint(operator)).operators[0].change == SAME
+
+
 def test_data_in_flight_is_summed_up():
     channels = tuple(ChannelContents("c", None, None, "whole", n, 1, 30) for n in range(2))
     found = compared(a_checkpoint(), a_checkpoint(channels=channels))

@@ -135,6 +135,7 @@ class _KeyedBytes:
         self._lasts = [one.key_groups[1] for one in self._holders]
         self.is_any = bool(holding) or any(map(_keyed_size, subtasks))
         self.overlap = any(last >= first for last, first in pairwise_ends(self._holders))
+        self._is_placeless = any(_keyed_size(one) and not one.key_groups for one in subtasks)
         has_raw = any(one.parts.get(RAW_KEYED) for one in subtasks)
         self.is_estimated = sizes is None or has_raw
         self._groups = sorted(sizes or ())
@@ -151,6 +152,9 @@ class _KeyedBytes:
         return self._between(*one.key_groups)
 
     def of_new(self, range_: range) -> int | None:
+        """None where it is not told of which key groups some of the state is."""
+        if self._is_placeless:
+            return None
         if not self.is_estimated:
             return self._between(range_.start, range_.stop - 1) if len(range_) else 0
         total = 0.0

@@ -6,13 +6,18 @@ and RoundRobinOperatorStateRepartitioner; SeaTunnel, CheckpointCoordinator.resto
 Nothing is changed anywhere: a plan is read.
 """
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 
 from snapshots.domain.contents.dealing import Elements
 from snapshots.domain.contents.flink_plan import plan_operator
 from snapshots.domain.contents.in_flight_plan import EdgePlan, Width, plan_in_flight
-from snapshots.domain.contents.model import CheckpointContents, OperatorContents
+from snapshots.domain.contents.model import (
+    FAILED,
+    IN_PROGRESS,
+    CheckpointContents,
+    OperatorContents,
+)
 from snapshots.domain.contents.operator_plan import OperatorPlan
 from snapshots.domain.contents.reading_again import (
     SinkAgain,
@@ -49,7 +54,7 @@ class RestorePlan:
 
     in_flight, sources, sinks: what becomes of data in flight, what is read again, and what that
     does at the sinks, as sentences; edges, read_again, written_again: the same, one by one.
-    problems: what prevents it all.
+    problems: what prevents it all; notes: what else has to be known.
     """
 
     engine: str
@@ -64,6 +69,7 @@ class RestorePlan:
     sinks: tuple[str, ...]
     written_again: tuple[SinkAgain, ...]
     problems: tuple[str, ...]
+    notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)
@@ -112,6 +118,7 @@ def plan_restore(
         sinks=_SINKS,
         written_again=sinks_of(checkpoint, last),
         problems=tuple(_problems(checkpoint, operators, edges)),
+        notes=tuple(_notes(checkpoint)),
     )
 
 
@@ -147,10 +154,20 @@ def _problems(
     edges: Sequence[EdgePlan],
 ) -> list[str]:
     found = [plan.problem for plan in (*operators, *edges) if plan.problem]
-    found += [f"The file {file.path} is missing: {file.reason}" for file in checkpoint.missing]
-    if checkpoint.problem:
-        found.append(checkpoint.problem)
+    if checkpoint.status in (FAILED, IN_PROGRESS):
+        found.append(f"It is {checkpoint.status}: only a completed checkpoint can be restored.")
     return found
+
+
+def _notes(checkpoint: CheckpointContents) -> Iterator[str]:
+    """What the upload lacks may well be where the job runs."""
+    if checkpoint.problem:
+        yield checkpoint.problem
+    if count := len(checkpoint.missing):
+        yield (
+            f"{times(count, 'file')} that it needs {'is' if count == 1 else 'are'} not in the "
+            "upload. Without them it cannot be restored."
+        )
 
 
 def _in_flight(checkpoint: CheckpointContents) -> tuple[str, ...]:

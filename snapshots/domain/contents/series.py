@@ -165,7 +165,19 @@ def _operators(before: Side, after: Side) -> Iterable[OperatorChange]:
             before.key_groups.get(id_),
             after.key_groups.get(id_),
         )
-        yield _unless_unknown(found, before.contents.problem, after.contents.problem)
+        found = _unless_unknown(found, before.contents.problem, after.contents.problem)
+        whole = _is_whole(one.get(id_), before.contents) and _is_whole(
+            other.get(id_), after.contents
+        )
+        yield replace(found, change=UNKNOWN) if found.change == SAME and not whole else found
+
+
+def _is_whole(operator: OperatorContents | None, checkpoint: CheckpointContents) -> bool:
+    """Whether no file that lacks can hold more of the operator's state."""
+    if operator is None or not checkpoint.missing:
+        return True
+    known = all(state.complete and not state.undecoded for state in operator.states)
+    return known and bool(operator.states or not operator.bytes)
 
 
 def _unless_unknown(found: OperatorChange, before: str | None, after: str | None) -> OperatorChange:

@@ -26,6 +26,7 @@ from snapshots.readers.opaque import Opaque
 
 MAGIC = 0x4960672D
 VERSIONS = range(2, 8)
+MOST_BYTES = 2**53  # of state in all; beyond it JSON's numbers are not exact
 _MASTER_MAGIC = 0xC96B1696
 
 
@@ -155,7 +156,10 @@ def read_metadata(data: bytes | memoryview) -> Metadata:
         properties = read_properties(cursor.take(cursor.left), len(cursor.data))
     if cursor.left:
         raise Malformed(f"{cursor.left} bytes follow the last operator", cursor.position)
-    return Metadata(version, checkpoint_id, masters, operators, properties, len(cursor.data))
+    found = Metadata(version, checkpoint_id, masters, operators, properties, len(cursor.data))
+    if found.size > MOST_BYTES:
+        raise Malformed("The sizes of its handles add up to more than any state can have", 0)
+    return found
 
 
 def _refuse_twice(names: list, what: str, cursor: Cursor) -> None:

@@ -23,16 +23,14 @@ _COMPRESSION_SINCE = 6
 class Element:
     """One element of a state: where it lies in the stream, its bytes there, and what they mean.
 
-    value: JSON-able; a broadcast state is one map; Opaque where it is not known.
+    value: JSON-able; a broadcast state is one map; Opaque where it is not known. size: in bytes;
+    raw holds none of them where the stream is missing.
     """
 
     offset: int
     raw: memoryview
     value: object
-
-    @property
-    def size(self) -> int:
-        return len(self.raw)
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,8 @@ def read_operator_state(
     raw: raw operator state, whose content is private to the operator.
     """
     if isinstance(data, Missing):
-        return OperatorStateContents(_without_values(state), problem=data.reason)
+        reason = f"{data.path}: {data.reason}"
+        return OperatorStateContents(_without_values(state, reason), problem=reason)
     data = memoryview(data)
     if raw:
         return _opaque(state, data, "Raw operator state is private to its operator.")
@@ -80,8 +79,21 @@ def read_operator_state(
     return _decoded(state, data, cursor.position, compressed, metas)
 
 
-def _without_values(state: OperatorState) -> tuple[StateElements, ...]:
-    return tuple(StateElements(each.name, each.mode, {}, ()) for each in state.states)
+def _without_values(state: OperatorState, reason: str) -> tuple[StateElements, ...]:
+    """What the handle alone tells: how many elements there are, and of how many bytes."""
+    size = state.stream.size
+    return tuple(
+        StateElements(
+            each.name,
+            each.mode,
+            {},
+            tuple(
+                Element(begin, memoryview(b""), Opaque(end - begin, b"", reason), end - begin)
+                for begin, end in places
+            ),
+        )
+        for each, places in zip(state.states, _places(state, size), strict=True)
+    )
 
 
 def _frame(cursor: Cursor) -> tuple[bool, dict[str, StateMeta]]:
@@ -103,16 +115,24 @@ def _frame(cursor: Cursor) -> tuple[bool, dict[str, StateMeta]]:
 
 def _pieces(state: OperatorState, data: memoryview) -> list[list[tuple[int, memoryview]]]:
     """Per state, per element: its offset and bytes. No byte belongs to two elements."""
-    places = sorted(
+    return [
+        [(begin, data[begin:end]) for begin, end in places] for places in _places(state, len(data))
+    ]
+
+
+def _places(state: OperatorState, size: int) -> list[list[tuple[int, int]]]:
+    """Per state, per element: where it begins and ends in a stream of ``size`` bytes."""
+    order = sorted(
         (offset, number, place)
         for number, each in enumerate(state.states)
         for place, offset in enumerate(each.offsets)
     )
-    pieces = [[(0, data[:0])] * len(each.offsets) for each in state.states]
-    ends = [*(offset for offset, *_ in places), len(data)][1:]
-    for (offset, number, place), end in zip(places, ends, strict=True):
-        pieces[number][place] = (offset, data[offset:end])
-    return pieces
+    found = [[(0, 0)] * len(each.offsets) for each in state.states]
+    ends = [*(offset for offset, *_ in order), size][1:]
+    for (offset, number, place), end in zip(order, ends, strict=True):
+        begin = min(max(offset, 0), size)
+        found[number][place] = (begin, min(max(end, begin), size))
+    return found
 
 
 def _first(state: OperatorState, data: memoryview) -> int:
@@ -127,7 +147,7 @@ def _opaque(state: OperatorState, data: memoryview, reason: str) -> OperatorStat
             each.mode,
             {},
             tuple(
-                Element(offset, piece, Opaque.of(piece, reason, offset=offset))
+                Element(offset, piece, Opaque.of(piece, reason, offset=offset), len(piece))
                 for offset, piece in pieces
             ),
         )
@@ -150,7 +170,12 @@ def _decoded(
         meta = metas.get(each.name)
         decode = _decoder(each.mode, meta)
         elements = (
-            Element(offset, piece, _value(piece, offset, offset >= begin, compressed, decode))
+            Element(
+                offset,
+                piece,
+                _value(piece, offset, offset >= begin, compressed, decode),
+                len(piece),
+            )
             for offset, piece in pieces
         )
         types = {role: one.name for role, one in meta.serializers.items()} if meta else {}

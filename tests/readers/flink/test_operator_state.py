@@ -105,10 +105,25 @@ def test_other_versions_give_names_and_sizes(version):
     assert f"version {version} is not read" in found.problem
 
 
-def test_missing_and_private_states_have_no_values():
-    state = h.OperatorState((_state(4),), h.File("/f", 9))
+def test_a_missing_file_leaves_numbers_and_sizes():
+    state = h.OperatorState((_state(4, 8), _state(6, name="t")), h.File("/f", 9))
     found = read_operator_state(state, Missing("/f", 9, "It is not here."))
-    assert (found.problem, found.states[0].elements) == ("It is not here.", ())
+    assert found.problem == "/f: It is not here."
+    sizes = [[(one.offset, one.size) for one in each.elements] for each in found.states]
+    assert sizes == [[(4, 2), (8, 1)], [(6, 2)]]
+    element = found.states[0].elements[0]
+    assert (element.value, bytes(element.raw)) == (Opaque(2, b"", found.problem), b"")
+
+
+@pytest.mark.parametrize("offsets", [(-5, 3), (2**62, 3), (-(2**63), 2**62)])
+def test_offsets_outside_of_a_missing_file_hold_no_more_than_it(offsets):
+    state = h.OperatorState((_state(*offsets),), h.File("/f", 9))
+    found = read_operator_state(state, Missing("/f", 9, "It is not here."))
+    assert sum(one.size for one in found.states[0].elements) <= 9
+    assert all(one.size >= 0 for one in found.states[0].elements)
+
+
+def test_private_states_have_no_values():
     found = _read(b"12345678", _state(4), raw=True)
     assert "private" in found.states[0].elements[0].value.reason
     assert found.states[0].elements[0].size == 4

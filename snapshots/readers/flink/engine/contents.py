@@ -218,7 +218,7 @@ def subtask_contents(one: Subtask) -> SubtaskContents:
         OUTPUT: sum(handle.size for handle in one.outputs) if one.outputs else None,
     }
     groups = None
-    if (keyed := one.managed_keyed) is not None and keyed.count > 0:
+    if (keyed := one.managed_keyed or one.raw_keyed) is not None and keyed.count > 0:
         groups = keyed.first, keyed.first + keyed.count - 1
     return SubtaskContents(
         one.index,

@@ -137,6 +137,7 @@ class _Entries:
             for place, element in enumerate(one.elements):
                 value = _part(element.value)
                 digest = element.raw if isinstance(value, NotRead) else _text(value)
+                is_missing = element.size > len(element.raw)
                 yield StateEntry(
                     self._number,
                     self._operator.id,
@@ -146,7 +147,7 @@ class _Entries:
                     value,
                     element.size,
                     identity=_hash(dumps([state.subtask.index, place]).encode()),
-                    digest=_hash(bytes(digest)),
+                    digest=None if is_missing else _hash(bytes(digest)),
                 )
             wanted = next(each for each in state.handle.states if each.name == one.name)
             if len(one.elements) < len(wanted.offsets):
