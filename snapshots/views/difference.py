@@ -20,7 +20,7 @@ MOST_FILES = 300
 @page
 @require_safe
 def of_checkpoints(request: HttpRequest, pk: int, number: int) -> HttpResponse:
-    """``?since=`` the number of the other; without it, the one before of the same job."""
+    """``?since=`` the number of the other; without it, the one before."""
     recording = access.recording(request.user, pk)
     opened = contents.opened(recording)
     found = contents.checkpoint(opened, number)
@@ -52,10 +52,16 @@ def _since(typed: str, listed: list[dict[str, Any]], number: int) -> int:
         if not typed.isdecimal() or len(typed) > 9 or int(typed) >= len(listed):
             raise NotFound("There is no such checkpoint in the upload.")
         return int(typed)
+    return _one_before(listed, number)
+
+
+def _one_before(listed: list[dict[str, Any]], number: int) -> int:
+    """Best the one before of the same job; the first of a job may have begun with another's."""
     job = listed[number]["job"]
-    own = [place for place, one in enumerate(listed) if one["job"] == job and place != number]
-    earlier = [place for place in own if place < number]
-    return earlier[-1] if earlier else own[0] if own else number
+    earlier = [place for place in range(number) if listed[place]["operators"]]
+    own = [place for place in earlier if listed[place]["job"] == job]
+    later = [place for place in range(len(listed)) if place != number]
+    return own[-1] if own else earlier[-1] if earlier else later[0] if later else number
 
 
 def _operator(item: dict[str, Any]) -> dict[str, Any]:

@@ -123,6 +123,7 @@ class Picture:
 
     before: list[Bar]
     after: list[Bar]
+    has_key_groups: bool
     width: int = WIDTH
     middle: int = HEIGHT
     height: int = 2 * HEIGHT
@@ -137,7 +138,7 @@ def _picture(item: dict[str, Any], largest: int) -> Picture | None:
     groups = item["max_parallelism"] if any(one["key_groups"] for one in sides[1]) else None
     before, after = (_bars(side, groups, largest) for side in sides)
     below = [Bar(one.index, one.x, HEIGHT, one.width, one.height) for one in after]
-    return Picture(before, below)
+    return Picture(before, below, groups is not None)
 
 
 def _bars(side: list[dict[str, Any]], groups: int | None, largest: int) -> list[Bar]:
