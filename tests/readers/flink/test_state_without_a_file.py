@@ -1,0 +1,62 @@
+"""A file that lacks makes the state of its operator incomplete, whichever subtask it is of."""
+
+import shutil
+
+import pytest
+
+from snapshots.domain.contents.model import LISTED
+from snapshots.readers.flink.engine.reader import FlinkReader
+from snapshots.readers.flink.handles import streams
+from snapshots.readers.flink.metadata import read_metadata
+
+CASE = "aligned-hashmap-files"
+
+
+@pytest.fixture
+def folder(shared_data, tmp_path):
+    [job] = (shared_data / "flink" / CASE / "files").glob("*/chk-2")
+    shutil.copytree(job, tmp_path / "chk-2")
+    return tmp_path
+
+
+def operator_of(folder, name):
+    metadata = read_metadata((folder / "chk-2" / "_metadata").read_bytes())
+    return next(one for one in metadata.operators if one.name == name)
+
+
+def remove(folder, handle):
+    [stream] = streams(handle)
+    (folder / "chk-2" / stream.path.rpartition("/")[2]).unlink()
+
+
+def states_of(folder, name):
+    upload = FlinkReader().read(folder)
+    entries = list(upload.entries())
+    [checkpoint] = upload.contents().checkpoints
+    [operator] = [one for one in checkpoint.operators if one.name == name]
+    return operator, [one for one in entries if one.operator == operator.id]
+
+
+@pytest.mark.parametrize("subtask", [0, 1])
+def test_every_keyed_state_may_have_had_entries_in_the_file(folder, subtask):
+    whole, _ = states_of(folder, "enrich")
+    assert all(state.complete for state in whole.states)
+    remove(folder, operator_of(folder, "enrich").subtasks[subtask].managed_keyed)
+    operator, entries = states_of(folder, "enrich")
+    assert {one.subtask for one in entries} == {1 - subtask}
+    assert len(operator.states) == len(whole.states)
+    assert not any(state.complete for state in operator.states)
+
+
+def test_elements_of_a_list_are_counted_without_their_file(folder):
+    _, before = states_of(folder, "slow-sink")
+    remove(folder, operator_of(folder, "slow-sink").subtasks[0].managed_operator)
+    operator, after = states_of(folder, "slow-sink")
+    sizes = [
+        [(one.state, one.subtask, one.bytes) for one in entries] for entries in (before, after)
+    ]
+    assert sizes[0] == sizes[1]
+    lost = [one for one in after if one.subtask == 0]
+    assert all("is not" in one.value.reason or "No file" in one.value.reason for one in lost)
+    assert all(one.digest is None for one in lost)
+    assert {state.kind for state in operator.states} >= {LISTED}
