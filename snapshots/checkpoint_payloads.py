@@ -17,6 +17,8 @@ Segment = TypedDict(
         "to": int | None,
         "behind": int | None,
         "end": bool,
+        "earlier": str | None,
+        "is_inferred": bool,
     },
 )
 Blocked = TypedDict(
@@ -46,6 +48,8 @@ class CheckpointTask(TypedDict):
     overtaken: int
     in_flight: int
     held_up: int
+    busy_until: int | None
+    busy_with: str | None
 
 
 class CheckpointSummary(TypedDict):

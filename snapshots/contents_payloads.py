@@ -23,7 +23,8 @@ class EngineJobItem(TypedDict):
 
 class EngineCheckpointBase(TypedDict):
     """why_empty: why channels that are not listed hold nothing; why_unknown: why it is not known
-    what they hold, null where it is. triggered_at, completed_at: epoch ms; bytes, shared: bytes."""
+    what they hold, null where it is. triggered_at, completed_at: epoch ms; bytes, shared: bytes;
+    phases: ms, by the engine's words for parts of it; empty where no report tells."""
 
     job: str | None
     id: int
@@ -39,6 +40,7 @@ class EngineCheckpointBase(TypedDict):
     snapshot: NotRequired[str | None]
     why_empty: str | None
     why_unknown: str | None
+    phases: NotRequired[dict[str, int]]
 
 
 class EngineCheckpointSummary(EngineCheckpointBase):
@@ -92,6 +94,7 @@ class StateItem(TypedDict):
     reason: str | None
     complete: bool
     sum: int | float | None
+    sums: NotRequired[dict[str, Any]]
 
 
 class OperatorItem(TypedDict):

@@ -3,12 +3,14 @@
 Money in accounts and money under way; and an expression over both says whether it is all there.
 """
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
 
 from snapshots import sandbox
+from snapshots.domain.contents.sums import Number, Path, leaves, plus, why_not
 from snapshots.domain.expressions import ExpressionError
 from snapshots.domain.properties.answers import Answer
 from snapshots.domain.properties.global_state import GlobalState
@@ -17,24 +19,59 @@ from snapshots.problems import Refused
 from snapshots.store.reader import StoredRecording
 from snapshots.store.stored_snapshot import SnapshotChannel
 
-Number = int | float
 Sums = dict[str, Any]
 
 
 def sums(found: dict[str, Any], stored: StoredRecording) -> Sums:
-    """{"states": {operator: {state: sum}}, "in_flight": {edge: [sum of each field]}}.
+    """``{"states": {operator: {state: sum}}, "in_flight": {edge: [sum]}, "rows", "left_out"}``.
 
-    Of the states whose values are all numbers, and of the records of each edge between vertices
-    that are known: the sum of field k, null where a record has no number there.
+    states: of values that are numbers their sum, of objects an object of the sums of their fields.
+    in_flight: of the records of each edge between vertices that are known the sum of each field,
+    null where a record has no number there. rows: the same as a list, with the expression that
+    stands for each; left_out: what is not additive, with the reason.
     """
-    states: dict[str, dict[str, Number]] = {}
+    states: dict[str, dict[str, Any]] = {}
+    rows, left_out = [], []
     for operator in found["operators"]:
-        own = {
-            state["name"]: state["sum"] for state in operator["states"] if state["sum"] is not None
-        }
-        if own:
-            states[operator["name"] or operator["id"]] = own
-    return {"states": states, "in_flight": _in_flight(found, stored)}
+        name = operator["name"] or operator["id"]
+        for state in operator["states"]:
+            for path, total in _totals(state):
+                row = {"where": name, "what": f"state {'.'.join(path)}", "sum": total}
+                why = why_not(state["kind"], state["entries"], path, total)
+                if why is not None:
+                    left_out.append(row | {"why": why})
+                    continue
+                rows.append(row | {"expression": _expression("processes", name, *path)})
+                _put(states.setdefault(name, {}), path, total)
+    flying = _in_flight(found, stored)
+    for edge, fields in flying.items():
+        for place, total in enumerate(fields):
+            what = f"in flight, field {place} of its records"
+            expression = f"{_expression('channels', edge)}[{place}]"
+            row = {"where": edge, "what": what, "sum": total, "expression": expression}
+            rows += [row] if total is not None else []
+    return {"states": states, "in_flight": flying, "rows": rows, "left_out": left_out}
+
+
+def _totals(state: dict[str, Any]) -> Iterator[tuple[Path, Number]]:
+    """What a state adds up to: its path from the operator, and the sum. Nothing of an empty one."""
+    own = (state["name"] or "",)
+    if not state["entries"]:
+        return
+    if state["sum"] is not None:
+        yield own, state["sum"]
+    for path, total in leaves(state.get("sums") or {}):
+        yield (*own, *path), total
+
+
+def _expression(variable: str, *path: str) -> str:
+    return variable + "".join(f"[{json.dumps(name, ensure_ascii=False)}]" for name in path)
+
+
+def _put(into: dict[str, Any], path: Path, total: Number) -> None:
+    for name in path[:-1]:
+        into = into.setdefault(name, {})
+    into[path[-1]] = total
 
 
 def _in_flight(found: dict[str, Any], stored: StoredRecording) -> dict[str, list[Number | None]]:
@@ -62,24 +99,20 @@ def _messages(held: SnapshotChannel) -> Iterable[Message]:
 
 
 def _by_field(messages: list[Message]) -> list[Number | None]:
+    """Empty where records have not all as many fields."""
     totals: list[Number | None] | None = None
     for message in messages:
         value = None if message.value is None else orjson.loads(message.value)
         fields = value if isinstance(value, list) else [value]
-        numbers = [field if _is_number(field) else None for field in fields]
-        if totals is None:
-            totals = numbers
-        elif len(numbers) != len(totals):
+        totals = [0] * len(fields) if totals is None else totals
+        if len(fields) != len(totals):
             return []
-        else:
-            totals = [
-                None if None in pair else sum(pair) for pair in zip(totals, numbers, strict=True)
-            ]
-    return totals or []
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+        totals = [plus(*pair) for pair in zip(totals, fields, strict=True)]
+    names = ("",)  # no file has the names of these fields
+    return [
+        None if total is None or why_not("", len(messages), names, total) else total
+        for total in totals or []
+    ]
 
 
 def check(text: str, found: Sums, name: str) -> Answer:
@@ -92,6 +125,6 @@ def check(text: str, found: Sums, name: str) -> Answer:
         {},
     )
     try:
-        return sandbox.strip(text, [state])[0]
+        return sandbox.strip(text, [state], must_decide=False)[0]
     except ExpressionError as error:
         raise Refused.of_expression(error) from None

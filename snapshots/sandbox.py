@@ -13,7 +13,13 @@ from threading import BoundedSemaphore
 
 import orjson
 
-from snapshots.domain.expressions import Expression, ExpressionError, Outcome, Question
+from snapshots.domain.expressions import (
+    Compared,
+    Expression,
+    ExpressionError,
+    Outcome,
+    Question,
+)
 from snapshots.domain.properties import own
 from snapshots.domain.properties.answers import Answer
 from snapshots.domain.properties.global_state import GlobalState
@@ -33,12 +39,20 @@ class TooMuch(ExpressionError):
 
 
 def strip(
-    text: str, states: Sequence[GlobalState], *, seconds: float = SECONDS, memory: int = MEMORY
+    text: str,
+    states: Sequence[GlobalState],
+    *,
+    must_decide: bool = True,
+    seconds: float = SECONDS,
+    memory: int = MEMORY,
 ) -> tuple[Answer, ...]:
-    """The expression over several snapshots. Raises: ExpressionError, TooMuch among them."""
+    """The expression over several snapshots, explained. must_decide: see Expression.
+
+    Raises: ExpressionError, TooMuch among them.
+    """
     names = frozenset(process for state in states for process in state.processes)
-    expression = Expression(text, names)
-    question = Question(expression, map(own.variables, states))
+    expression = Expression(text, names, must_decide=must_decide)
+    question = Question(expression, map(own.variables, states), explain=True)
     (outcomes,) = evaluate([question], seconds=seconds, memory=memory)
     return tuple(
         own.answer(expression, state, outcome)
@@ -73,7 +87,11 @@ def _request(questions: Sequence[Question], memory: int, seconds: float) -> tupl
     size, counts = 0, []
     for question in questions:
         expression = question.expression
-        head = {"expression": expression.text, "names": sorted(expression.names)}
+        head = {
+            "expression": expression.text,
+            "names": sorted(expression.names),
+            "explain": question.explain,
+        }
         lines.append(orjson.dumps(head))
         before = len(lines)
         for variables in question.variables:
@@ -139,5 +157,8 @@ def _asked(questions: Sequence[Question], counts: Sequence[int], number: int) ->
 
 def _outcome(answer: Mapping[str, object], expression: Expression) -> Outcome:
     if answer["error"] is None:
-        return Outcome(answer["value"])
-    return Outcome(None, ExpressionError(answer["error"], expression.text, answer["offset"]))
+        return Outcome(
+            answer["value"], compared=tuple(Compared(*one) for one in answer["compared"])
+        )
+    error = ExpressionError(answer["error"], expression.text, answer["offset"])
+    return Outcome(None, error, came_to=answer["came_to"])

@@ -1,8 +1,8 @@
 """The child of `sandbox.py`: reads expressions and states, writes what they come to.
 
-Standard input, a JSON object a line: the limits, then ``{"expression", "names"}`` and the
-``{"state"}``s it is asked over, and so on. Standard output, a line for each state: ``{"value",
-"error", "offset"}``.
+Standard input, a JSON object a line: the limits, then ``{"expression", "names", "explain"}`` and
+the ``{"state"}``s it is asked over, and so on. Standard output, a line for each state: ``{"value",
+"error", "offset", "compared", "came_to"}``, where ``compared`` has left, sign and right of each.
 """
 
 import math
@@ -21,24 +21,27 @@ def main() -> None:
     lines = map(orjson.loads, sys.stdin.buffer)
     _limit(**next(lines))
     written, flushed = sys.stdout.buffer, time.monotonic()
-    expression = None
+    expression, explain = None, False
     for line in lines:
         if "expression" in line:
-            expression = Expression(line["expression"], frozenset(line["names"]))
+            names, explain = frozenset(line["names"]), line["explain"]
+            expression = Expression(line["expression"], names, must_decide=False)
             continue
-        written.write(orjson.dumps(_answered(expression, line["state"])) + b"\n")
+        written.write(orjson.dumps(_answered(expression, line["state"], explain)) + b"\n")
         if time.monotonic() - flushed > _BETWEEN_FLUSHES:
             written.flush()
             flushed = time.monotonic()
 
 
-def _answered(expression: Expression, state: dict) -> dict[str, object]:
-    outcome = expression.outcome(state)
+def _answered(expression: Expression, state: dict, explain: bool) -> dict[str, object]:
+    outcome = expression.outcome(state, explain=explain)
     error = outcome.error
     return {
         "value": outcome.value,
         "error": error and error.sentence,
         "offset": error and error.offset,
+        "compared": [(one.left, one.sign, one.right) for one in outcome.compared],
+        "came_to": outcome.came_to,
     }
 
 

@@ -2,10 +2,15 @@
 
 An engine keeps no log. The header of a recording that its files and statistics were made into says
 ``derived``; ``why_empty`` and ``why_unknown`` say why channels of a snapshot are known to be empty,
-or not known: one of the words below, or an object of such words by snapshot.
+or not known: one of the words below, or an object of such words by snapshot; ``epoch`` is the
+moment of its instant 0, in milliseconds since 1970. ``flaws`` says what is damaged, missing or
+ahead: ``sentences``, and by snapshot the places of those that hold of it.
+
+What such a recording recomputes comes from the files that say what was recorded. That both are
+equal shows nothing; so none of its snapshots is consistent. That they differ does count.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from snapshots.domain.findings import UNKNOWN, Finding
 
@@ -41,6 +46,13 @@ def is_derived(header_extra: Mapping[str, object]) -> bool:
     return header_extra.get("derived") is True
 
 
+def epoch_of(header_extra: Mapping[str, object]) -> int | None:
+    """The moment of instant 0, epoch ms; None where it is not told, or not derived."""
+    told = header_extra.get("epoch")
+    is_whole = isinstance(told, int) and not isinstance(told, bool)
+    return told if is_whole and is_derived(header_extra) else None
+
+
 def why_empty(header_extra: Mapping[str, object], snapshot: str) -> str | None:
     """Why channels of the snapshot are known to be empty, as a sentence; None where not told."""
     return WHY_EMPTY.get(_word(header_extra, "why_empty", snapshot))
@@ -57,8 +69,23 @@ def _word(header_extra: Mapping[str, object], name: str, snapshot: str) -> str:
     return word if isinstance(word, str) else ""
 
 
+def flaws(header_extra: Mapping[str, object], snapshot: str) -> Iterator[Finding]:
+    """What the header says is damaged, missing or ahead of a derived snapshot."""
+    told = header_extra.get("flaws")
+    if not is_derived(header_extra) or not isinstance(told, Mapping):
+        return
+    sentences, places = told.get("sentences"), told.get("snapshots")
+    own = places.get(snapshot) if isinstance(places, Mapping) else None
+    if not isinstance(sentences, list) or not isinstance(own, list):
+        return
+    for place in own:
+        is_place = type(place) is int and 0 <= place < len(sentences)
+        if is_place and isinstance(sentences[place], str):
+            yield Finding(UNKNOWN, sentences[place])
+
+
 def states_not_judged(processes: int) -> Finding:
-    """One witness for all states of a derived snapshot that can be compared with nothing."""
+    """One witness for all processes whose recorded state was compared with nothing independent."""
     those = "1 process" if processes == 1 else f"{processes:,} processes"
     return Finding(
         UNKNOWN,

@@ -10,11 +10,13 @@ Source: the Common Expression Language, https://cel.dev.
 """
 
 import copyreg
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 
 from cel_expr_python import cel
 
@@ -32,6 +34,9 @@ _TYPES = {
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REPORT = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
 _ANSWERS = ("BOOL", "DYN")
+_COMPARISONS = {f"_{sign}_": sign for sign in ("==", "!=", "<", "<=", ">", ">=")}
+_AROUND = ("_&&_", "_||_", "!_", "_?_:_")  # what comparisons stand in
+MOST_COMPARED = 3
 ALL = "*"
 
 
@@ -83,25 +88,45 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """The two sides of a comparison, as texts, and its sign."""
+
+    left: str
+    sign: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an expression came to: value is True or False, or None with the error."""
+    """What an expression came to: value is True or False, or None with the error.
+
+    compared: what its first comparisons came to, where it was asked to explain itself. came_to: of
+    one that is neither true nor false its value, as a text.
+    """
 
     value: bool | None
     error: ExpressionError | None = None
+    compared: tuple[Compared, ...] = ()
+    came_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An expression, and the variables of each state to evaluate it over."""
+    """An expression, and the variables of each state to evaluate it over. explain: with what its
+    comparisons came to, which takes longer."""
 
     expression: "Expression"
     variables: Iterable[Mapping[str, object]]
+    explain: bool = False
 
 
 class Expression:
-    """A compiled expression. names: the processes that it may write without ``processes``."""
+    """A compiled expression. names: the processes that it may write without ``processes``.
+    must_decide: refuse one whose type is another than true or false."""
 
-    def __init__(self, text: str, names: AbstractSet[str] = frozenset()) -> None:
+    def __init__(
+        self, text: str, names: AbstractSet[str] = frozenset(), *, must_decide: bool = True
+    ) -> None:
         """Raises: ExpressionError."""
         _check_text(text)
         self.text = text
@@ -112,9 +137,9 @@ class Expression:
         except RuntimeError as error:
             raise _compile_error(text, str(error)) from None
         kind = self._compiled.return_type().name()
-        if kind not in _ANSWERS:
+        if must_decide and kind not in _ANSWERS:
             raise ExpressionError(
-                f"The expression is of type {_readable(kind)}; it must be true or false.", text
+                f"The expression is {_in_words(kind)}; it must be true or false.", text
             )
 
     @cached_property
@@ -130,18 +155,26 @@ class Expression:
     def _serialized(self) -> bytes:
         return self._compiled.serialize()
 
-    def outcome(self, variables: Mapping[str, object]) -> Outcome:
+    def outcome(self, variables: Mapping[str, object], *, explain: bool = False) -> Outcome:
         """Its value. variables: ``processes``, ``channels``, ``snapshot``; what is not known is
         absent. No limit of time or memory."""
         data = self._data(variables)
         value = _evaluated(self._compiled, data)
         if isinstance(value, bool):
-            return Outcome(value)
+            return Outcome(value, compared=tuple(self._compared(data)) if explain else ())
         if isinstance(value, _Failure):
             sentence, offset = _readable_failure(value.message), self._blamed(data)
             return Outcome(None, ExpressionError(sentence, self.text, offset))
-        sentence = f"It came out as {_shown(value)}; it must be true or false."
-        return Outcome(None, ExpressionError(sentence, self.text, self.tree.offset))
+        sentence = f"It came out as {_shown(value)}, {_of_value(value)}; it must be true or false."
+        error = ExpressionError(sentence, self.text, self.tree.offset)
+        return Outcome(None, error, came_to=_shown(value))
+
+    def _compared(self, data: Mapping[str, object]) -> Iterator[Compared]:
+        """The first comparisons outside of loops."""
+        for node in islice(_comparisons(self.tree), MOST_COMPARED):
+            left, right = (self._value(child, data) for child in node.children)
+            if not isinstance(left, _Failure) and not isinstance(right, _Failure):
+                yield Compared(_shown(left), _COMPARISONS[node.name], _shown(right))
 
     def _data(self, variables: Mapping[str, object]) -> dict[str, object]:
         processes = variables.get("processes", {})
@@ -158,8 +191,11 @@ class Expression:
             node = failing
 
     def _fails(self, node: Node, data: Mapping[str, object]) -> bool:
+        return isinstance(self._value(node, data), _Failure)
+
+    def _value(self, node: Node, data: Mapping[str, object]) -> object:
         compiled = self._environment.deserialize(tree.part(self._serialized, node))
-        return isinstance(_evaluated(compiled, data), _Failure)
+        return _evaluated(compiled, data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +215,14 @@ def _evaluated(compiled: cel.Expression, data: Mapping[str, object]) -> object:
 def _parts(node: Node) -> tuple[Node, ...]:
     """The children that can be evaluated by themselves: of a comprehension only its range."""
     return node.children[:1] if node.kind == tree.COMPREHENSION else node.children
+
+
+def _comparisons(node: Node) -> Iterator[Node]:
+    if node.kind == tree.CALL and node.name in _COMPARISONS:
+        yield node
+    elif node.kind == tree.CALL and node.name in _AROUND:
+        for child in node.children:
+            yield from _comparisons(child)
 
 
 def uses_in(
@@ -294,19 +338,54 @@ def _readable_failure(message: str) -> str:
 
 def _unfit(function: str, types: str) -> str:
     sign = function.strip("_").replace("_", "") or function
-    kinds = _readable(types.strip("()"))
+    kinds = [_in_words(kind) for kind in _KINDS.findall(types.strip("()"))]
+    if sign == "[]" and len(kinds) == 2:
+        return _no_item(*kinds)
     hint = ""
-    if "double" in kinds and "int" in kinds:
+    if "a fraction" in kinds and "a whole number" in kinds:
         hint = " Write double(…), or 1.0 for 1."
-    return f"{sign} does not apply to ({kinds}).{hint}"
+    return f"{sign} does not apply to {' and '.join(kinds)}.{hint}"
 
 
-def _readable(types: str) -> str:
-    plain = types.lower().replace("int64", "int").replace("uint64", "uint")
-    return plain.replace("null_type", "null").replace("dyn", "any")
+def _no_item(owner: str, key: str) -> str:
+    if owner == "a list":
+        return f"An item of a list is named by its number, as in [2], not by {key}."
+    if owner == "an object":
+        return f'A field of an object is named by a text, as in ["name"], not by {key}.'
+    return f"Only a list or an object has something in [ ], not {owner}."
+
+
+_KINDS = re.compile(r"[^,(<]+(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|<[^>]*>)?")  # one of several
+_WORDS = {
+    "int": "a whole number",
+    "uint": "a whole number",
+    "double": "a fraction",
+    "string": "a text",
+    "bool": "true or false",
+    "list": "a list",
+    "map": "an object",
+    "null": "nothing",
+    "dyn": "any value",
+    "any": "any value",
+}
+_OF_VALUES = {int: "int", float: "double", str: "string", bool: "bool", list: "list", dict: "map"}
+_OF_VALUES[type(None)] = "null"
+
+
+def _in_words(kind: str) -> str:
+    """A type of CEL: ``list(dyn)``, ``INT64``, ``null_type``."""
+    name = re.split(r"[(<]", kind.strip().lower())[0]
+    return _WORDS.get(name.replace("64", "").removesuffix("_type"), name)
+
+
+def _of_value(value: object) -> str:
+    return _in_words(_OF_VALUES.get(type(value), type(value).__name__))
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
-    shown = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
-    return f"{shown} ({type(value).__name__})"
+    """As JSON, with numbers as people write them."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        text = f"{value:,}"
+    else:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

@@ -165,11 +165,15 @@ def dataflow_of(header_extra: object) -> Dataflow | None:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the header says of a run: the topology, and the dataflow where it holds one."""
+    """What the header says of a run: the topology, and the dataflow where it holds one.
+
+    is_derived: it is put together from checkpoints, which do not tell what its sinks wrote.
+    """
 
     topology: Topology
     dataflow: Dataflow | None
     time_unit: str = "us"
+    is_derived: bool = False
 
     @property
     def tasks(self) -> tuple[ProcessId, ...]:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from snapshots.domain.contents.model import (
     StateContents,
     UploadContents,
 )
+from snapshots.domain.contents.sums import Adding
 from snapshots.readers.engine import EngineUpload, TellsTypes
 from snapshots.store.contents_layout import (
     CHANNEL_BYTES,
@@ -35,19 +36,17 @@ MOST_STORED = 1_000_000  # entries of an upload whose contents can be shown; all
 LONGEST_VALUE = 64 * 1024  # bytes of a key's or value's JSON
 _SHOWN_OF_LONG = 1024
 _BATCH_ROWS = 20_000
-_EXACT = 2**53
 
 Place = tuple[int, str, str]  # checkpoint, operator, state
 
 
 @dataclass
 class Tally:
-    """What was seen of one state. first_batch, batches: where its entries lie in the file. sum: of
-    the values; None where one is no number, or the sum is too large for JSON's numbers."""
+    """What was seen of one state. first_batch, batches: where its entries lie in the file."""
 
     entries: int = 0
     bytes: int = 0
-    sum: int | float | None = 0
+    adding: Adding = field(default_factory=Adding)
     stored: int = 0
     undecoded: int = 0
     reason: str | None = None
@@ -127,7 +126,8 @@ def _state(state: StateContents, tally: Tally | None) -> StateContents:
         stored=tally.stored,
         undecoded=tally.undecoded,
         reason=state.reason or tally.reason,
-        sum=tally.sum if state.complete else None,
+        sum=tally.adding.total if state.complete else None,
+        sums=tally.adding.sums if state.complete else {},
     )
 
 
@@ -169,19 +169,12 @@ def _write_entries(path: Path, entries: Iterable[StateEntry], most: int) -> dict
 def _count(tally: Tally, entry: StateEntry) -> None:
     tally.entries += 1
     tally.bytes += entry.bytes
-    tally.sum = _added(tally.sum, entry.value)
+    tally.adding.add(entry.value)
     for part in (entry.key, entry.value):
         if isinstance(part, NotRead):
             tally.undecoded += 1
             tally.reason = tally.reason or part.reason
             break
-
-
-def _added(total: int | float | None, value: object) -> int | float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if total is None or not is_number or not -_EXACT < total + value < _EXACT:
-        return None
-    return total + value
 
 
 def _batches(entries: list[StateEntry]) -> Iterator[pa.RecordBatch]:

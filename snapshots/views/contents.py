@@ -15,7 +15,7 @@ from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
 from snapshots.store.contents import StoredContents
 from snapshots.stores import open_recording
-from snapshots.views import links
+from snapshots.views import batches, links
 from snapshots.views.pages import page
 
 WORDS = {"unknown": "cannot be told", "same": "the same"}  # where people say it otherwise
@@ -40,7 +40,7 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
         "recording": recording,
         "upload": upload,
         "workbench_link": links.to_workbench(pk, t="0"),
-        "has_checkpoints": open_recording(recording).is_dataflow,
+        "has_times": _has_times(recording, upload),
         "checkpoints": Paginator(items, 100).get_page(request.GET.get("page")),
         "largest": max((item["bytes"] or 0 for item in items), default=0) or 1,
         "unread": [file for file in files if file["reason"]],
@@ -82,6 +82,13 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         **_links(recording, found),
     }
     return render(request, "snapshots/contents_checkpoint.html", context)
+
+
+def _has_times(recording: Recording, upload: dict[str, Any]) -> bool:
+    """Whether there is something to be said of where the time went."""
+    if recording.format == batches.SPARK:
+        return batches.are_told(upload)
+    return open_recording(recording).is_dataflow
 
 
 def _sums(request: HttpRequest, recording: Recording, found: dict[str, Any]) -> dict[str, Any]:

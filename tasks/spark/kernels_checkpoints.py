@@ -16,6 +16,7 @@ from snapshots.domain.checkpoints.files import Acknowledged, acknowledged
 from snapshots.domain.checkpoints.reference import report
 from snapshots.domain.checkpoints.report import CheckpointReport
 from snapshots.domain.checkpoints.tasks import Ahead, CheckpointEvents, Early, RunEvents, Span
+from snapshots.domain.derived import is_derived
 from snapshots.domain.protocol_events import (
     CHECKPOINT_KINDS,
     RUN_KINDS,
@@ -77,8 +78,9 @@ class StoredEvents:
         self.channel_codes = {name: code for code, name in enumerate(self.channels)}
 
     def plan(self) -> Plan:
-        dataflow = dataflow_of(self.manifest.header_extra)
-        return Plan(self.tables.topology, dataflow, self.manifest.time_unit)
+        extra = self.manifest.header_extra
+        unit = self.manifest.time_unit
+        return Plan(self.tables.topology, dataflow_of(extra), unit, is_derived(extra))
 
     def run(self) -> RunEvents:
         return RunEvents(self._events(RUN_KINDS), self.plan())

@@ -12,9 +12,17 @@ test("the phases of a task follow each other", () => {
   assert.deepEqual(found.map(({ from, to }) => [from, to]), [[100, 110], [110, 150], [150, 160], [160, 190], [190, 205]]);
 });
 
-test("a source has no barrier: it is under way until the source records", () => {
-  assert.deepEqual(phase("barrier under way").at(-1), { process: "source[0]", from: 100, to: 105 });
+test("a source has no barrier: its start is delayed until it records", () => {
+  assert.deepEqual(phase("start delay").at(-1), { process: "source[0]", from: 100, to: 105 });
   assert.equal(phase("alignment").length, 1);
+});
+
+test("a task that was still at an earlier checkpoint was not waiting for a barrier meanwhile", () => {
+  const told = (task) => PHASES.slice(0, 2).flatMap((each) => bars({ ...CHECKPOINT, tasks: [{ ...TASK, ...task }] }, each).map(({ from, to }) => [each.name, from, to]));
+  assert.deepEqual(told({ busy_until: 107 }), [["copy of an earlier checkpoint", 100, 107], ["start delay", 107, 110]]);
+  assert.deepEqual(told({ busy_until: 130 }), [["copy of an earlier checkpoint", 100, 110]], "at the latest until it took up a barrier");
+  assert.deepEqual(told({ busy_until: 130, first_barrier_at: null, sync_from: null }), [["copy of an earlier checkpoint", 100, 130]]);
+  assert.deepEqual(told({ busy_until: null }), [["start delay", 100, 110]]);
 });
 
 test("what the log does not hold makes no bar", () => {

@@ -24,7 +24,7 @@ def a_state(processes=BANKS, channels=CHANNELS, snapshot="s1"):
     return GlobalState(snapshot, processes, channels, ends)
 
 
-def outcome(text, state=None, names=frozenset("AB")):
+def outcome(text, state=None, names=frozenset("AB"), **options):
     """Without a child process."""
     return Expression(text, names).outcome(
         state
@@ -32,7 +32,8 @@ def outcome(text, state=None, names=frozenset("AB")):
             "processes": BANKS,
             "channels": {name: list(values) for name, values in CHANNELS.items()},
             "snapshot": "s1",
-        }
+        },
+        **options,
     )
 
 
@@ -70,9 +71,11 @@ def test_an_expression_over_the_state(text, value):
         ('processes["A" == 1', 19, "']' is missing here"),
         ("1 + balance == 2", 5, 'There is no balance here. .*processes\\["balance"\\]'),
         ("true && total(A) > 3", 9, "CEL has no function total"),
-        ('"a" + 1 == "a1"', 5, r"\+ does not apply to \(string, int\)"),
-        ("A.balance + 0.5 > 1", 17, r"\(double, int\). Write double"),
-        ("size(channels)", 1, "of type int; it must be true or false"),
+        ('"a" + 1 == "a1"', 5, r"\+ does not apply to a text and a whole number"),
+        ("A.balance + 0.5 > 1", 17, r"a fraction and a whole number\. Write double"),
+        ("size(channels)", 1, "is a whole number; it must be true or false"),
+        ('channels["A->B"]["2"] == 1', 17, r"by its number, as in \[2\], not by a text"),
+        ("processes[2] == 1", 10, r'named by a text, as in \["name"\], not by a whole number'),
         ("processes", 1, "it must be true or false"),
         ("(" * 200 + "true" + ")" * 200, 1, "nested too deeply"),
         ("A" * 2001, 2001, "at most 2,000 characters"),
@@ -90,14 +93,14 @@ def test_what_cannot_be_understood_is_refused_where_it_stands(text, column, sent
 @pytest.mark.parametrize(
     ("text", "column", "sentence"),
     [
-        ("A.balance", 2, r"came out as 9000 \(int\); it must be true or false"),
+        ("A.balance", 2, r"came out as 9,000, a whole number; it must be true or false"),
         ('true && processes["Z"] == 1', 18, "There is no Z in it"),
         ("A.balance > 1 && B.name == 'x'", 19, "There is no name in it"),
         ("B.balance / (A.balance - 9000) == 1", 11, "divided by zero"),
-        ("A < 3", 3, r"< does not apply to \(map, int\)"),
+        ("A < 3", 3, "< does not apply to an object and a whole number"),
         ('channels["B->A"][2] == 1', 17, "There is no item 2; it has 2"),
         ("A.balance.cents == 1", 10, "Only an object has fields"),
-        ('channels["B->A"].all(m, m < "x")', 21, r"< does not apply to \(int, string\)"),
+        ('channels["B->A"].all(m, m < "x")', 21, "< does not apply to a whole number and a text"),
     ],
 )
 def test_what_has_no_value_says_why_and_where(text, column, sentence):
@@ -106,6 +109,35 @@ def test_what_has_no_value_says_why_and_where(text, column, sentence):
     with pytest.raises(ExpressionError, match=sentence):
         raise found.error
     assert found.error.column == column
+
+
+@pytest.mark.parametrize(
+    ("text", "sides"),
+    [
+        ("A.balance == 8000 + 1", ["9,000 == 8,001"]),
+        ("!(A.balance < 1) || B.name == 'x'", ["9,000 < 1"]),
+        ("A.balance > 1 && 'x' != 'y' && 1.5 <= 2.5 && 1 == 1",
+         ["9,000 > 1", '"x" != "y"', "1.5 <= 2.5"]),
+        ('channels["B->A"].all(m, m < 3)', []),
+        ("true", []),
+    ],
+)  # fmt: skip
+def test_an_expression_explains_itself_by_both_sides_of_its_comparisons(text, sides):
+    found = outcome(text, explain=True)
+    assert [f"{one.left} {one.sign} {one.right}" for one in found.compared] == sides
+    assert outcome(text).compared == ()
+    (answer,) = strip(text, [a_state()])
+    assert answer.sentence.endswith(f"{'; '.join(sides)}." if sides else "recorded state.")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("A.balance", "9,000"), ("A.balance - 1", "8,999"), ('[1.5, "x"]', '[1.5, "x"]')],
+)
+def test_what_is_neither_true_nor_false_says_what_it_comes_to(text, value):
+    (answer,) = strip(text, [a_state()], must_decide=False)
+    assert (answer.holds, answer.came_to) == (None, value)
+    assert answer.sentence == f"The expression comes to {value}, which is neither true nor false."
 
 
 def test_the_caret_stands_below_the_column_of_its_line():

@@ -3,7 +3,8 @@
 From the last acknowledgement backwards: the task's upload and copy, then the barrier that came last
 (or, unaligned, the one with which it recorded), the task that sent it, and so on to the trigger.
 The segments join without gaps. Of a checkpoint that did not complete it is the way to whatever was
-still missing at its end.
+still missing at its end. A task that was still copying its state for an earlier checkpoint takes up
+no barrier before that is done: a barrier that came meanwhile waited for this, whoever sent it.
 """
 
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from snapshots.domain.checkpoints.report import (
     ACK,
     ALIGNMENT,
     ASYNC,
+    BUSY,
     COMMIT,
     SYNC,
     TRAVEL,
@@ -80,7 +82,9 @@ class _Walk:
         late = [name for name in self.tasks if self._is_late(checkpoint.first(name, CP_ACK))]
         unrecorded = [name for name in late if self._is_late(checkpoint.record(name))]
         if unrecorded:
-            if not checkpoint.is_derived:
+            if checkpoint.is_derived:
+                self._busy_at_end(unrecorded)
+            else:
                 self._to_missing_barrier(unrecorded[0])
         elif late:
             self._to_missing_ack(late[0])
@@ -176,15 +180,22 @@ class _Walk:
         sent = self.checkpoint.sent.get(channel)
         if sent is None:
             return
-        if not overtakes:
-            self.asked[channel] = Ahead(channel, sent.index, sent.step)
+        inferred = sent.is_so("inferred")
         first = self.tasks[process].first_barrier_at if process in self.tasks else None
         turn = until if first is None else max(first, sent.at)
         if until is not None:
             turn = min(turn, until)
         if turn is not None and turn != until:
-            self._add(process, ALIGNMENT, turn, until, channel)
-        self._add(process, TRAVEL, sent.at, turn, channel)
+            self._add(process, ALIGNMENT, turn, until, channel, is_inferred=inferred)
+        busy = self.checkpoint.busy(process)
+        if busy is not None and sent.at < busy[0]:
+            free = busy[0] if turn is None else min(busy[0], turn)
+            self._add(process, TRAVEL, free, turn, channel, is_inferred=inferred)
+            self._to_trigger(process, free)
+            return
+        if not overtakes and not inferred:
+            self.asked[channel] = Ahead(channel, sent.index, sent.step)
+        self._add(process, TRAVEL, sent.at, turn, channel, is_inferred=inferred)
         self._to_barriers(sent.process, sent)
 
     def _through_end(self, process: ProcessId, taken: ProtocolEvent) -> None:
@@ -200,8 +211,25 @@ class _Walk:
         self._to_trigger(source, later.at)
 
     def _to_trigger(self, process: ProcessId, until: int) -> None:
-        if self.checkpoint.trigger is not None:
-            self._add(process, TRIGGER, self.checkpoint.trigger.at, until)
+        """What is left for the coordinator's word, or for a copy that had to be finished before."""
+        trigger, busy = self.checkpoint.trigger, self.checkpoint.busy(process)
+        if trigger is None:
+            return
+        if busy is None:
+            self._add(process, TRIGGER, trigger.at, until)
+            return
+        free = min(busy[0], until)
+        self._add(process, TRIGGER, free, until)
+        self._add(process, BUSY, trigger.at, free, earlier=busy[1])
+
+    def _busy_at_end(self, late: Iterable[ProcessId]) -> None:
+        """The first task that was still at an earlier checkpoint when this one was over."""
+        end = self._end_at()
+        for process in late:
+            busy = self.checkpoint.busy(process)
+            if busy is not None and end is not None and busy[0] >= end:
+                self._to_trigger(process, end)
+                return
 
     # --- what never came -------------------------------------------------------------------------
 
@@ -242,9 +270,8 @@ class _Walk:
         from_: int | None,
         to: int | None,
         channel: ChannelId | None = None,
-        *,
-        end: bool = False,
+        **more: object,
     ) -> None:
-        """What takes no time is left out."""
+        """What takes no time is left out. more: of the segment."""
         if from_ is not None and (to is None or to > from_):
-            self.found.append(Segment(process, channel, phase, from_, to, end=end))
+            self.found.append(Segment(process, channel, phase, from_, to, **more))

@@ -39,6 +39,7 @@ from snapshots.domain.checkpoints.tasks import (
     Span,
     task_reports,
 )
+from snapshots.domain.derived import is_derived
 from snapshots.domain.protocol_events import (
     CHECKPOINT_KINDS,
     RUN_KINDS,
@@ -75,7 +76,8 @@ def decisions(recording: Recording) -> tuple[Decision, ...]:
 
 
 def plan_of(recording: Recording) -> Plan:
-    return Plan(recording.topology, dataflow_of(recording.header_extra), recording.time_unit)
+    extra = recording.header_extra
+    return Plan(recording.topology, dataflow_of(extra), recording.time_unit, is_derived(extra))
 
 
 def run_of(recording: Recording) -> RunEvents:

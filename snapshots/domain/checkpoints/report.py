@@ -13,8 +13,9 @@ COMPLETED, ABORTED, EXPIRED, DECLINED, SUBSUMED, PENDING = STATUSES = (
     "subsumed",
     "pending",
 )
-TRIGGER, TRAVEL, ALIGNMENT, SYNC, ASYNC, ACK, COMMIT = PHASES = (
+TRIGGER, BUSY, TRAVEL, ALIGNMENT, SYNC, ASYNC, ACK, COMMIT = PHASES = (
     "trigger",
+    "busy",
     "travel",
     "alignment",
     "sync",
@@ -42,7 +43,8 @@ class Blocked:
 class Segment:
     """A part of the critical path. behind: the records that lay on the channel when the barrier was
     put behind them; None for one that overtook them, and off channels. end: the channel's end stood
-    for the barrier."""
+    for the barrier. earlier: the checkpoint whose copy kept the process busy. is_inferred: which
+    channel it was, and when its barrier was sent, is inferred from durations of tasks."""
 
     process: ProcessId
     channel: ChannelId | None
@@ -51,6 +53,8 @@ class Segment:
     to: int | None
     behind: int | None = None
     end: bool = False
+    earlier: str | None = None
+    is_inferred: bool = False
 
     @property
     def length(self) -> int:
@@ -68,7 +72,8 @@ class TaskReport:
     last_barrier_at: when all had come; both None at a source. start_delay: from the trigger to the
     first barrier, at a source to its snapshot. alignment: None where the last barrier has not come.
     overtaken: records that its own barriers jumped over. in_flight: records kept as the state of
-    its inputs. held_up: its share of the critical path.
+    its inputs. held_up: its share of the critical path. busy_until: how long after the trigger it
+    was still copying its state for the checkpoint ``busy_with``, where that is told.
     """
 
     process: ProcessId
@@ -90,6 +95,8 @@ class TaskReport:
     overtaken: int = 0
     in_flight: int = 0
     held_up: int = 0
+    busy_until: int | None = None
+    busy_with: str | None = None
 
     def to_json(self) -> dict[str, object]:
         return asdict(self) | {"blocked": [item.to_json() for item in self.blocked]}

@@ -5,16 +5,22 @@ from snapshots.domain.checkpoints.report import (
     ACK,
     ALIGNMENT,
     ASYNC,
+    BUSY,
     COMMIT,
     COMPLETED,
     DECLINED,
     EXPIRED,
     PENDING,
     SYNC,
+    TRAVEL,
     TRIGGER,
     Segment,
 )
 from snapshots.domain.checkpoints.tasks import CheckpointEvents
+from snapshots.domain.dataflows.kinds import CP_ACK
+from snapshots.domain.topology import ProcessId
+
+MOST_NAMED = 3  # tasks
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 _SHOWN = (("s", 10**9), ("ms", 10**6), ("µs", 10**3), ("ns", 1))
@@ -39,10 +45,10 @@ def sentence(
     unit = checkpoint.plan.time_unit
     told = _fate(checkpoint, status, None if duration is None else spelled(duration, unit))
     if status not in (COMPLETED, DECLINED, EXPIRED, PENDING):
-        return f"{told}."
+        return f"{told}.{_silent(checkpoint)}"
     part = _longest(path) if status == COMPLETED else _open_end(path)
     if part is None:
-        return f"{told}."
+        return f"{told}.{_silent(checkpoint)}"
     if status == COMPLETED:
         return f"{told}; {spelled(part.length, unit)} of these {_did(part)}."
     return f"{told}: {_is_doing(part, status)}."
@@ -72,6 +78,37 @@ def _failed(checkpoint: CheckpointEvents) -> str:
     return (before and before[-1].process) or "the job"
 
 
+def _silent(checkpoint: CheckpointEvents) -> str:
+    """Who had not acknowledged when it was given up, as a further sentence; empty where the log
+    does not say. Of a failover it has been said who failed."""
+    abort = checkpoint.abort
+    if abort is None or abort.text("reason") == "failover":
+        return ""
+    missing = _missing(checkpoint)
+    if not missing:
+        return ""
+    named, more = missing[:MOST_NAMED], len(missing) - MOST_NAMED
+    if more > 0:
+        named = [*named, f"{more:,} more"]
+    names = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+    return f" {names} had not acknowledged."
+
+
+def _missing(checkpoint: CheckpointEvents) -> list[ProcessId]:
+    """Statistics that do not know every task leave its acknowledgement out, too: then it is not
+    known who was missing unless as many are left as had not acknowledged."""
+    trigger, abort = checkpoint.trigger, checkpoint.abort
+    if trigger is None or trigger.names("to_ack") is None:
+        return []
+    acks = {process: checkpoint.first(process, CP_ACK) for process in checkpoint.tasks}
+    missing = [name for name, ack in acks.items() if ack is None or ack.step > abort.step]
+    if checkpoint.is_derived:
+        asked, came = abort.whole("subtasks"), abort.whole("acknowledged")
+        if None in (asked, came) or asked - came != len(missing):
+            return []
+    return missing
+
+
 def _longest(path: tuple[Segment, ...]) -> Segment | None:
     return max((s for s in path if s.phase != COMMIT), key=lambda s: s.length, default=None)
 
@@ -81,6 +118,9 @@ def _open_end(path: tuple[Segment, ...]) -> Segment | None:
 
 
 def _waiting(part: Segment) -> str:
+    if part.is_inferred:
+        first = part.phase == TRAVEL
+        return f"waited for its {'first' if first else 'last'} barrier, on its way or before it"
     what = f"the barrier on {part.channel}"
     if part.end:
         what = f"the end of {part.channel}, which stands for its barrier"
@@ -95,6 +135,7 @@ def _did(part: Segment) -> str:
         return f"{part.process} {_waiting(part)}"
     return {
         TRIGGER: f"passed until {part.process} took up the coordinator's word",
+        BUSY: f"{part.process} was still copying its state for checkpoint {part.earlier}",
         ALIGNMENT: f"{part.process} waited for other barriers, until the time for that was over",
         SYNC: f"{part.process} copied its state and did nothing else",
         ASYNC: f"{part.process} uploaded the copy of its state",
@@ -109,6 +150,7 @@ def _is_doing(part: Segment, status: str) -> str:
         return f"all had acknowledged, {part.process} last, but it was not complete yet"
     return {
         TRIGGER: f"{part.process} had not taken up the coordinator's word",
+        BUSY: f"{part.process} was still copying its state for checkpoint {part.earlier}",
         ALIGNMENT: f"{part.process} still waited for its other barriers",
         SYNC: f"{part.process} was still copying its state",
         ASYNC: f"{part.process} was still uploading the copy of its state",

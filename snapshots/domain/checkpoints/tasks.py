@@ -160,6 +160,18 @@ class CheckpointEvents:
         """Whether the events were made of statistics, which know the acknowledged tasks only."""
         return self.trigger is not None and self.trigger.is_so("derived")
 
+    def busy(self, process: ProcessId) -> tuple[int, str] | None:
+        """Until when the process was copying its state for an earlier checkpoint, and for which:
+        meanwhile it takes up no barrier. None where the log does not say that it was."""
+        told = self.trigger and self.trigger.fields.get("busy")
+        own = told.get(process) if isinstance(told, dict) else None
+        if not isinstance(own, dict):
+            return None
+        until, earlier = whole(own.get("until")), own.get("checkpoint")
+        if until is None or until <= self.trigger.at or not isinstance(earlier, str):
+            return None
+        return until, earlier
+
     @cached_property
     def triggered(self) -> frozenset[ProcessId]:
         """The tasks to which the coordinator's word went."""
@@ -231,6 +243,7 @@ def _task_report(checkpoint: CheckpointEvents, process: ProcessId) -> TaskReport
     began = copied_at if first is None else first
     triggered = checkpoint.trigger and checkpoint.trigger.at
     new, total = sizes(ack, upload)
+    busy_until, busy_with = checkpoint.busy(process) or (None, None)
     return TaskReport(
         process=process,
         vertex=checkpoint.plan.vertex_of(process),
@@ -249,6 +262,8 @@ def _task_report(checkpoint: CheckpointEvents, process: ProcessId) -> TaskReport
         bytes_total=total,
         overtaken=_sum(e.whole("count") for e in checkpoint.at.get((process, OVERTAKEN_OUT), ())),
         in_flight=_sum(e.held for e in checkpoint.at.get((process, RECORD_CHANNEL), ())),
+        busy_until=busy_until,
+        busy_with=busy_with,
     )
 
 

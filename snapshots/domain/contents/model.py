@@ -38,7 +38,8 @@ class StateContents:
     type: of key and value, for people. complete: False where files lack or are damaged, so that
     entries may, too. The rest is filled in by who keeps the entries: entries: all there are, and
     their bytes; stored: those whose contents can be shown; undecoded: those of which key or value
-    could not be read, reason: why the first could not; sum: of the values, if all are numbers.
+    could not be read, reason: why the first could not; sum: of the values, if all are numbers;
+    sums: of their fields, if all are objects, in objects as they are.
     """
 
     name: str | None
@@ -51,6 +52,7 @@ class StateContents:
     reason: str | None = None
     complete: bool = True
     sum: int | float | None = None
+    sums: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,8 @@ class CheckpointContents:
     snapshot: what the derived recording calls it, None where that is its id.
 
     problem: why nothing more is known, as a sentence; notes: what else has to be said. shared:
-    bytes that other checkpoints of the upload need, too. why_empty: why channels that are not
+    bytes that other checkpoints of the upload need, too. phases: how long each part of it took, ms,
+    in the engine's words, where a report tells that. why_empty: why channels that are not
     listed hold nothing; why_unknown: why it is not known what they hold, None where it is.
     """
 
@@ -155,6 +158,7 @@ class CheckpointContents:
     snapshot: str | None = None
     why_empty: str | None = None
     why_unknown: str | None = None
+    phases: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,14 +177,16 @@ def failovers_of(
     answers: Iterable[Answer],
     count: Count,
 ) -> Failovers:
-    """checkpoints: at least those that were restored."""
+    """checkpoints: at least those that were restored. Of a derived run no sink is told: that no
+    write is known does not mean that there was none."""
     found = list(answers)
+    totals = () if run.plan.is_derived else (item.total for item in found)
     return Failovers(
         reports=tuple(
             _report(run, number, failed, checkpoints.get(failed.snapshot), found, count)
             for number, failed in enumerate(run.failures)
         ),
-        sinks=tuple(item.total for item in found if item.total is not None),
+        sinks=tuple(total for total in totals if total is not None),
         dropped=tuple(item.dropped for item in found if item.dropped is not None),
     )
 

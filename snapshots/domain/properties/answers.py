@@ -22,12 +22,14 @@ class Found:
     """What a state says. holds: None where it does not tell; then ``missing`` says why not.
 
     sentence: what was seen in the state. witness: JSON, by property. missing: one phrase each.
+    came_to: of an expression that is neither true nor false its value.
     """
 
     holds: bool | None
     sentence: str
     witness: Mapping[str, object] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    came_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ class Answer:
     conclusion: str
     witness: Mapping[str, object]
     missing: tuple[str, ...]
+    came_to: str | None = None
 
     @property
     def answer(self) -> str:
@@ -121,6 +124,7 @@ def concluded(name: str, state: GlobalState, found: Found, conclusions: Conclusi
         conclusion=_conclusion(state, found, conclusions),
         witness=found.witness,
         missing=missing,
+        came_to=found.came_to,
     )
 
 

@@ -47,12 +47,16 @@ def _found(expression: Expression, state: GlobalState, outcome: Outcome) -> Foun
         return unknown("The expression speaks of all of them, and not all are known.", of_all)
     if outcome.error is None:
         said = "true" if outcome.value else "false"
-        sentence = f"The expression is {said} in the recorded state."
+        sides = "; ".join(f"{one.left} {one.sign} {one.right}" for one in outcome.compared)
+        sentence = f"The expression is {said} in the recorded state{sides and f': {sides}'}."
         return Found(outcome.value, sentence, _witness(expression, state))
     missing = tuple(dict.fromkeys(_missing(expression, state, everything=False)))
     if missing:
         return unknown("What is known does not decide the expression.", missing)
     error = outcome.error
+    if outcome.came_to is not None:
+        sentence = f"The expression comes to {outcome.came_to}, which is neither true nor false."
+        return Found(None, sentence, {"error": error.to_json()}, came_to=outcome.came_to)
     sentence = f"The expression has no value here: column {error.column}: {error.sentence}"
     return Found(None, sentence, {"error": error.to_json()})
 

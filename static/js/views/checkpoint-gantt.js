@@ -4,7 +4,8 @@ import { duration, escapeText, thousands, ticks, unitFor } from "../lib/format.j
 
 /** Name, the task's instants between which it lies, colour. What the log does not hold makes no bar. */
 export const PHASES = [
-  { name: "barrier under way", from: (_, checkpoint) => checkpoint.triggered_at, to: (task) => task.first_barrier_at ?? task.sync_from, colour: "series-2" },
+  { name: "copy of an earlier checkpoint", from: (_, checkpoint) => checkpoint.triggered_at, to: (task) => busyUntil(task), colour: "series-7" },
+  { name: "start delay", from: (task, checkpoint) => busyUntil(task) ?? checkpoint.triggered_at, to: (task) => begun(task), colour: "series-2" },
   { name: "alignment", from: (task) => task.first_barrier_at, to: (task) => task.last_barrier_at, colour: "series-5" },
   { name: "copy (sync)", from: (task) => task.sync_from, to: (task) => task.sync_to, colour: "series-1" },
   { name: "upload (async)", from: (task) => task.sync_to, to: (task) => task.async_to, colour: "series-6" },
@@ -12,6 +13,14 @@ export const PHASES = [
   { name: "until told that it is complete", from: (task) => task.acked_at, to: (task) => task.notified_at, colour: "lane" },
   { name: "commit", from: (task) => task.notified_at, to: (task) => task.committed_at, colour: "series-3" },
 ];
+
+/** When the task had its first barrier, or, at a source, the coordinator's word. */
+const begun = (task) => task.first_barrier_at ?? task.sync_from;
+
+function busyUntil(task) {
+  if (!Number.isFinite(task.busy_until)) return null;
+  return Math.min(task.busy_until, begun(task) ?? task.busy_until);
+}
 
 /** The bars of one phase: [{process, from, to}], in the order of the tasks. */
 export function bars(checkpoint, { from, to }) {

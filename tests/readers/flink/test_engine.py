@@ -341,6 +341,34 @@ def test_why_a_checkpoint_failed_is_said(shared_data):
     assert (len(acknowledged), len(reports["14"].tasks)) == (8, 10)
 
 
+def test_a_subtask_that_is_still_at_an_earlier_checkpoint_is_not_waiting_for_a_sender(shared_data):
+    """slow-sink[0] copied its state for checkpoints 3, 7 and 11 beyond their time, which is told
+    with them: 7 was triggered at 6,000 ms, its copy began after 111 ms and took 2,601."""
+    found = checkpoints(given.derived(shared_data, "failures").recording)
+    reports = {one.checkpoint: one for one in found}
+    told = {}
+    for number in ("4", "8", "12"):
+        slow = next(one for one in reports[number].tasks if one.process == "slow-sink[0]")
+        told[number] = slow.busy_with, slow.busy_until
+        longest = max(reports[number].critical_path, key=lambda segment: segment.length)
+        assert (longest.process, longest.phase, longest.channel) == ("slow-sink[0]", "busy", None)
+        assert longest.earlier == slow.busy_with
+        assert slow.busy_until <= slow.first_barrier_at <= slow.busy_until + 1
+    assert told == {"4": ("3", 4094), "8": ("7", 6000 + 111 + 2601), "12": ("11", 13_329)}
+    assert reports["8"].sentence == (
+        "It took 713 ms; 709 ms of these slow-sink[0] was still copying its state for checkpoint 7."
+    )
+    others = (task for one in found for task in one.tasks if task.process != "slow-sink[0]")
+    assert all(task.busy_until is None for task in others)
+
+
+def test_a_checkpoint_that_was_given_up_names_who_had_not_acknowledged(shared_data):
+    found = checkpoints(given.derived(shared_data, "failures").recording)
+    ends = {one.checkpoint: one.sentence.rpartition("failed. ")[2] for one in found}
+    assert ends["2"] == ends["6"] == ends["10"] == "slow-sink[0] had not acknowledged."
+    assert ends["14"] == "apply-rules[0] and slow-sink[0] had not acknowledged."
+
+
 def test_finished_subtasks_are_not_asked_and_their_ends_stand_for_barriers(shared_data):
     recording = given.derived(shared_data, "bounded").recording
     reports = {one.checkpoint: one for one in checkpoints(recording)}

@@ -295,6 +295,76 @@ def test_who_has_not_acknowledged_is_asked_and_nothing_is_claimed_of_it(tmp_path
     assert discarded == [("v1[0]->v2[0]", 9)]
 
 
+def test_who_had_not_acknowledged_is_named_only_where_the_count_says_that_all_are_known(tmp_path):
+    subtasks = {0: [done(1)] * 2, 1: [done(2), PENDING], 2: [PENDING]}
+    told = {"failure_message": "It broke.", "end_to_end_duration": 9}
+    for name, count, said in (
+        ("all", 3, "It was given up after 9 ms: It broke. v1[1] and v2[0] had not acknowledged."),
+        ("fewer", 4, "It was given up after 9 ms: It broke."),
+    ):
+        answers = three(tmp_path).add(
+            1, 0, "FAILED", subtasks, num_acknowledged_subtasks=count, **told
+        )
+        (report,) = checkpoints(derived(answers.write(tmp_path / name)).recording)
+        assert report.sentence == said
+
+
+def path_of(report) -> list[tuple]:
+    return [(one.process, one.phase, one.from_, one.to) for one in report.critical_path]
+
+
+def test_what_held_a_barrier_back_is_an_earlier_copy_or_not_known(tmp_path):
+    """The copy of v2[0] for checkpoint 1 lasts until 103. Up to there it takes up nothing; after
+    that its barriers may still have been on their way."""
+    late = done(3, sync=100, aborted=True)
+    answers = three(tmp_path).add(
+        1, 0, "FAILED", {0: [done(1)] * 2, 1: [done(2)] * 2, 2: [late]},
+        failure_message="Checkpoint expired before completing.", end_to_end_duration=50,
+    )  # fmt: skip
+    subtasks = {0: [done(1)] * 2, 1: [done(2)] * 2, 2: [done(60)]}
+    answers.add(2, 50, "COMPLETED", subtasks, end_to_end_duration=60)
+    subtasks = {0: [done(1)] * 2, 1: [done(2), done(30)], 2: [done(40)]}
+    answers.add(3, 200, "COMPLETED", subtasks, end_to_end_duration=40)
+    first, second, third = checkpoints(derived(answers.write(tmp_path / "rest")).recording)
+    assert "v2[0] was still copying its state" in first.sentence
+    assert path_of(second) == [("v2[0]", "busy", 50, 103), ("v2[0]", "travel", 103, 110)]
+    assert second.critical_path[1].is_inferred
+    assert second.sentence == (
+        "It took 60 ms; 53 ms of these v2[0] was still copying its state for checkpoint 1."
+    )
+    assert not any(one.phase == "busy" for one in third.critical_path)
+    assert third.sentence.startswith("It took 40 ms; 29 ms of these v1[1] waited for its first")
+
+
+def test_a_subtask_that_never_came_to_a_checkpoint_may_have_been_at_an_earlier_one(tmp_path):
+    expired = "Checkpoint expired before completing."
+    answers = three(tmp_path).add(
+        1, 0, "FAILED", {0: [done(1)] * 2, 1: [done(2)] * 2, 2: [done(3, sync=500, aborted=True)]},
+        failure_message=expired, end_to_end_duration=50,
+    )  # fmt: skip
+    subtasks = {0: [done(1)] * 2, 1: [done(2)] * 2, 2: [PENDING]}
+    for number, at in ((2, 60), (3, 480)):
+        answers.add(
+            number, at, "FAILED", subtasks, failure_message=expired, end_to_end_duration=50,
+            num_acknowledged_subtasks=4,
+        )  # fmt: skip
+    _, second, third = checkpoints(derived(answers.write(tmp_path / "rest")).recording)
+    assert path_of(second) == [("v2[0]", "busy", 60, 110)]
+    assert second.sentence.endswith(": v2[0] was still copying its state for checkpoint 1.")
+    assert third.critical_path == ()
+    assert third.sentence.endswith("for its time was over. v2[0] had not acknowledged.")
+
+
+def test_a_source_begins_when_its_earlier_copy_is_done(tmp_path):
+    late = done(0, sync=80, aborted=True)
+    answers = Answers((1, 1), ((0, 1, "HASH"),)).add(
+        1, 0, "FAILED", {0: [late], 1: [PENDING]}, end_to_end_duration=50
+    )
+    answers.add(2, 50, "COMPLETED", {0: [done(35)], 1: [done(36)]}, end_to_end_duration=36)
+    _, second = checkpoints(derived(answers.write(tmp_path / "rest")).recording)
+    assert path_of(second)[:2] == [("v0[0]", "busy", 50, 80), ("v0[0]", "trigger", 80, 85)]
+
+
 def test_a_barrier_of_which_nothing_is_told_is_not_overtaken_by_the_next(tmp_path):
     late = done(0) | {"start_delay": -1, "end_to_end_duration": 5}
     subtasks = {0: [done(1)] * 2, 1: [late, late], 2: [PENDING]}

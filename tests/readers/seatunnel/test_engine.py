@@ -184,7 +184,7 @@ def test_times_are_those_of_the_files(case):
     """Trigger, completion and, where they can be told, the acknowledgements."""
     name, expected, folder = case
     header, events = derived(upload_of(folder))
-    began = header.extra["began_at_ms"]
+    began = header.extra["epoch"]
     known = [item["decoded"] for item in expected["files"]]
     if name == "real-wire-vectors":  # the same checkpoint is in two of its files
         known = known[:2]

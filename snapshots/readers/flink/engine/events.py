@@ -4,7 +4,9 @@ Order within a subtask: what an earlier checkpoint held in flight is received an
 holds is sent; barriers arrive; the state is recorded; copy, upload, acknowledgement. What was in
 flight at one checkpoint counts as received before the next, whose own messages are told anew: when
 it was is inferred. A barrier on its way to a subtask that has not acknowledged counts as discarded
-when the checkpoint was given up. Instants are ms since the recording began.
+when the checkpoint was given up. While a subtask copies its state it handles no later barrier: the
+trigger of a later checkpoint says who was ``busy`` with that. Instants are ms since the recording
+began.
 """
 
 from snapshots.domain.contents.model import COMPLETED, FAILED
@@ -139,6 +141,16 @@ class _Checkpoint:
             "to_trigger": [run.process(*one) for one in sources] if run.links else None,
             "to_ack": [run.process(*one) for one in asked],
             "finished": [run.process(*one) for one in sorted(self.finished)] or None,
+            "busy": self._busy(living) or None,
+        }
+
+    def _busy(self, living: list[Subtask]) -> dict[str, dict[str, object]]:
+        """By process: until when it was still copying its state for an earlier checkpoint."""
+        known = self.run_log.copying
+        return {
+            self.run.process(*one): {"checkpoint": known[one][1], "until": known[one][0]}
+            for one in living
+            if one in known and known[one][0] > self.trigger
         }
 
     def _mode(self) -> str:
@@ -331,6 +343,8 @@ class _Checkpoint:
             "inferred": None if times.is_told else True,
         }
         self._add(subtask, RECORD_STATE, when, extra, state=state)
+        if times.is_told and times.copied is not None:
+            self.run_log.copied(subtask, times.copied, self.snapshot)
         if times.uploaded is not None:
             extra = {"start": times.copied, "bytes": told.uploaded_size, "total": told.state_size}
             self._add(subtask, kinds.SNAP_ASYNC, max(times.uploaded, when), extra)

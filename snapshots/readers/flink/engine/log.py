@@ -50,7 +50,7 @@ class RunLog:
     epoch: ms; the zero of all instants. floors: when each subtask last had to do with recording an
     earlier checkpoint. pending: message ids of what was in flight and has not been received yet,
     with the instant by which all had been sent. order: senders before receivers, if there is such
-    an order.
+    an order. copying: until when each subtask was last copying its state, and for which snapshot.
     """
 
     run: Run
@@ -64,6 +64,7 @@ class RunLog:
     latest: int = 0
     order: tuple[Subtask, ...] = ()
     types: dict[tuple[str, str], tuple[str, str | None]] = field(default_factory=dict)
+    copying: dict[Subtask, tuple[int, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         run = self.run
@@ -77,6 +78,11 @@ class RunLog:
 
     def floor(self, subtask: Subtask) -> int:
         return self.floors.get(subtask, 0)
+
+    def copied(self, subtask: Subtask, until: int, snapshot: str) -> None:
+        known = self.copying.get(subtask)
+        if known is None or until > known[0]:
+            self.copying[subtask] = until, snapshot
 
     def raise_floor(self, subtask: Subtask, when: int) -> None:
         self.floors[subtask] = max(self.floor(subtask), when)

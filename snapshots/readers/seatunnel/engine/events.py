@@ -70,7 +70,7 @@ def _header(found: Found, graphs: Graphs, origin: int | None) -> Header:
         "notes": notes,
     }
     if origin is not None:
-        extra["began_at_ms"] = origin
+        extra["epoch"] = origin
     extra["dataflow"] = graphs.dataflow
     if graphs.inferred:
         extra["channels"] = {id: {"inferred": True} for id in graphs.inferred}

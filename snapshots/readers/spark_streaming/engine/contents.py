@@ -31,6 +31,7 @@ from snapshots.readers.spark_streaming.engine.facts import (
     batch_facts,
     job_facts,
     operator_facts,
+    phases_of,
     report_of,
 )
 from snapshots.readers.spark_streaming.engine.jobs import (
@@ -114,6 +115,7 @@ class Telling:
             facts=batch_facts(job, batch),
             notes=tuple(_batch_notes(job, batch, fate)),
             problem=fate.sentence if fate.status == UNKNOWN else None,
+            phases=phases_of(batch),
             **_whys(job, fate),
         )
 

@@ -77,6 +77,12 @@ def _batch_facts(job: SparkJob, batch: Batch) -> Iterator[Fact]:
         yield Fact(short(name), short(value))
 
 
+def phases_of(batch: Batch) -> dict[str, int]:
+    """How long each part of the batch took, ms, by its progress report."""
+    told = list((batch.durations_ms or {}).items())[:MOST_NAMED]
+    return {short(name): took for name, took in told if took >= 0}
+
+
 def _range_facts(source: SourceRange) -> Iterator[Fact]:
     start = _offset(source.start, "the beginning") if source.start_known else "not known"
     name = f"source {short(source.source)}"

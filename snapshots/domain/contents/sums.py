@@ -1,0 +1,123 @@
+"""What the values of a state add up to, as far as a sum of them means something.
+
+A sum is of what is additive: counts, amounts. Time stamps, offsets, last and largest values are
+numbers, too, and nobody wants their sum; nothing in a file tells them apart but their names and
+their size, so these are what decides, and what is left out is named with the reason.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from snapshots.domain.contents.model import BROADCAST, TIMERS
+
+Number = int | float
+Path = tuple[str, ...]  # the name of a field, behind those of the objects around it
+MOST_FIELDS = 30  # of objects, nested ones among them; a map with more keys is not added up by key
+LONGEST_FIELD = 100  # characters of a name
+DEEPEST = 3  # objects in objects
+EXACT = 2**53  # beyond it JSON's numbers are not
+
+_TIMES = "points in time: a sum of them means nothing"
+_PLACES = "positions: a sum of them means nothing"
+_SINGLE = "single readings, as a last or largest one is: a sum of them means nothing"
+_WORDS = {
+    **dict.fromkeys(("time", "timestamp", "ts", "timer", "timers", "date"), _TIMES),
+    **dict.fromkeys(("watermark", "watermarks", "deadline", "expiry", "since", "until"), _TIMES),
+    **dict.fromkeys(("start", "end", "begin", "epoch", "millis", "ms"), _TIMES),
+    **dict.fromkeys(("offset", "offsets", "position", "index", "sequence", "seq"), _PLACES),
+    **dict.fromkeys(("version", "id", "cursor", "checkpoint"), _PLACES),
+    **dict.fromkeys(("last", "latest", "first", "previous", "prev"), _SINGLE),
+    **dict.fromkeys(("max", "min", "avg", "mean", "average", "median", "rate", "ratio"), _SINGLE),
+}
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_YEARS = (315_532_800, 4_102_444_800)  # seconds since 1970: 1980 and 2100
+_PER_SECOND = (10**3, 10**6, 10**9)  # ms, us, ns
+
+
+@dataclass
+class Adding:
+    """Values of a state as they come. total: None once one is no number. fields: of objects, None
+    for what is no number somewhere; None once a value is no object, or fields are too many."""
+
+    total: Number | None = 0
+    fields: dict[Path, Number | None] | None = field(default_factory=dict)
+
+    def add(self, value: object) -> None:
+        self.total = plus(self.total, value)
+        if self.fields is None:
+            return
+        if not isinstance(value, Mapping):
+            self.fields = None
+            return
+        for name, part in _numbers(value):
+            self.fields[name] = plus(self.fields.get(name, 0), part)
+        if len(self.fields) > MOST_FIELDS:
+            self.fields = None
+
+    @property
+    def sums(self) -> dict[str, Any]:
+        """The fields that are numbers wherever they are there, in objects as they were."""
+        fields = self.fields or {}
+        around = {path[:length] for path in fields for length in range(1, len(path))}
+        found: dict[str, Any] = {}
+        for path, total in fields.items():
+            if total is None or path in around:
+                continue
+            inner = found
+            for name in path[:-1]:
+                inner = inner.setdefault(name, {})
+            inner[path[-1]] = total
+        return found
+
+
+def plus(total: Number | None, value: object) -> Number | None:
+    """None where one of both is no number, or the sum is too large for JSON's numbers."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if total is None or not is_number or not -EXACT < total + value < EXACT:
+        return None
+    return total + value
+
+
+def _numbers(value: Mapping, before: Path = ()) -> Iterator[tuple[Path, object]]:
+    """The leaves; a list, or what lies too deep, is one that is no number."""
+    for own, part in value.items():
+        path = (*before, str(own))
+        if len(path[-1]) > LONGEST_FIELD:
+            continue
+        if isinstance(part, Mapping) and len(path) < DEEPEST:
+            yield from _numbers(part, path)
+        else:
+            yield path, part
+
+
+def leaves(sums: Mapping[str, Any], before: Path = ()) -> Iterator[tuple[Path, Number]]:
+    """The fields of ``Adding.sums``, each with its path."""
+    for name, part in sums.items():
+        if isinstance(part, Mapping):
+            yield from leaves(part, (*before, name))
+        else:
+            yield (*before, name), part
+
+
+def why_not(kind: str, entries: int | None, names: Path, total: Number) -> str | None:
+    """Why a sum is not one that means something; None where it may be one.
+
+    kind, entries: of the state. names: the state's, and the path of the field in it.
+    """
+    if kind == TIMERS:
+        return _TIMES
+    if kind == BROADCAST:
+        return "a broadcast state: each subtask keeps the whole of it"
+    words = (word.lower() for name in names for word in _WORD.findall(name))
+    reason = next((_WORDS[word] for word in words if word in _WORDS), None)
+    if reason is None and entries and _is_moment(total / entries):
+        return _TIMES
+    return reason
+
+
+def _is_moment(mean: float) -> bool:
+    """Whether numbers of this size are most likely milli-, micro- or nanoseconds since 1970."""
+    first, last = _YEARS
+    return any(first * per <= mean <= last * per for per in _PER_SECOND)

@@ -1,0 +1,80 @@
+"""Where the time of a query's batches went, by the progress reports that lie in the upload."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.paginator import Paginator
+
+from snapshots import contents
+from snapshots.models import Recording
+
+SPARK = "spark-streaming"  # the format
+WHOLE = "triggerExecution"  # the phase that holds all others
+OTHER = "in no phase"
+PER_PAGE = 100
+PHASES = {
+    "latestOffset": ("looking for new input", "series-2"),
+    "getOffset": ("looking for new input", "series-2"),
+    "getBatch": ("getting the input", "series-6"),
+    "queryPlanning": ("planning the query", "series-5"),
+    "walCommit": ("writing down what the batch shall read", "series-4"),
+    "addBatch": ("running the batch", "series-1"),
+    "commitBatch": ("committing at the sink", "series-7"),
+    "commitOffsets": ("writing down that the batch is done", "series-3"),
+    OTHER: ("not told what for", "lane"),
+}
+"""What Spark is at in each phase, in the order in which they come; and its colour."""
+
+
+def are_told(upload: Mapping[str, Any]) -> bool:
+    """Whether the time of any batch is known."""
+    return any(item.get("phases") for item in upload["checkpoints"])
+
+
+def listed(recording: Recording, number: str | None) -> dict[str, Any]:
+    """A page of the batches; nothing of a recording that is no upload of Spark's."""
+    if recording.format != SPARK:
+        return {}
+    upload = contents.opened(recording).upload
+    if not are_told(upload):
+        return {"no_reports": True}
+    numbered = list(enumerate(upload["checkpoints"]))
+    longest = max(filter(None, (_took(item) for _, item in numbered)), default=1)
+    page = Paginator(numbered, PER_PAGE).get_page(number)
+    rows = [_row(recording.pk, place, item, longest) for place, item in page]
+    present = {part["name"] for row in rows for part in row["parts"]}
+    legend = [
+        {"name": name, "words": words, "colour": colour}
+        for name, (words, colour) in PHASES.items()
+        if name in present
+    ]
+    return {"batches": rows, "batch_page": page, "legend": legend}
+
+
+def _took(item: Mapping[str, Any]) -> int | None:
+    phases = item.get("phases") or {}
+    return phases.get(WHOLE, sum(phases.values()) if phases else None)
+
+
+def _row(pk: int, place: int, item: Mapping[str, Any], longest: int) -> dict[str, Any]:
+    """With the parts of its time; share: percent of the longest batch."""
+    took = _took(item)
+    parts = {name: ms for name, ms in (item.get("phases") or {}).items() if name != WHOLE and ms}
+    if took is not None and (rest := took - sum(parts.values())) > 0:
+        parts[OTHER] = rest
+    places = {name: place for place, name in enumerate(PHASES)}
+    in_order = sorted(parts, key=lambda name: (places.get(name, len(places)), name))
+    told = [_part(name, parts[name], longest) for name in in_order]
+    return {
+        **item,
+        "address": f"/recordings/{pk}/contents/{place}",
+        "took": took,
+        "parts": told,
+        "longest": max(told, key=lambda part: part["ms"], default=None),
+    }
+
+
+def _part(name: str, ms: int, longest: int) -> dict[str, Any]:
+    words, colour = PHASES.get(name, ("", "lane"))
+    share = f"{min(100 * ms / longest, 100):.2f}"
+    return {"name": name, "ms": ms, "share": share, "words": words, "colour": colour}
