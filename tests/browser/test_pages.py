@@ -132,7 +132,7 @@ def test_every_page_is_pictured(furnished, browser, server, signed_in_state, sch
     for name, address in furnished.items():
         page.goto(address)
         if name == "checkpoint":
-            page.wait_for_function("document.querySelector('[data-gantt] .bars path')")
+            page.locator("[data-gantt] .bars path").first.wait_for(state="attached")
         if name == "proof" and page.get_by_role("button", name="Reorder the run").count():
             page.get_by_role("button", name="Reorder the run").click()
         if name == "proof":
