@@ -143,11 +143,16 @@ def test_a_banks_money_is_in_its_states_and_in_its_channels(bank, api, ada):
     assert "bank-unaligned" in text_of(page.get(f"/recordings/{bank.pk}/contents"))
     one = f"/recordings/{bank.pk}/contents/1"
     shown = text_of(page.get(one, {"check": INVARIANT, "channel": channel["number"]}))
-    assert "Yes: it holds in this checkpoint." in shown
+    assert "The expression is true in the recorded state: 14,520 == 14,520." in shown
     assert "-6,520" in shown
     assert "9,252" in shown
     assert "the only likely type that fits every record" in shown
-    assert "No: it does not hold" in text_of(page.get(one, {"check": f"!({INVARIANT})"}))
+    off = text_of(page.get(one, {"check": INVARIANT.replace("8000", "8001")}))
+    assert "The expression is false in the recorded state: 14,521 == 14,520." in off
+    alone = text_of(page.get(one, {"check": 'processes["withdraw"]["balance"]'}))
+    assert "It is -6,520." in alone
+    wrong = text_of(page.get(one, {"check": 'channels["withdraw -> deposit"]["2"] == 1'}))
+    assert "An item of a list is named by its number, as in [2], not by a text." in wrong
     assert 'id="check-error"' in text_of(page.get(one, {"check": "processes["}))
     assert 'id="type-error"' in text_of(page.get(one, {"channel": "0", "type": "text,"}))
     with_entries = {"operator": withdraw, "state": "balance", "with": "0"}

@@ -9,8 +9,12 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from snapshots import runs
+from snapshots.domain.checkpoints.reference import checkpoints
 from snapshots.models import Job, Recording
+from tests.readers.flink.engine import derived
 from tests.web.given import a_client, a_person
+from tests.web.test_pages import signed_in, text_of
+from tests.web.test_pages_snapshot import words
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -129,6 +133,10 @@ def test_failures_are_told_with_the_times_of_the_rest_api(uploaded, shared_data)
     for number in range(1, 15):
         told = json.loads((folder / f"checkpoint-{number}.json").read_text())
         assert found[str(number)]["duration"] == told["end_to_end_duration"]
+    reference = checkpoints(derived(shared_data, "failures").recording)
+    assert list(found.values()) == [one.summary() for one in reference]
+    assert found["8"]["critical_path"][0]["earlier"] == "7"
+    assert get("/failovers")["sinks"] == []
     assert found["3"]["status"] == "expired"
     assert found["2"]["reason"] == "Asynchronous task checkpoint failed"
     slow = {task["process"]: task for task in get("/checkpoints/4")["tasks"]}["slow-sink[0]"]
@@ -146,6 +154,28 @@ def test_failures_are_told_with_the_times_of_the_rest_api(uploaded, shared_data)
     assert all(file["role"] in ("_metadata", "answer of the REST API") for file in files)
     topology = get("/topology")
     assert len(topology["processes"]) == 11
+
+    recording = Recording.objects.get(name="failures.zip")
+    pages, address = signed_in(recording.owner), f"/recordings/{recording.pk}/checkpoints"
+    listed = words(text_of(pages.get(address)))
+    assert "2026-11-20 16:32:15.100 UTC the recording begins" in listed
+    assert "2026-11-20 16:32:23.103 UTC at 8.003 s" in listed
+    assert "which do not tell what came out at the sinks" in listed
+    assert "Visible twice" not in listed
+    shown = words(text_of(pages.get(address, {"checkpoint": "8"})))
+    assert "Completed 2026-11-20 16:32:23.816 UTC" in shown
+    assert "slow-sink[0] was still copying its state for checkpoint 7, and took up no" in shown
+    assert "at first still copying for checkpoint 7" in shown
+    assert "Given up 2026-11-20 16:32:16.017 UTC" in words(
+        text_of(pages.get(address, {"checkpoint": "2"}))
+    )
+    summed = words(text_of(pages.get(f"/recordings/{recording.pk}/contents/0")))
+    assert 'state amountByProduct.apple 160 processes["enrich"]["amountByProduct"]["apple"]' in (
+        summed.replace("&quot;", '"')
+    )
+    for gone in ("state rules-offset: positions", "state lastRate: single readings"):
+        assert gone in summed
+    assert "state orderCount 44" in summed
 
 
 def test_states_of_two_checkpoints_are_compared(uploaded):

@@ -8,6 +8,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from snapshots import runs
 from snapshots.models import Job, Recording
 from tests.web.given import a_client, a_person
+from tests.web.test_pages import signed_in, text_of
+from tests.web.test_pages_snapshot import words
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -48,13 +50,59 @@ def verdicts(get) -> dict[str, str]:
     return {one["snapshot"]: one["verdict"] for one in get("/snapshots")["items"]}
 
 
+def pages_of(name: str):
+    """The words of the pages below a case's recording."""
+    recording = Recording.objects.get(name=f"{name}.zip")
+    client = signed_in(recording.owner)
+    return lambda path, **query: words(
+        text_of(client.get(f"/recordings/{recording.pk}{path}", query))
+    ).replace("&quot;", '"')
+
+
+def test_the_time_of_batches_is_told_by_phases_and_their_sums_by_fields(uploaded):
+    name = "tws-value-list-map-timers"
+    get = uploaded(name)
+    first = get("/contents")["checkpoints"][0]
+    assert (first["phases"]["addBatch"], first["phases"]["triggerExecution"]) == (12056, 17961)
+    shown = pages_of(name)
+    assert "Where the time went" in shown("/contents")
+    batches = shown("/checkpoints")
+    assert "10 batches" in batches
+    assert "2026-11-20 15:33:40.197 UTC 18 s addBatch 12.1 s" in batches
+    assert "cp_trigger" not in batches
+    assert get("/failovers")["sinks"] == []
+
+    states = {state["name"]: state for state in get("/contents/9")["operators"][0]["states"]}
+    assert states["total"]["sums"] == {"amount": 587, "events": 24}
+    events = 'processes["transformWithStateInPySparkExec"]["total"]["events"]'
+    summed = shown("/contents/9")
+    assert "state timers: points in time" in summed
+    assert "3,429,043,474,400" not in summed
+    assert f"state total.events 24 {events}" in summed
+    assert "It is 24. To check it, compare it" in shown("/contents/9", check=events)
+    assert "No. The expression is false in the recorded state: 24 == 25." in shown(
+        "/contents/9", check=f"{events} == 25"
+    )
+
+
+def test_where_no_report_tells_the_time_of_batches_the_page_says_so(uploaded):
+    name = "damaged-missing-delta"
+    uploaded(name)
+    shown = pages_of(name)
+    assert "Where the time went" not in shown("/contents")
+    page = shown("/checkpoints")
+    assert "no progress report of the query is in the upload" in page
+    assert "cp_trigger" not in page
+    assert "0 checkpoints" not in page
+
+
 def test_a_batch_that_was_planned_and_never_committed_is_in_flight(uploaded, data_dir):
     get = uploaded("incident-planned-only")
     recording = get()
     assert (recording["status"], recording["format"]) == ("ready", "spark-streaming")
     assert recording["defects_total"] == 0
     assert verdicts(get) == {
-        **dict.fromkeys(["0", "1", "2"], "consistent"),
+        **dict.fromkeys(["0", "1", "2"], "unknown"),
         "3": "incomplete",
     }
 
@@ -62,10 +110,13 @@ def test_a_batch_that_was_planned_and_never_committed_is_in_flight(uploaded, dat
     told = [(one["id"], one["kind"], one["status"]) for one in contents["checkpoints"]]
     assert told == [(n, "batch", "completed") for n in range(3)] + [(3, "batch", "in progress")]
     flying = get("/contents/3")
-    facts = {fact["name"]: fact["value"] for fact in flying["facts"]}
-    assert (facts["in flight"], facts["rows in flight"]) == ("planned-only", 7)
-    assert facts["source 0: files"] == "c03.json"
-    assert "no partition wrote its state" in flying["notes"][0]
+    planned = flying["planned"]
+    assert planned == contents["checkpoints"][3]["planned"]
+    assert (planned["kind"], planned["rows"], planned["files"]) == ("planned-only", 7, 1)
+    assert [source["files"] for source in planned["sources"]] == [["c03.json"]]
+    assert "no partition wrote its state" in planned["how_far"]
+    assert flying["settings"]["spark.sql.shuffle.partitions"] == "2"
+    assert not any(fact["name"].startswith("spark.sql") for fact in flying["facts"])
 
     state = {"operator": "0", "state": "default"}
     assert [get(f"/contents/{n}/entries", **state)["total"] for n in range(3)] == [3, 3, 6]
@@ -74,7 +125,7 @@ def test_a_batch_that_was_planned_and_never_committed_is_in_flight(uploaded, dat
 
 def test_the_state_after_a_batch_is_what_was_recorded(uploaded):
     get = uploaded("window-agg-hdfs")
-    assert verdicts(get) == dict.fromkeys(map(str, range(12)), "consistent")
+    assert verdicts(get) == dict.fromkeys(map(str, range(12)), "unknown")
     detail = get("/contents/11")
     (operator,) = detail["operators"]
     (state,) = operator["states"]
