@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -11,6 +11,7 @@ from snapshots.domain.assembly import Header
 from snapshots.domain.defects import Defects
 
 CHUNK_BYTES = 4 * 2**20
+HEAD_BYTES = 2 * CHUNK_BYTES  # of an input, unpacked, that a request looks at
 
 
 @dataclass(frozen=True)
@@ -52,3 +53,11 @@ class Reader(Protocol):
         Rows with a refused defect may be left out: look at ``defects`` before using the rest.
         Raises: InputRefused where reading cannot go on.
         """
+
+
+@runtime_checkable
+class Glancing(Protocol):
+    """A Reader whose header takes the whole input: a request looks at the head of a long one."""
+
+    def glance(self, source: Path, limits: Limits) -> None:
+        """Reads about HEAD_BYTES. Raises: InputRefused where they do not look as they should."""

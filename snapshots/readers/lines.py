@@ -25,7 +25,7 @@ def chunks(path: Path, limits: Limits, size: int = CHUNK_BYTES) -> Iterator[Chun
             if end == 0:
                 if len(data) > limits.line_bytes:
                     raise _too_long(first_line, limits)
-                grown = _fill(stream, data, len(data) + size)
+                grown = _fill(stream, data, min(2 * len(data), limits.line_bytes) + size)
                 if len(grown) > len(data):
                     rest = grown
                     continue

@@ -5,6 +5,7 @@ counted from 1 through all parts. String columns are read as dictionaries, so th
 text is looked at once.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from snapshots.readers.headers import parse_header
 from snapshots.readers.json_lines import load
 
 METADATA_KEY = b"cutline"
+_EXCEPTION = re.compile(r"\b\w*(?:Exception|Error)\b:?\s*")
 _DENSE_BYTES = 2**28  # of a batch whose texts are written out
 
 _TEXT = "strings"
@@ -159,10 +161,17 @@ def _refusing_damage() -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, MemoryError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0][:200]
         raise refuse(
-            "truncated", f"The Parquet file cannot be read: it is damaged or cut short ({reason})."
+            "truncated",
+            f"The Parquet file cannot be read: it is damaged or cut short{_why(error)}.",
         ) from error
+
+
+def _why(error: Exception) -> str:
+    """What the library says, without the names of its exceptions; empty where nothing is left."""
+    words = (str(error) or "there is not the memory that it asks for").splitlines()[0]
+    reason = _EXCEPTION.sub("", words)[:200].strip(" .:")
+    return f" ({reason})" if reason else ""
 
 
 def _pieces(batch: pa.RecordBatch, line: int, limits: Limits) -> Iterator[pa.RecordBatch]:

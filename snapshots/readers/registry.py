@@ -11,7 +11,7 @@ from snapshots.domain.assembly import Header, assemble
 from snapshots.domain.defects import Defects, InputRefused, quoted, refuse
 from snapshots.domain.recording import KINDS, LoggedEvent
 from snapshots.readers import cos418, headers
-from snapshots.readers.base import Limits, Reader
+from snapshots.readers.base import HEAD_BYTES, Glancing, Limits, Reader
 from snapshots.readers.columns import logged_events
 from snapshots.readers.compression import compression_of, open_stream
 from snapshots.readers.cos418 import Cos418Reader
@@ -73,11 +73,14 @@ class Sniffed:
 
 @dataclass(frozen=True)
 class Head:
-    """What the beginning of an input tells. complete: it was read to its end."""
+    """What the beginning of an input tells. complete: it was read to its end.
+
+    header: None where only the whole input tells it.
+    """
 
     format: str
     reason: str
-    header: Header
+    header: Header | None
     complete: bool
 
 
@@ -222,12 +225,15 @@ def events(
 def check_head(path: Path, limits: Limits, format: str | None = None) -> Head:
     """Reads the beginning of an input, the whole of a small one, and says what it is.
 
-    About two chunks (base.CHUNK_BYTES, after decompression) are read. An input that ends there and
+    About two chunks (base.HEAD_BYTES, after decompression) are read. An input that ends there and
     has at most SMALL_EVENTS events is also put in order and matched, so that all that can make it
     meaningless is found. Raises: InputRefused.
     """
     path = Path(path)
     found = sniff(path, limits, format)
+    if isinstance(found.reader, Glancing) and _is_long(path, limits):
+        found.reader.glance(path, limits)
+        return Head(found.reader.name, found.reason, None, False)
     header = found.reader.header(path, limits)
     defects = Defects()
     batches = found.reader.batches(path, header, limits, defects)
@@ -237,3 +243,12 @@ def check_head(path: Path, limits: Limits, format: str | None = None) -> Head:
     if complete and sum(batch.num_rows for batch in read) <= SMALL_EVENTS:
         assemble(header, logged_events(read, header))
     return Head(found.reader.name, found.reason, header, complete)
+
+
+def _is_long(path: Path, limits: Limits) -> bool:
+    """Whether more is in it than a head."""
+    with open_stream(path, limits) as stream:
+        left = HEAD_BYTES
+        while left >= 0 and (block := stream.read()):
+            left -= len(block)
+    return left < 0

@@ -6,6 +6,7 @@ A line that is no event does not stop the reading; it is counted, with its numbe
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,7 +16,7 @@ from snapshots.domain.assembly import Header
 from snapshots.domain.defects import Defects, defect, quoted, refuse, times
 from snapshots.domain.recording import MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
 from snapshots.domain.topology import Channel, Process, Topology
-from snapshots.readers.base import Limits
+from snapshots.readers.base import CHUNK_BYTES, HEAD_BYTES, Chunk, Limits
 from snapshots.readers.columns import BATCH_ROWS, NONE, raw_batch
 from snapshots.readers.json_lines import load
 from snapshots.readers.lines import chunks
@@ -101,6 +102,17 @@ class ToldLinesReader:
         """More to be said about the log in the header."""
         return {}
 
+    def glance(self, source: Path, limits: Limits) -> None:
+        """See ``base.Glancing``: an event has to be among the first lines."""
+        misfits = Misfits()
+        for chunk in islice(chunks(source, limits), HEAD_BYTES // CHUNK_BYTES):
+            for line, found in self._told_in(chunk):
+                if isinstance(found, Told):
+                    return
+                if isinstance(found, Misfit):
+                    misfits.add(line, str(found))
+        raise refuse("unknown-format", _no_event_yet(self.title, misfits), **_first(misfits))
+
     def header(self, source: Path, limits: Limits) -> Header:
         scan = _Scan(limits)
         for line, found in self.told(source, limits):
@@ -150,9 +162,12 @@ class ToldLinesReader:
     def told(self, source: Path, limits: Limits) -> Iterator[tuple[int, Told | Misfit | None]]:
         """Number and event of every line that is not blank; why it is none; None: left out."""
         for chunk in chunks(source, limits):
-            for line, text in enumerate(chunk.data.split(b"\n"), chunk.first_line):
-                if text and not text.isspace():
-                    yield line, self._told(text, line)
+            yield from self._told_in(chunk)
+
+    def _told_in(self, chunk: Chunk) -> Iterator[tuple[int, Told | Misfit | None]]:
+        for line, text in enumerate(chunk.data.split(b"\n"), chunk.first_line):
+            if text and not text.isspace():
+                yield line, self._told(text, line)
 
     def _told(self, text: bytes, line: int) -> Told | Misfit | None:
         fields = load(text, line)
@@ -177,6 +192,14 @@ def _is_number(name: str) -> bool:
 
 def _first(misfits: Misfits) -> dict[str, int]:
     return {"line": misfits.places[0][0]} if misfits.places else {}
+
+
+def _no_event_yet(title: str, misfits: Misfits) -> str:
+    begin = f"Nothing in the first {HEAD_BYTES:,} bytes is an event of {quoted(title)}."
+    if not misfits.places:
+        return begin
+    line, reason = misfits.places[0]
+    return f"{begin} Line {line} {reason}."
 
 
 def _no_event(title: str, scan: "_Scan") -> str:

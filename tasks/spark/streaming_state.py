@@ -32,6 +32,7 @@ from snapshots.readers.spark_streaming.state.readings import (
 )
 from snapshots.readers.spark_streaming.state.store_files import DEFAULT_STORE
 from snapshots.readers.spark_streaming.state.stored_state import (
+    Left,
     NotDecodable,
     read_changes,
     read_partition,
@@ -202,18 +203,19 @@ class StateReader:
 
     def _by_files(self, answer: StateRead, failure: Failure) -> StateRead:
         """What can be read of each partition without Spark."""
-        request, left, truncated = answer.request, answer.request.most_rows, False
+        request, most, truncated = answer.request, answer.request.most_rows, False
+        left = Left.of(self._copy.limits)
         rows: dict[int, list[dict[str, Json]]] = {}
         lost: dict[int, str] = {}
         for partition in self._partitions(request):
             try:
-                found = self._partition_by_files(request, partition, answer.batch)
+                found = self._partition_by_files(request, partition, answer.batch, left)
             except (NotDecodable, DamagedFile) as error:
                 lost[partition] = str(error)
                 continue
-            truncated = truncated or len(found) > left
-            found = found[:left]
-            left -= len(found)
+            truncated = truncated or len(found) > most
+            found = found[:most]
+            most -= len(found)
             if found:
                 rows[partition] = found
         return replace(
@@ -226,13 +228,13 @@ class StateReader:
         return [one for one in sorted(found) if request.partition in (one, None)]
 
     def _partition_by_files(
-        self, request: StateRequest, partition: int, batch: int
+        self, request: StateRequest, partition: int, batch: int, left: Left
     ) -> list[dict[str, Json]]:
         place = (self._checkpoint, request.operator, request.reading, partition)
         if request.changes_from is None:
-            return read_partition(*place, batch + 1, self._copy.limits)
+            return read_partition(*place, batch + 1, self._copy.limits, left)
         batches = range(request.changes_from, batch + 1)
-        return read_changes(*place, batches, self._copy.limits)
+        return read_changes(*place, batches, self._copy.limits, left)
 
 
 @contextmanager

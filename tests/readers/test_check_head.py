@@ -9,7 +9,9 @@ from orjson import dumps
 
 from snapshots.domain.defects import InputRefused
 from snapshots.readers import registry
+from snapshots.readers.base import HEAD_BYTES, Limits
 from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, source, text
+from tests.readers.test_raft_trace import a_line
 
 
 def test_a_small_log_is_read_to_its_end(tmp_path):
@@ -47,7 +49,7 @@ def test_a_small_log_with_a_circle_of_causes_is_refused(tmp_path):
 def test_of_a_large_log_only_the_head_is_read(tmp_path):
     line = text({"process": "A", "kind": "internal", "label": "x" * 1000})
     path = source(tmp_path, text(HEADER) + line * 15_000 + b"this is not JSON")
-    head = registry.check_head(path, registry.Limits())
+    head = registry.check_head(path, Limits())
     assert not head.complete
 
 
@@ -55,7 +57,7 @@ def test_a_bad_line_in_the_head_of_a_large_log_refuses_it(tmp_path):
     line = text({"process": "A", "kind": "internal", "label": "x" * 1000})
     path = source(tmp_path, text(HEADER, b"no JSON") + line * 15_000)
     with pytest.raises(InputRefused) as caught:
-        registry.check_head(path, registry.Limits())
+        registry.check_head(path, Limits())
     assert caught.value.defects[0].line == 2
 
 
@@ -75,3 +77,38 @@ def test_parquet_and_cos418_are_recognised(tmp_path, shared_data):
     log = shared_data / "cos418/original/2nodes-message.log.jsonl"
     head = registry.check_head(log, SMALL)
     assert (head.format, head.header.time_unit) == ("cos418", "tick")
+
+
+LONG = HEAD_BYTES + 2**20
+
+
+def long_log(tmp_path, line: bytes, first: bytes = b"", suffix=".log"):
+    return source(tmp_path, first + line * (LONG // len(line)) + b"\xff\n" * 10, "log" + suffix)
+
+
+def test_a_long_log_without_a_header_is_not_read_whole_before_the_answer(tmp_path):
+    """What lies behind the head would refuse each of them: the worker says so."""
+    trace = long_log(tmp_path, text(a_line("Ready", "1"), a_line("Ready", "2")))
+    head = registry.check_head(trace, Limits(processes=1))
+    assert (head.format, head.header, head.complete) == ("raft-trace", None, False)
+    clocks = long_log(tmp_path, b'an event\nhost {"host":1}\n')
+    assert registry.check_head(clocks, Limits()).header is None
+    given = long_log(tmp_path, b"host 1\n", b"(?<host>\\w+) (?<clock>.*)(?<event>)\n\n")
+    assert registry.check_head(given, Limits()).format == "shiviz"
+    packed = tmp_path / "packed.gz"
+    packed.write_bytes(gzip.compress(trace.read_bytes()))
+    assert registry.check_head(packed, Limits(processes=1)).header is None
+
+
+@pytest.mark.parametrize(
+    ("line", "format", "words"),
+    [
+        (b'{"a": 1}\n', "raft-trace", "Nothing in the first 8,388,608 bytes is an event"),
+        (b'{"event": 1}\n', "raft-trace", "Line 1 has an event that is no object."),
+        (b"no clock\n", "shiviz", "No form of log with vector clocks"),
+        (b"(?<host>[)\n", "shiviz", "expression"),
+    ],
+)
+def test_a_long_log_whose_head_is_none_is_refused_at_once(tmp_path, line, format, words):
+    with pytest.raises(InputRefused, match=words):
+        registry.check_head(long_log(tmp_path, line), Limits(), format)

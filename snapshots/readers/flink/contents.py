@@ -4,7 +4,7 @@ Each is read when it is asked for.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from snapshots.readers.cursor import Cursor
 from snapshots.readers.flink.channels.in_flight import InFlight, read_in_flight
@@ -73,6 +73,7 @@ def keyed_states(
     def read(stream: Stream) -> bytes | memoryview | Missing:
         return upload.files.read(stream, checkpoint.folder)
 
+    limits = replace(limits or Limits(), room=upload.files.room)
     for operator, subtask in _subtasks(checkpoint):
         if (handle := subtask.managed_keyed) is not None:
             state = read_keyed(handle, read, operator.max_parallelism, limits)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from snapshots.domain.defects import quoted, refuse
+from snapshots.readers.cursor import Malformed
 from snapshots.readers.flink.handles import (
     EmptySegment,
     File,
@@ -22,9 +23,11 @@ from snapshots.readers.flink.handles import (
     Segment,
     Stream,
 )
+from snapshots.readers.room import Room
 
 MOST_FILES = 200_000
 MOST_DEEP = 50  # folders in folders
+MOST_READ = 8 * 2**30  # bytes of state, inflated ones too, however often a handle names the same
 _MAPPED_FROM = 2**20  # bytes; smaller files are read at once
 _KEPT_OPEN = 16
 _LONGEST_TAIL = 8  # folders and name that are compared
@@ -64,13 +67,15 @@ class Usage:
 class Files:
     """The regular files below ``root``. sizes: path below the root -> bytes.
 
-    refused: path -> why it is not read (links, devices). Raises: InputRefused for too many files.
+    refused: path -> why it is not read (links, devices). room: for what handles name.
+    Raises: InputRefused for too many files.
     """
 
     def __init__(self, root: Path, most: int = MOST_FILES) -> None:
         self.root = Path(root)
         self.sizes: dict[str, int] = {}
         self.refused: dict[str, str] = {}
+        self.room = Room("bytes of state", MOST_READ)
         self._most = most
         self._by_tail: dict[str, list[str]] = defaultdict(list)
         self._list()
@@ -177,6 +182,10 @@ class Files:
         place = self.locate(stream, folder)
         if isinstance(place, Missing):
             return place
+        try:
+            self.room.take(place.size)
+        except Malformed as full:
+            return Missing(stream.path, stream.size, f"{full.what}.")
         data = self.whole(place.path)
         if isinstance(data, Missing):
             return data

@@ -29,7 +29,6 @@ from snapshots.readers.seatunnel.protostuff import (
 )
 
 PIPELINE_STATE, COMPLETED_CHECKPOINT = "PipelineState", "CompletedCheckpoint"
-MOST_NULLS = 100_000  # of one file, in all lists
 _JOB, _PIPELINE, _ID, _TRIGGERED, _TYPE, _COMPLETED, _STATES, _STATISTICS, _RESTORED = range(1, 10)
 _NEW_LAYOUT = {_JOB: _ID, _ID: _JOB}  # engine-wire-v1 has these two the other way round
 
@@ -37,9 +36,9 @@ _NEW_LAYOUT = {_JOB: _ID, _ID: _JOB}  # engine-wire-v1 has these two the other w
 def read_checkpoint(data: bytes, file: str, decoder: Decoder) -> tuple[str, Checkpoint]:
     """What the file is, PIPELINE_STATE or COMPLETED_CHECKPOINT, and the checkpoint in it.
 
-    Raises: Malformed.
+    decoder: of the whole upload. Raises: Malformed.
     """
-    message = parse(data)
+    message = parse(data, room=decoder.fields)
     kinds = {field.number: field.wire for field in message}
     reader = _Reader(file, decoder)
     if kinds.get(1) != BYTES:
@@ -48,7 +47,9 @@ def read_checkpoint(data: bytes, file: str, decoder: Decoder) -> tuple[str, Chec
     if kinds.get(4) != BYTES:
         raise Malformed("This is neither a PipelineState nor a CompletedCheckpoint", 0)
     start = envelope[4].offset + _bytes_before(envelope[4])
-    checkpoint = reader.checkpoint(parse(data, start, start + len(envelope[4].value)))
+    checkpoint = reader.checkpoint(
+        parse(data, start, start + len(envelope[4].value), decoder.fields)
+    )
     outer = (_text(envelope[1]), _number(envelope.get(2)), _number(envelope.get(3)))
     if outer != (str(checkpoint.job), checkpoint.pipeline, checkpoint.id):
         raise Malformed("The envelope names another checkpoint than is in it", start)
@@ -66,7 +67,6 @@ class _Reader:
 
     def __init__(self, file: str, decoder: Decoder) -> None:
         self._file, self._decoder = file, decoder
-        self._nulls = 0
         self._unknown: list[tuple[str, int]] = []
 
     def checkpoint(self, message: tuple[Field, ...]) -> Checkpoint:
@@ -118,9 +118,7 @@ class _Reader:
             if isinstance(item, Field):
                 yield item
                 continue
-            self._nulls += item
-            if self._nulls > MOST_NULLS:
-                raise Malformed(f"The lists have more than {MOST_NULLS:,} nulls", field.offset)
+            self._decoder.nulls.take(item)
             yield from [None] * item
 
     def _action(self, key: Field | None, value: tuple[Field, ...]) -> ActionState:

@@ -8,17 +8,25 @@ from snapshots.readers.cursor import Malformed
 from snapshots.readers.java import stream as java_stream
 from snapshots.readers.java.values import plain
 from snapshots.readers.opaque import Opaque
+from snapshots.readers.room import Room
 from snapshots.readers.seatunnel.model import Payload
 
 LARGEST = 256 * 2**10  # bytes of one element that is decoded
+MOST_FIELDS, MOST_NULLS = 2_000_000, 100_000
 _DEEPEST = 100  # levels of JSON
 
 
 class Decoder:
-    """Decodes elements until ``most`` bytes of them are decoded; from then on they are opaque."""
+    """Decodes elements until ``most`` bytes of them are decoded; from then on they are opaque.
+
+    fields, nulls: how many of them the files of an upload may have, which takes one decoder for all
+    of it. A field of two bytes takes a hundred times as much memory, a null takes none in the file.
+    """
 
     def __init__(self, most: int) -> None:
         self._left = most
+        self.fields = Room("fields of checkpoints", MOST_FIELDS)
+        self.nulls = Room("nulls in lists", MOST_NULLS)
 
     def payload(self, data: bytes, file: str, offset: int) -> Payload:
         """offset: where the bytes begin in the file."""

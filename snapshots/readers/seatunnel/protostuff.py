@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from snapshots.readers.cursor import Cursor, Malformed
+from snapshots.readers.room import Room
 
 VARINT, FIXED64, BYTES, GROUP, END_GROUP, FIXED32 = range(6)
 MOST_NESTED = 32  # groups in groups; a checkpoint has 8
-MOST_FIELDS = 1_000_000  # of one file
+MOST_FIELDS = 1_000_000
 _LONGEST_VARINT = 10  # bytes
 
 
@@ -24,9 +25,14 @@ class Field:
     offset: int
 
 
-def parse(data: bytes, start: int = 0, end: int | None = None) -> tuple[Field, ...]:
-    """The fields of the message that fills ``data[start:end]``. Raises: Malformed."""
-    reader = _Reader(Cursor(data, start, end))
+def parse(
+    data: bytes, start: int = 0, end: int | None = None, room: Room | None = None
+) -> tuple[Field, ...]:
+    """The fields of the message that fills ``data[start:end]``. room: for fields of many messages.
+
+    Raises: Malformed.
+    """
+    reader = _Reader(Cursor(data, start, end), room or Room("fields", MOST_FIELDS))
     fields, group = reader.fields(0)
     if group is not None:
         raise Malformed(f"A group {group} ends that has not begun", reader.cursor.position)
@@ -39,9 +45,9 @@ def signed(value: int) -> int:
 
 
 class _Reader:
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: Cursor, room: Room) -> None:
         self.cursor = cursor
-        self._count = 0
+        self._room = room
 
     def fields(self, depth: int) -> tuple[tuple[Field, ...], int | None]:
         """Fields up to the end of the data or of the group, and the number in that end's tag."""
@@ -53,9 +59,7 @@ class _Reader:
                 raise Malformed(f"There is no field {number}", at)
             if wire == END_GROUP:
                 return tuple(found), number
-            self._count += 1
-            if self._count > MOST_FIELDS:
-                raise Malformed(f"There are more than {MOST_FIELDS:,} fields", at)
+            self._room.take(1)
             found.append(Field(number, wire, self._value(number, wire, at, depth), at))
         return tuple(found), None
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snapshots.domain.defects import quoted, refuse
-from snapshots.readers.base import Limits
+from snapshots.readers.base import HEAD_BYTES, Limits
 from snapshots.readers.compression import open_stream
 from snapshots.readers.lines import BYTE_ORDER_MARK
 from snapshots.readers.shiviz.clocks import Edges, edges, receives
 from snapshots.readers.shiviz.events import NEEDED, Events, Part, parts, read_part, valid_events
 from snapshots.readers.shiviz.expressions import Expression, compiled
-from snapshots.readers.shiviz.known import DEFAULT, EXECUTIONS, FORMS, recognised
+from snapshots.readers.shiviz.known import DEFAULT, EXECUTIONS, FORMS, Form, recognised
 from snapshots.readers.shiviz.scanning import Scanner
 
 MOST_TEXT = 128 * 2**20  # bytes of a log
@@ -59,6 +59,24 @@ def whole_file(parser: str, delimiter: str, log: bytes) -> bytes:
     return f"{parser or DEFAULT.parser}\n{delimiter}\n".encode() + log
 
 
+def glance(source: Path, limits: Limits) -> None:
+    """Whether the head of a log has expressions that are right, or events of a known form.
+
+    Raises: InputRefused.
+    """
+    with open_stream(source, limits) as stream:
+        text = b""
+        while len(text) < HEAD_BYTES and (block := stream.read()):
+            text += block
+    first, second, *_ = [*text.removeprefix(BYTE_ORDER_MARK).split(b"\n", 2), b""]
+    if not has_expressions(first):
+        _recognised(text)
+        return
+    compiled(first.decode("utf-8", "replace").strip(), NEEDED)
+    if delimiter := second.decode("utf-8", "replace").strip():
+        compiled(delimiter)
+
+
 def open_log(source: Path, limits: Limits) -> Log:
     """Raises: InputRefused."""
     text = _text(source, limits)
@@ -68,19 +86,24 @@ def open_log(source: Path, limits: Limits) -> Log:
         second = rest.partition(b"\n")[0]
         start = min(len(text), len(first) + len(second) + 2)
         return _given(text, first.decode().strip(), second.decode().strip(), start, scanner)
-    form = recognised(text)
-    if form is None:
-        known = "; ".join(f"{form.name} ({form.title})" for form in FORMS)
-        raise refuse(
-            "unknown-format",
-            "No form of log with vector clocks that is known here finds an event in it. Put the "
-            f"parser expression on its first line. Known are: {known}.",
-        )
+    form = _recognised(text)
     delimiter = compiled(EXECUTIONS)
     found = parts(text, 0, 1, delimiter, scanner)
     if len(found) == 1 and not found[0].name:
         delimiter = None
     return Log(text, compiled(form.parser, NEEDED), delimiter, form.name, tuple(found))
+
+
+def _recognised(text: bytes) -> Form:
+    """Raises: InputRefused."""
+    if (form := recognised(text)) is not None:
+        return form
+    known = "; ".join(f"{form.name} ({form.title})" for form in FORMS)
+    raise refuse(
+        "unknown-format",
+        "No form of log with vector clocks that is known here finds an event in it. Put the "
+        f"parser expression on its first line. Known are: {known}.",
+    )
 
 
 def _given(text: bytes, parser: str, delimiter: str, start: int, scanner: Scanner) -> Log:

@@ -21,7 +21,7 @@ from snapshots.readers.columns import BATCH_ROWS, NONE, raw_batch
 from snapshots.readers.fields import json_text
 from snapshots.readers.shiviz.clocks import Edges
 from snapshots.readers.shiviz.events import Events, clock_value
-from snapshots.readers.shiviz.logs import Log, chosen, open_log, read_execution
+from snapshots.readers.shiviz.logs import Log, chosen, glance, open_log, read_execution
 
 NOTES = (
     "Which events send and receive follows from the clocks, not from the log.",
@@ -48,6 +48,10 @@ class ShivizReader:
         self.name = "shiviz" if execution is None else f"shiviz:{execution}"
         self._execution = execution
         self._kept: tuple[object, tuple[Log, Events, Edges]] | None = None
+
+    def glance(self, source: Path, limits: Limits) -> None:
+        """See ``base.Glancing``: clocks name events that may stand anywhere in the log."""
+        glance(source, limits)
 
     def header(self, source: Path, limits: Limits) -> Header:
         log, events, edges = read = self._read(source, limits)

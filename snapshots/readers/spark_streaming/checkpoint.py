@@ -222,6 +222,12 @@ class _Reading:
             folder = f"state/{id}"
             operator, *noted = read_operator(self.files, folder, partitions, self.limits)
             self._note(*noted, "operator metadata")
+            try:
+                parts = operator.used_partitions or 0
+                self.files.spend("partitions", folder, parts, self.limits.partitions)
+            except DamagedFile as error:
+                self.damaged.append(error)
+                continue
             stores = [one.name for one in operator.stores or ()] or list(versions.get(id, {}))
             for store in stores:
                 if (schema := self._schema(id, store, len(stores) == 1)) is not None:

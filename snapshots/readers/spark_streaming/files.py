@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,14 @@ class DamagedFile(ValueError):
         self.what = what
 
 
+@dataclass
+class Spent:
+    """How much of an upload has been read. counts: by kind; kept: what counts only once."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    kept: set[tuple[str, Path]] = field(default_factory=set)
+
+
 @dataclass(frozen=True, slots=True)
 class FileEntry:
     """size: in bytes. modified_ms: epoch milliseconds, of this copy of the file."""
@@ -40,11 +49,13 @@ class Files:
     """The regular files below ``root``, by relative path; links and devices are left out.
 
     left_out: what is there and is no regular file, lies too deep, or has an unreadable name.
+    spent: of the whole upload, shared by all views of it.
     """
 
     root: Path
     entries: dict[str, FileEntry]
     left_out: tuple[str, ...] = ()
+    spent: Spent = field(default_factory=Spent, compare=False, repr=False)
     _folders: dict[str, set[str]] = field(default_factory=dict, repr=False)
 
     def __contains__(self, path: str) -> bool:
@@ -77,7 +88,24 @@ class Files:
             for path, entry in self.entries.items()
             if path.startswith(f"{folder}/")
         }
-        return Files(self.root / folder, entries)
+        return Files(self.root / folder, entries, spent=self.spent)
+
+    def spend(self, kind: str, path: str, amount: int, most: int, *, again: bool = False) -> None:
+        """Counts what is read of a file, each file once unless it is to count ``again``.
+
+        kind: a plural. most: of this kind in the whole upload. Raises: DamagedFile beyond it.
+        """
+        key = kind, self.root / path
+        if not again and key in self.spent.kept:
+            return
+        if self.spent.counts[kind] + amount > most:
+            raise DamagedFile(
+                path,
+                f"It is not read: the {kind} of the upload that are read are at most {most:,}.",
+            )
+        self.spent.counts[kind] += amount
+        if not again:
+            self.spent.kept.add(key)
 
     def read(self, path: str, most: int) -> bytes:
         """A whole file. Raises: DamagedFile where it is longer than ``most`` bytes, or gone."""

@@ -9,6 +9,7 @@ from snapshots.readers.spark_streaming.files import Files, open_regular
 from snapshots.readers.spark_streaming.logs.sources import SeenFile
 
 LINE_SUFFIXES = (".json", ".jsonl", ".ndjson", ".txt")
+MOST_ALIKE = 100  # files of one name
 _BLOCK = 2**20
 
 
@@ -16,16 +17,17 @@ def match_inputs(files: Files, seen: Iterable[SeenFile]) -> dict[str, str]:
     """Urls of the source logs to the uploaded file that each means.
 
     A file is taken if its name is the same and it shares more of the path, from the end, than any
-    other; where two share as much, none is.
+    other; where two share as much, or more than MOST_ALIKE have the name, none is.
     """
     by_name: dict[str, list[str]] = {}
     for path in files.entries:
         by_name.setdefault(path.rsplit("/", 1)[-1], []).append(path)
     matched = {}
     for file in seen:
-        ranked = sorted(
-            ((_shared(path, file.path), path) for path in by_name.get(file.name, ())), reverse=True
-        )
+        alike = by_name.get(file.name, [])
+        if len(alike) > MOST_ALIKE:
+            continue
+        ranked = sorted(((_shared(path, file.path), path) for path in alike), reverse=True)
         if ranked and (len(ranked) == 1 or ranked[0][0] > ranked[1][0]):
             matched[file.url] = ranked[0][1]
     return matched

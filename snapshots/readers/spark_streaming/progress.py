@@ -11,6 +11,7 @@ from snapshots.readers.spark_streaming.documents import Json, NotReadable, parse
 from snapshots.readers.spark_streaming.files import DamagedFile, Files, open_regular
 from snapshots.readers.spark_streaming.limits import SparkLimits
 
+MOST_DAMAGED = 100  # lines of a file that are no reports
 LONGEST_LINE = 4 * 2**20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -64,6 +65,7 @@ def read_progress(
     """The reports in the order of the file, and the lines that are none."""
     try:
         data = files.read(path, limits.progress_bytes)
+        files.spend("bytes of progress reports", path, len(data), limits.progress_bytes)
     except DamagedFile as error:
         return [], [error]
     reports: list[Progress] = []
@@ -71,10 +73,17 @@ def read_progress(
     for number, line in enumerate(io.BytesIO(data), start=1):
         if not line.strip():
             continue
+        if len(damaged) == MOST_DAMAGED:
+            damaged.append(DamagedFile(path, "From here on it is not read.", number))
+            break
         try:
+            files.spend("progress reports", path, 1, limits.reports, again=True)
             reports.append(_progress(parse_object(line, limits.depth)))
         except NotReadable as error:
             damaged.append(DamagedFile(path, str(error), number))
+        except DamagedFile as error:
+            damaged.append(error)
+            break
     return reports, damaged
 
 

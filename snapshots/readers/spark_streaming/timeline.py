@@ -5,7 +5,7 @@ source in b goes from its offset in b - 1 to that in b.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from snapshots.readers.spark_streaming.documents import Json
 from snapshots.readers.spark_streaming.logs.commits import CommittedBatch
@@ -15,7 +15,7 @@ from snapshots.readers.spark_streaming.logs.offsets import (
     kind_of,
     span,
 )
-from snapshots.readers.spark_streaming.logs.sources import SourceLog
+from snapshots.readers.spark_streaming.logs.sources import SeenFile, SourceLog
 from snapshots.readers.spark_streaming.progress import Progress
 
 
@@ -112,13 +112,32 @@ def make_timeline(
 ) -> tuple[Batch, ...]:
     """input_rows: rows of the uploaded input files by the url in the source's log."""
     batches = sorted(logs.planned.keys() | logs.committed.keys())
-    return tuple(_batch(b, logs, source_logs, input_rows, reports.get(b)) for b in batches)
+    given = _Given(source_logs)
+    return tuple(_batch(b, logs, given, input_rows, reports.get(b)) for b in batches)
+
+
+@dataclass
+class _Given:
+    """What file sources have given to the batches before. Each file is given once: offsets that go
+    back are wrong, and would make every range as long as the whole log. counts: by source."""
+
+    logs: Mapping[str, SourceLog]
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def files(self, source: str, start: Json, end: Json) -> tuple[SeenFile, ...] | None:
+        """The files of a range; None where they are not known."""
+        first, last = (-1 if offset is None else _log_offset(offset) for offset in (start, end))
+        if source not in self.logs or first is None or last is None:
+            return None
+        before = self.counts.get(source, -1)
+        self.counts[source] = max(before, last)
+        return self.logs[source].between(first, last) if before <= first else None
 
 
 def _batch(
     batch: int,
     logs: Logs,
-    source_logs: Mapping[str, SourceLog],
+    given: _Given,
     input_rows: Mapping[str, int],
     report: Progress | None,
 ) -> Batch:
@@ -129,7 +148,7 @@ def _batch(
     earlier = before if isinstance(before, PlannedBatch) else None
     ranges = None
     if known_plan is not None:
-        ranges = _ranges(batch, known_plan, earlier, source_logs, input_rows)
+        ranges = _ranges(batch, known_plan, earlier, given, input_rows)
     ran = report if report is not None and not report.idle and known_commit is not None else None
     problems = [one for one in (plan, commit) if isinstance(one, str)]
     return Batch(
@@ -152,7 +171,7 @@ def _ranges(
     batch: int,
     plan: PlannedBatch,
     earlier: PlannedBatch | None,
-    source_logs: Mapping[str, SourceLog],
+    given: _Given,
     input_rows: Mapping[str, int],
 ) -> tuple[SourceRange, ...]:
     start_known = batch == 0 or earlier is not None
@@ -161,7 +180,7 @@ def _ranges(
         start = earlier.offsets.get(source) if earlier else None
         between = None
         if start_known and kind_of(end) == FILE:
-            between = _files(source_logs.get(source), start, end)
+            between = given.files(source, start, end)
         ranges.append(
             SourceRange(
                 source,
@@ -176,14 +195,6 @@ def _ranges(
     return tuple(ranges)
 
 
-def _files(log: SourceLog | None, start: Json, end: Json):
-    """The files of a range, as ``SourceLog.between`` has them."""
-    counts = [(-1 if offset is None else _log_offset(offset)) for offset in (start, end)]
-    if log is None or None in counts:
-        return None
-    return log.between(*counts)
-
-
 def _log_offset(offset: Json) -> int | None:
     count = offset.get("logOffset") if kind_of(offset) == FILE else None
     fits = isinstance(count, int) and not isinstance(count, bool) and count >= -1
@@ -191,6 +202,6 @@ def _log_offset(offset: Json) -> int | None:
 
 
 def _rows(files, input_rows: Mapping[str, int]) -> int | None:
-    """files: as ``_files`` has them."""
+    """files: as ``_Given.files`` has them."""
     counts = [input_rows.get(file.url) for file in files or ()]
     return None if files is None or None in counts else sum(counts)

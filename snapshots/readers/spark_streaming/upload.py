@@ -135,7 +135,7 @@ def _read(files: Files, folders: list[str], limits: SparkLimits) -> SparkUpload:
 def _outside(files: Files, folders: list[str]) -> Files:
     starts = tuple(f"{folder}/" if folder else "" for folder in folders)
     kept = {path: one for path, one in files.entries.items() if not path.startswith(starts)}
-    return Files(files.root, kept)
+    return Files(files.root, kept, spent=files.spent)
 
 
 def _reports(

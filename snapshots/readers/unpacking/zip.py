@@ -98,4 +98,6 @@ class _Careful(io.RawIOBase):
 
 def _damaged(error: Exception) -> Exception:
     reason = str(error).rstrip(".") or "it ends in the middle"
+    if isinstance(error, OSError):  # a place before the beginning, which only the system refuses
+        reason = "its directory does not lie where it says"
     return refuse("truncated", f"The zip archive is damaged: {reason}.")

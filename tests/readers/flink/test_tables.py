@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.readers.cursor import Malformed
+from snapshots.readers.cursor import Cursor, Malformed
+from snapshots.readers.flink.handles import BackendFile, Incremental, Inline
+from snapshots.readers.flink.keyed.entries import Limits, Notes
+from snapshots.readers.flink.keyed.keyed_meta import read_keyed_meta
+from snapshots.readers.flink.keyed.table_files import TableFiles
 from snapshots.readers.flink.keyed.table_merging import NamedTable, merged
 from snapshots.readers.flink.keyed.tables import Table, block_entries
+from snapshots.readers.room import Room
 from tests.readers.flink.types import varint
 from tests.readers.mutated import MANY, mutated
 
@@ -148,3 +153,33 @@ def test_damaged_tables_are_read_or_refused():
         except Malformed:
             continue
         found_in([table], [])
+
+
+def test_a_handle_that_names_one_table_many_times_costs_no_more_than_the_room():
+    """A checkpoint of a few hundred bytes can name the same table a thousand times."""
+    data = max(cases()["zlib 4 plain"][0], key=len)
+    named = tuple(BackendFile(f"{n}.sst", Inline("", data)) for n in range(40))
+    handle = Incremental(0, 128, 1, "", Inline("", b""), named, ())
+    meta = read_keyed_meta(Cursor(b""))
+
+    def read(limits):
+        notes, asked = Notes(), []
+
+        def content(stream):
+            asked.append(stream)
+            return stream.data
+
+        files = TableFiles(handle, meta, content, 128, limits, notes)
+        return len(list(files.entries())), len(asked), notes.sentences
+
+    whole, asked, _ = read(Limits())
+    assert (whole > 10, asked) == (True, 40)
+    room = Room("bytes of state", 3 * len(data))
+    found, asked, said = read(Limits(room=room))
+    assert 0 < found < whole + 40
+    assert room.left < len(data)
+    assert any("read here" in sentence or "are read" in sentence for sentence in said)
+    _, asked, said = read(Limits(tables=5))
+    assert (asked, said[0]) == (5, "Of 40 tables the first 5 are read.")
+    _, _, said = read(Limits(alive_bytes=40 * 100))
+    assert any("read here" in sentence or "are read" in sentence for sentence in said)

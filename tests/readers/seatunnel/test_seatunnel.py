@@ -13,7 +13,7 @@ from snapshots.readers.opaque import Opaque
 from snapshots.readers.seatunnel import checkpoint as reading
 from snapshots.readers.seatunnel import protostuff, rest
 from snapshots.readers.seatunnel.names import action_name, file_name
-from snapshots.readers.seatunnel.payloads import LARGEST, Decoder
+from snapshots.readers.seatunnel.payloads import LARGEST, MOST_NULLS, Decoder
 from snapshots.readers.seatunnel.protostuff import BYTES, GROUP, VARINT
 from snapshots.readers.seatunnel.upload import SeaTunnelLimits, read_upload
 from tests.readers.mutated import mutated
@@ -169,6 +169,22 @@ def test_no_more_than_so_many_bytes_are_decoded():
     _, found = reading.read_checkpoint(data, "f", Decoder(9))
     elements = found.actions[0].subtasks[0].elements
     assert [element.is_opaque for element in elements] == [False] * 3 + [True] * 2
+
+
+def test_nulls_and_fields_are_bounded_in_all_files_together(tmp_path):
+    """A file of a hundred bytes may claim a hundred thousand nulls, and there may be thousands."""
+    half = [an_action(a_name("s"), [MOST_NULLS // 2, a_state(0, b"x")])]
+    files = {f"5/100-1-1-{id}.ser": a_file(id, actions=half) for id in range(1, 5)}
+    found = read_upload(save(tmp_path, files), SeaTunnelLimits())
+    assert [len(pipeline.checkpoints) for pipeline in found.pipelines] == [2]
+    unread = [file for file in found.files if file.kind == "unknown"]
+    assert [f"at most {MOST_NULLS:,}" in file.content.reason for file in unread] == [True] * 2
+    decoder = Decoder(0)
+    decoder.fields.left = 30
+    data = a_file(actions=[an_action(a_name("s"), [a_state(0, b"x")])])
+    reading.read_checkpoint(data, "f", decoder)
+    with pytest.raises(Malformed, match="fields"):
+        reading.read_checkpoint(data, "f", decoder)
 
 
 DAMAGE = {

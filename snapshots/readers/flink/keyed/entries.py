@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 
 from snapshots.readers.flink.files import Missing
+from snapshots.readers.flink.snappy import inflate_frames
 from snapshots.readers.opaque import Opaque
+from snapshots.readers.room import Room
 
 TIMERS = "TIMERS"
 UNKNOWN = "UNKNOWN"
@@ -78,7 +80,9 @@ class Limits:
     inflated_bytes: of one compressed key group or log. table_bytes: of all blocks of a table,
     inflated. block_bytes: of one block. value_bytes: of a value that is decoded, which can take
     up to 30 times as much memory. searched_bytes: how much is decoded on trial behind values that
-    cannot be. changed_keys: of a changelog, which have to be held in memory.
+    cannot be. changed_keys: of a changelog, which have to be held in memory. tables: of one state.
+    alive_bytes: of the blocks of its tables that are read side by side. room: for everything that
+    is inflated; a whole upload can share it.
     """
 
     inflated_bytes: int = 256 * 2**20
@@ -87,3 +91,12 @@ class Limits:
     value_bytes: int = 8 * 2**20
     searched_bytes: int = 2 * 2**20
     changed_keys: int = 1_000_000
+    tables: int = 1_000
+    alive_bytes: int = 512 * 2**20
+    room: Room = field(default_factory=lambda: Room("bytes of state", 8 * 2**30), compare=False)
+
+    def inflate(self, data: bytes | memoryview) -> bytes:
+        """The content of framed Snappy streams. Raises: Malformed."""
+        content = inflate_frames(data, min(self.inflated_bytes, self.room.left))
+        self.room.take(len(content))
+        return content

@@ -10,7 +10,6 @@ from snapshots.readers.flink.keyed.entries import Entry, Limits, Notes, unread
 from snapshots.readers.flink.keyed.key_group_parts import Part
 from snapshots.readers.flink.keyed.keyed_meta import KeyedMeta
 from snapshots.readers.flink.keyed.stored_pairs import Pair, entries, key_group_of
-from snapshots.readers.flink.snappy import inflate_frames
 
 _LAST_OF_STATE = 0x80  # in the first byte of a key
 _END = 0xFFFF
@@ -48,7 +47,7 @@ class FullLayout:
         at = 0
         try:
             if self._meta.compressed:
-                cursor = Cursor(inflate_frames(data, self._limits.inflated_bytes))
+                cursor = Cursor(self._limits.inflate(data))
             number = cursor.u16()
             while number != _END:
                 at = cursor.position

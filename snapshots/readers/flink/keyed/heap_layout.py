@@ -13,7 +13,6 @@ from snapshots.readers.cursor import Cursor, Malformed
 from snapshots.readers.flink.keyed.entries import TIMERS, Entry, Limits, Notes, unread
 from snapshots.readers.flink.keyed.key_group_parts import Part
 from snapshots.readers.flink.keyed.keyed_meta import KeyedMeta, StateType
-from snapshots.readers.flink.snappy import inflate_frames
 from snapshots.readers.flink.types.composites import TimerSerializer
 from snapshots.readers.flink.types.values import Undecodable
 from snapshots.readers.opaque import Opaque
@@ -74,7 +73,7 @@ class HeapLayout:
             raise Malformed(f"Key group {number} stands where {part.key_group} should", 0)
         if not self._meta.compressed:
             return cursor
-        return Cursor(inflate_frames(data[_GROUP_BYTES:], self._limits.inflated_bytes))
+        return Cursor(self._limits.inflate(data[_GROUP_BYTES:]))
 
     def _pass(self, cursor: Cursor, seen: Seen) -> None:
         """Decodes all that is left. Raises: Malformed; the cursor then is at the bad entry."""

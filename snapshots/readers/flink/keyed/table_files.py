@@ -41,16 +41,22 @@ class TableFiles:
         self._notes = notes
         self._families: dict[str | None, list[NamedTable]] = defaultdict(list)
         self._unread: list[Entry] = []
-        for file in handle.shared + handle.private:
-            if file.name.endswith(_SUFFIX):
-                self._open(file.name[:_LONGEST_NAME], read(file.stream))
+        files = [file for file in handle.shared + handle.private if file.name.endswith(_SUFFIX)]
+        if len(files) > limits.tables:
+            what = f"Of {len(files):,} tables the first {limits.tables:,} are read."
+            self._notes.say(what, complete=False)
+            files = files[: limits.tables]
+        self._block_bytes = min(limits.block_bytes, limits.alive_bytes // max(1, len(files)))
+        for file in files:
+            self._open(file.name[:_LONGEST_NAME], read(file.stream))
 
     def _open(self, name: str, data: bytes | memoryview | Missing) -> None:
         if isinstance(data, Missing):
             self._notes.miss(data)
             return
         try:
-            table = Table(data, self._limits.block_bytes, self._limits.table_bytes)
+            limits = self._limits
+            table = Table(data, self._block_bytes, limits.table_bytes, limits.room)
         except Malformed as malformed:
             self._lose(name, malformed.what)
             self._unread.append(unread(data, f"The table {name}: {malformed.what}."))

@@ -16,6 +16,7 @@ import zstandard
 from snapshots.readers.cursor import Cursor, Malformed
 from snapshots.readers.flink.snappy import inflate_block
 from snapshots.readers.flink.types.values import unsigned
+from snapshots.readers.room import Room
 
 VALUE, DELETION, MERGE, SINGLE_DELETION, RANGE_DELETION = 1, 0, 2, 7, 15
 _MAGIC, _OLD_MAGIC = 0x88E241B785F4CFF7, 0xDB4775248B80FB57
@@ -58,13 +59,20 @@ class Version:
 
 
 class Table:
-    """One table. column_family: whose keys it has, None where not said.
+    """One table. column_family: whose keys it has, None where not said. room: see ``Limits``.
 
     Raises: Malformed where the file is no table or its index cannot be found.
     """
 
-    def __init__(self, data: bytes | memoryview, block_bytes: int, table_bytes: int) -> None:
+    def __init__(
+        self,
+        data: bytes | memoryview,
+        block_bytes: int,
+        table_bytes: int,
+        room: Room | None = None,
+    ) -> None:
         self._data = memoryview(data)
+        self._room = room
         self._block_bytes = block_bytes
         self._left = min(table_bytes, _LEAST_INFLATED + _MOST_INFLATED * len(self._data))
         self._format, meta, index = self._footer()
@@ -181,6 +189,8 @@ class Table:
         end = handle.offset + handle.size
         content = self._data[handle.offset : end]
         limit = min(self._block_bytes, self._left)
+        if self._room is not None:
+            limit = min(limit, self._room.left)
         try:
             block = _inflated(content, self._data[end], self._format, limit)
         except Malformed as malformed:
@@ -188,6 +198,8 @@ class Table:
         if len(block) > limit:
             raise Malformed(f"A block of {len(block):,} bytes; {limit:,} are read", handle.offset)
         self._left -= len(block)
+        if self._room is not None:
+            self._room.take(len(block))
         return block
 
 

@@ -17,7 +17,7 @@ from snapshots.readers.spark_streaming.files import DamagedFile
 from snapshots.readers.spark_streaming.limits import SparkLimits
 from snapshots.readers.spark_streaming.state.operators import Operator
 from snapshots.readers.spark_streaming.state.readings import JOIN_SIDE, TIMERS, Reading, readings_of
-from snapshots.readers.spark_streaming.state.stored_state import NotDecodable, read_partition
+from snapshots.readers.spark_streaming.state.stored_state import Left, NotDecodable, read_partition
 from snapshots.readers.spark_streaming.timeline import Batch
 
 _VALUES = ("value", "list_value", "map_value", "expiration_timestamp_ms")
@@ -103,10 +103,11 @@ def rows_by_files(wanted: Wanted, limits: SparkLimits) -> Rows:
     partitions = stores.get(wanted.reading.store, {})
     rows: dict[int, list[dict[str, Json]]] = {}
     reasons = [_missing(wanted)]
+    left = Left.of(limits)
     for partition in sorted(partitions):
         place = (checkpoint, wanted.operator, wanted.reading, partition, wanted.batch + 1)
         try:
-            rows[partition] = read_partition(*place, limits)
+            rows[partition] = read_partition(*place, limits, left)
         except (NotDecodable, DamagedFile) as error:
             reasons.append(str(error))
     if not partitions:

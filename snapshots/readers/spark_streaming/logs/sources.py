@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from snapshots.readers.spark_streaming.documents import NotReadable, text_of, whole
 from snapshots.readers.spark_streaming.files import DamagedFile, Files
 from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.logs.text_logs import read_log
+from snapshots.readers.spark_streaming.logs.text_logs import Log, read_log
 
 NEWEST = 1
 _NAME = re.compile(r"(\d{1,18})(\.compact)?")
@@ -83,9 +83,7 @@ def _order(name: str) -> tuple[int, str]:
 def _read_entries(
     files: Files, path: str, seen: dict[int, dict[str, SeenFile]], limits: SparkLimits
 ) -> None:
-    log = read_log(files, path, NEWEST, limits)
-    if len(log.lines) > limits.source_entries:
-        raise DamagedFile(path, f"It has more than {limits.source_entries:,} entries.")
+    log = _log_of_files(files, path, limits)
     for line in range(2, len(log.lines) + 2):
         entry = log.object(line, limits)
         try:
@@ -94,6 +92,13 @@ def _read_entries(
         except NotReadable as error:
             raise DamagedFile(path, str(error), line) from error
         seen.setdefault(count, {})[url] = file
+
+
+def _log_of_files(files: Files, path: str, limits: SparkLimits) -> Log:
+    """Raises: DamagedFile, also where the upload's logs hold too many entries."""
+    log = read_log(files, path, NEWEST, limits, of_files=True)
+    files.spend("entries of logs", path, len(log.lines), limits.source_entries)
+    return log
 
 
 def read_sink_log(
@@ -110,7 +115,7 @@ def read_sink_log(
             continue
         read.append(path)
         try:
-            log = read_log(files, path, NEWEST, limits)
+            log = _log_of_files(files, path, limits)
             entries = [log.object(line, limits) for line in range(2, len(log.lines) + 2)]
             written[int(found[1])] = tuple(
                 text_of(entry, "path") for entry in entries if entry.get("action") == "add"

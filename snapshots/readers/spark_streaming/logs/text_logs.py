@@ -10,6 +10,7 @@ from snapshots.readers.spark_streaming.documents import Json, NotReadable, parse
 from snapshots.readers.spark_streaming.files import DamagedFile, Files
 from snapshots.readers.spark_streaming.limits import SparkLimits
 
+LOG_BYTES = "bytes of logs"
 _VERSION = re.compile(r"v(\d{1,4})")
 _NUMBER = re.compile(r"0|[1-9]\d{0,17}")
 
@@ -32,9 +33,16 @@ class Log:
             raise DamagedFile(self.file, str(error), line) from error
 
 
-def read_log(files: Files, path: str, newest: int, limits: SparkLimits) -> Log:
-    """newest: the highest version that is understood. Raises: DamagedFile."""
+def read_log(
+    files: Files, path: str, newest: int, limits: SparkLimits, *, of_files: bool = False
+) -> Log:
+    """newest: the highest version that is understood. of_files: it lists a source's or a sink's
+    files. Raises: DamagedFile."""
     data = files.read(path, limits.log_bytes)
+    kind, most = LOG_BYTES, limits.all_log_bytes
+    if of_files:
+        kind, most = "bytes of logs of files", limits.source_bytes
+    files.spend(kind, path, len(data), most)
     if not data:
         raise DamagedFile(path, "It is empty: was the writer stopped, or the copy cut short?")
     try:

@@ -10,6 +10,7 @@ Source: Spark's HDFSBackedStateStoreProvider, StateStoreChangelogWriter (version
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from snapshots.readers.cursor import Cursor, Malformed
 from snapshots.readers.spark_streaming.files import DamagedFile, Files
@@ -17,6 +18,7 @@ from snapshots.readers.spark_streaming.limits import SparkLimits
 from snapshots.readers.spark_streaming.state.blocks import unpack
 from snapshots.readers.spark_streaming.state.store_files import CHANGELOG, VersionFile
 
+STATE_BYTES = "bytes of state"
 PUT, DELETE, MERGE = "put", "delete", "merge"
 _TYPES = {0x01: PUT, 0x10: DELETE, 0x11: MERGE}
 _END_OF_TYPED = 0x00
@@ -39,14 +41,18 @@ def read_records(
 ) -> tuple[list[Record], int]:
     """The changes in one file, and how many bytes it unpacks to, at most ``most``.
 
-    Raises: DamagedFile.
+    Raises: DamagedFile, also where the upload has no more bytes of state to be read.
     """
     try:
         data = unpack(files.read(file.path, limits.state_bytes), codec, most)
+        files.spend(STATE_BYTES, file.path, len(data), limits.all_state_bytes, again=True)
         parse = _changelog if file.kind == CHANGELOG else _plain
-        return list(parse(Cursor(data))), len(data)
+        records = list(islice(parse(Cursor(data)), limits.state_records + 1))
     except Malformed as error:
         raise DamagedFile(file.path, f"{error}.") from error
+    if len(records) > limits.state_records:
+        raise DamagedFile(file.path, f"It holds more than {limits.state_records:,} changes.")
+    return records, len(data)
 
 
 def _plain(cursor: Cursor) -> Iterator[Record]:

@@ -5,32 +5,49 @@ from collections.abc import Sequence
 from snapshots.readers.cursor import Malformed
 from snapshots.readers.flink.keyed.table_merging import NamedTable, merged
 from snapshots.readers.flink.keyed.tables import Table
+from snapshots.readers.room import Room
 from snapshots.readers.spark_streaming.files import DamagedFile, Files
 from snapshots.readers.spark_streaming.limits import SparkLimits
+from snapshots.readers.spark_streaming.state.deltas import STATE_BYTES
 
 BLOCK_BYTES = 16 * 2**20
+MOST_TABLES = 1_000
 
 
 def read_tables(files: Files, paths: Sequence[str], limits: SparkLimits) -> dict[bytes, bytes]:
-    """Keys to values. Raises: DamagedFile, also where a table is not there or too large."""
-    tables = [NamedTable(path, _table(files, path, limits)) for path in paths]
+    """Keys to values. Raises: DamagedFile, also where a table is not there or all are too large."""
+    known = [files.entries[path].size for path in paths if path in files]
+    if len(set(paths)) < len(paths) or len(paths) > MOST_TABLES or sum(known) > limits.state_bytes:
+        raise DamagedFile(
+            paths[0],
+            f"It is one of {len(paths):,} tables with {sum(known):,} bytes, or named twice; at "
+            f"most {MOST_TABLES:,} with {limits.state_bytes:,} are read.",
+        )
+    room = Room("bytes of a snapshot's tables", 2 * limits.state_bytes)
+    block_bytes = min(BLOCK_BYTES, limits.state_bytes // max(1, len(paths)))
+    tables = [NamedTable(path, _table(files, path, block_bytes, room)) for path in paths]
     pairs: dict[bytes, bytes] = {}
-    left = limits.state_bytes
+    size = 0
     for stored in merged(tables, _damaged):
         if stored.reason is not None:
             raise DamagedFile(paths[0], stored.reason)
-        left -= len(stored.key) + len(stored.value)
-        if left < 0:
+        size += len(stored.key) + len(stored.value)
+        if size > limits.state_bytes:
             raise DamagedFile(paths[0], f"It holds more than {limits.state_bytes:,} bytes.")
+        if len(pairs) == limits.state_records:
+            raise DamagedFile(paths[0], f"It holds more than {limits.state_records:,} keys.")
         pairs[stored.key] = stored.value
+    if paths:
+        files.spend(STATE_BYTES, paths[0], size, limits.all_state_bytes, again=True)
     return pairs
 
 
-def _table(files: Files, path: str, limits: SparkLimits) -> Table:
+def _table(files: Files, path: str, block_bytes: int, room: Room) -> Table:
     if path not in files:
         raise DamagedFile(path, "This table is named by a snapshot, and is not there.")
     try:
-        return Table(files.read(path, limits.state_bytes), BLOCK_BYTES, limits.state_bytes)
+        data = files.read(path, files.entries[path].size)
+        return Table(data, block_bytes, room.most, room)
     except Malformed as error:
         raise DamagedFile(path, f"{error}.") from error
 

@@ -10,6 +10,7 @@ from snapshots.readers.cursor import Cursor, Malformed
 from snapshots.readers.spark_streaming.documents import Json, NotReadable, parse, parse_object
 from snapshots.readers.spark_streaming.files import DamagedFile, Files
 from snapshots.readers.spark_streaming.limits import SparkLimits
+from snapshots.readers.spark_streaming.logs.text_logs import LOG_BYTES
 from snapshots.readers.spark_streaming.state.sql_types import Struct, parse_type, watermark_delays
 
 NEWEST = 3
@@ -58,6 +59,7 @@ class StateSchema:
 def read_schema(files: Files, path: str, limits: SparkLimits) -> StateSchema:
     """Raises: DamagedFile."""
     data = files.read(path, limits.schema_bytes)
+    files.spend(LOG_BYTES, path, len(data), limits.all_log_bytes)
     try:
         return _parse(data, path, limits)
     except (Malformed, NotReadable) as error:

@@ -34,6 +34,18 @@ class NotDecodable(Exception):
     """This state can only be read by Spark, or not at all; the message is a sentence."""
 
 
+@dataclass
+class Left:
+    """How much may still be read of one state at one batch, in all its partitions."""
+
+    bytes: int
+    records: int
+
+    @classmethod
+    def of(cls, limits: SparkLimits) -> "Left":
+        return cls(limits.state_bytes, limits.state_records)
+
+
 @dataclass(frozen=True)
 class Place:
     """Whose state: one partition of one store of one operator."""
@@ -50,8 +62,13 @@ def read_partition(
     partition: int,
     version: int,
     limits: SparkLimits,
+    left: Left | None = None,
 ) -> list[dict[str, Json]]:
-    """Rows of ``key`` and ``value`` in no certain order. Raises: NotDecodable, DamagedFile."""
+    """Rows of ``key`` and ``value`` in no certain order. left: for several partitions together.
+
+    Raises: NotDecodable, DamagedFile.
+    """
+    left = left or Left.of(limits)
     place = _place(operator, reading, partition)
     family = family_of(checkpoint, place)
     needed = chain_of(checkpoint, place, version)
@@ -62,18 +79,24 @@ def read_partition(
             + f", so that version {version} of its state cannot be put together."
         )
     state: dict[bytes, bytes] = {}
-    left = limits.state_bytes
     for file in needed.files:
         if file.kind == ZIP:
             state = read_snapshot(checkpoint, file, limits)
+            left.bytes -= sum(len(key) + len(value) for key, value in state.items())
             continue
-        records, size = checked_records(checkpoint, file, left, limits)
-        left -= size
+        records, size = checked_records(checkpoint, file, max(0, left.bytes), limits)
+        left.bytes -= size
         for record in records:
             if record.value is None:
                 state.pop(record.key, None)
             else:
                 state[record.key] = record.value
+    left.records -= len(state)
+    if left.bytes < 0 or left.records < 0:
+        raise NotDecodable(
+            f"Up to partition {partition} this state has more than {limits.state_records:,} keys "
+            f"or {limits.state_bytes:,} bytes, the most that is read of its files."
+        )
     side = reading.kind == JOIN_SIDE
     last = needed.files[-1] if needed.files else None
     return [_row(family, last, key, value, side) for key, value in state.items()]
@@ -86,6 +109,7 @@ def read_changes(
     partition: int,
     batches: range,
     limits: SparkLimits,
+    left: Left | None = None,
 ) -> list[dict[str, Json]]:
     """What the batches changed, in their order: rows of ``batch``, ``change``, ``key``, ``value``.
 
@@ -93,14 +117,20 @@ def read_changes(
     """
     place = _place(operator, reading, partition)
     family = family_of(checkpoint, place)
-    left = limits.state_bytes
+    left = left or Left.of(limits)
     changes = []
     for batch in batches:
         file = listed(checkpoint, place).changes(batch + 1, ids_of(checkpoint, place))
         if file is None:
             raise NotDecodable(f"Partition {partition} has no file of what batch {batch} changed.")
-        records, size = checked_records(checkpoint, file, left, limits)
-        left -= size
+        records, size = checked_records(checkpoint, file, max(0, left.bytes), limits)
+        left.bytes -= size
+        left.records -= len(records)
+        if left.records < 0:
+            raise NotDecodable(
+                f"Up to partition {partition} there are more than {limits.state_records:,} "
+                "changes, the most that are read of files."
+            )
         for record in records:
             row = _row(family, file, record.key, record.value, False)
             change = DELETE if record.value is None else UPDATE
