@@ -21,10 +21,48 @@ class EngineJobItem(TypedDict):
     facts: list[FactItem]
 
 
+class PlannedSourceItem(TypedDict):
+    """start, end: offsets as JSON texts. files: the first names; offsets: between the two."""
+
+    source: str
+    description: str | None
+    start: str | None
+    end: str | None
+    start_known: bool
+    files: list[str]
+    files_total: int | None
+    rows: int | None
+    offsets: int | None
+
+
+class WrittenStateItem(TypedDict):
+    """Partitions that wrote the state of the batch, and that did not: how many, and which."""
+
+    operator: str
+    store: str | None
+    wrote: int
+    lacking: int
+    wrote_text: str
+    lacking_text: str
+
+
+class PlannedBatchItem(TypedDict):
+    """A batch that was planned and not committed. rows, files: of all sources, null: not known."""
+
+    kind: str
+    how_far: str
+    restart: str
+    rows: int | None
+    files: int | None
+    sources: list[PlannedSourceItem]
+    written: list[WrittenStateItem]
+
+
 class EngineCheckpointBase(TypedDict):
     """why_empty: why channels that are not listed hold nothing; why_unknown: why it is not known
     what they hold, null where it is. triggered_at, completed_at: epoch ms; bytes, shared: bytes;
-    phases: ms, by the engine's words for parts of it; empty where no report tells."""
+    phases: ms, by the engine's words for parts of it; empty where no report tells. planned: null
+    unless it is a batch in flight."""
 
     job: str | None
     id: int
@@ -41,6 +79,7 @@ class EngineCheckpointBase(TypedDict):
     why_empty: str | None
     why_unknown: str | None
     phases: NotRequired[dict[str, int]]
+    planned: NotRequired[PlannedBatchItem | None]
 
 
 class EngineCheckpointSummary(EngineCheckpointBase):
@@ -60,14 +99,24 @@ class FileItem(TypedDict):
     reason: str | None
 
 
+class FlawItem(TypedDict):
+    """A file that is damaged or missing. spoils: which checkpoints, for people."""
+
+    path: str
+    what: str
+    spoils: str | None
+
+
 class ContentsSummary(TypedDict):
-    """files: how many; all are under ``/contents/files``."""
+    """files: how many; all are under ``/contents/files``. flaws: the first of ``flaws_total``."""
 
     engine: str
     jobs: list[EngineJobItem]
     checkpoints: list[EngineCheckpointSummary]
     files: int
     notes: list[str]
+    flaws: NotRequired[list[FlawItem]]
+    flaws_total: NotRequired[int]
 
 
 class FileList(TypedDict):
@@ -138,6 +187,7 @@ class EngineCheckpointDetail(EngineCheckpointBase):
     channels: list[InFlightItem]
     missing: list[MissingItem]
     facts: list[FactItem]
+    settings: NotRequired[dict[str, str]]
 
 
 class EntryItem(TypedDict):
@@ -270,10 +320,10 @@ class ChannelElements(InFlightItem):
     total: int | None
     type: str | None
     suggested: list[str]
+    described: list[str]
     head: str
     texts: list[str]
 
-    described: list[str]
 
 class StretchItem(TypedDict):
     """Elements of a list: ``elements`` of those that ``subtask`` had, from its ``first`` on."""

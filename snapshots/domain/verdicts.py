@@ -17,10 +17,10 @@ fifo-violation  of each marker of the snapshot, and of each message in flight in
                 message that the marker has overtaken is none.
 incomplete      a process never recorded; where the log has markers of the snapshot, also a marker
                 that never arrived, and one that a process that recorded never sent.
-unknown         a recorded state whose recomputed one is not known (of a derived recording one for
-                all of them); a receive inside the cut without a send; a recorded message that the
-                log never sends.
-consistent      none of these.
+unknown         a recorded state whose recomputed one is not known; a receive inside the cut
+                without a send; a recorded message that the log never sends. Of a derived recording
+                what its header says is flawed, and one for all states that do not differ.
+consistent      none of these; never of a derived recording.
 
 A snapshot is judged in its scope (scopes.py). A channel of which the log has no record_channel is
 not compared: what was recorded is not known.
@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 from snapshots.domain import witnesses as say
 from snapshots.domain.cuts import ChannelLog, received_index, state_at
-from snapshots.domain.derived import is_derived, states_not_judged
+from snapshots.domain.derived import flaws, is_derived, states_not_judged
 from snapshots.domain.findings import INCOMPLETE, Finding, Findings
 from snapshots.domain.recording import (
     RECEIVE,
@@ -284,18 +284,19 @@ def _recorded_backwards(
 
 
 def _judge_states(case: Case, findings: Findings) -> None:
-    """Of a derived recording one witness stands for all states that cannot be compared."""
-    is_whole, unjudged = not is_derived(case.recording.header_extra), 0
+    """Of a derived recording one witness stands for all states that do not differ."""
+    told = case.recording.header_extra
+    for flaw in flaws(told, case.log.id):
+        findings.add(flaw)
+    is_whole, unjudged = not is_derived(told), 0
     for process, event in case.log.states.items():
-        if event.state is None:
-            continue
-        recomputed = case.recomputed_states.get(process)
-        if recomputed is None and is_whole:
-            findings.add(say.state_unknown(process, say.place(event), event.state))
-        elif recomputed is None:
+        recorded, recomputed = event.state, case.recomputed_states.get(process)
+        if None not in (recorded, recomputed) and recorded != recomputed:
+            findings.add(say.state_mismatch(process, say.place(event), recorded, recomputed))
+        elif not is_whole:
             unjudged += 1
-        elif recomputed != event.state:
-            findings.add(say.state_mismatch(process, say.place(event), event.state, recomputed))
+        elif recorded is not None and recomputed is None:
+            findings.add(say.state_unknown(process, say.place(event), recorded))
     if unjudged:
         findings.add(states_not_judged(unjudged))
 

@@ -10,6 +10,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from snapshots.domain.contents.batches import PlannedBatch, PlannedSource, WrittenState
 from snapshots.domain.contents.model import (
     BROADCAST,
     LISTED,
@@ -221,8 +222,21 @@ def as_checkpoint(body: Mapping[str, Any]) -> CheckpointContents:
         "missing": _all(MissingFile, body["missing"]),
         "facts": _all(Fact, body["facts"]),
         "notes": tuple(body["notes"]),
+        "planned": _planned(body.get("planned")),
     }
     return CheckpointContents(**_without(body, "index") | parts)
+
+
+def _planned(body: Mapping[str, Any] | None) -> PlannedBatch | None:
+    if body is None:
+        return None
+    parts = {
+        "sources": tuple(
+            PlannedSource(**one | {"files": tuple(one["files"])}) for one in body["sources"]
+        ),
+        "written": _all(WrittenState, body["written"]),
+    }
+    return PlannedBatch(**{**body, **parts})
 
 
 def _operator(**body: Any) -> OperatorContents:

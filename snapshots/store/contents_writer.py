@@ -84,7 +84,7 @@ def _listed(upload: UploadContents) -> dict[str, object]:
     own["version"] = VERSION
     own["checkpoints"] = [
         {
-            **asdict(replace(checkpoint, operators=(), channels=(), missing=(), facts=())),
+            **_summary(checkpoint),
             "operators": len(checkpoint.operators),
             "channels": len(checkpoint.channels),
             "in_flight": sum(channel.bytes for channel in checkpoint.channels),
@@ -93,6 +93,13 @@ def _listed(upload: UploadContents) -> dict[str, object]:
         for checkpoint in upload.checkpoints
     ]
     return own
+
+
+def _summary(checkpoint: CheckpointContents) -> dict[str, object]:
+    """Without facts and settings, which a list would have to show as none."""
+    parts = {"operators": (), "channels": (), "missing": (), "facts": (), "settings": {}}
+    own = asdict(replace(checkpoint, **parts))
+    return {name: value for name, value in own.items() if name not in ("facts", "settings")}
 
 
 def _counted(

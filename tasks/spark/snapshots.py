@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from snapshots.domain import witnesses as say
-from snapshots.domain.derived import is_derived, states_not_judged
+from snapshots.domain.derived import flaws, is_derived, states_not_judged
 from snapshots.domain.findings import INCOMPLETE, MOST_WITNESSES, UNKNOWN, Findings, Place
 from snapshots.domain.recording import KINDS, RECEIVE, Event
 from snapshots.domain.topology import ChannelId, ProcessId
@@ -270,19 +270,20 @@ class _Verdict:
         )
 
     def _judge_states(self) -> None:
-        is_whole, unjudged = not is_derived(self.judge.manifest.header_extra), 0
+        told = self.judge.manifest.header_extra
+        for flaw in flaws(told, self.name):
+            self.findings.add(flaw)
+        is_whole, unjudged = not is_derived(told), 0
         for row in self.rows:
             recorded, recomputed = row["recorded"], row["recomputed"]
-            if recorded is None or recorded == recomputed:
-                continue
             process = self.judge.processes[row["process"]]
             place = Place(process, row["index"], row["at"])
-            if recomputed is not None:
+            if None not in (recorded, recomputed) and recorded != recomputed:
                 self.findings.add(say.state_mismatch(process, place, recorded, recomputed))
-            elif is_whole:
-                self.findings.add(say.state_unknown(process, place, recorded))
-            else:
+            elif not is_whole:
                 unjudged += 1
+            elif recorded is not None and recomputed is None:
+                self.findings.add(say.state_unknown(process, place, recorded))
         if unjudged:
             self.findings.add(states_not_judged(unjudged))
 

@@ -10,6 +10,7 @@ from snapshots.domain.derived import (
     NOT_TOLD,
     WHY_EMPTY,
     WHY_UNKNOWN,
+    flaws,
     is_derived,
     why_empty,
     why_unknown,
@@ -36,6 +37,28 @@ def test_states_of_a_derived_snapshot_are_one_finding_without_their_json():
     assert finding.sentence.startswith("Not judged: the recording is derived from the checkpoint")
     assert "2 processes" in finding.sentence
     assert "{" not in finding.sentence
+
+
+def test_what_equals_itself_is_not_called_consistent():
+    """The state that a derived recording recomputes is the one that its files say was recorded."""
+    run = a_run().internal("p", "read", state=7).record("p", "s1", state=7)
+    log = run.record("q", "s1", state=None).record_channel("p->q", "s1").log()
+    assert judge(recorded(log))[0].verdict == "consistent"
+    [report] = judge(recorded(derived(log)))
+    assert (report.verdict, report.counts) == ("unknown", {"unknown": 1})
+    assert "2 processes" in report.findings[0].sentence
+
+
+def test_flaws_are_findings_of_the_snapshots_that_they_spoil():
+    run = a_run().record("p", "s1").record("q", "s1").record("p", "s2").record("q", "s2")
+    header, events = derived(run.log())
+    told = {"sentences": ["A file is gone.", "It is ahead."], "snapshots": {"s1": [1, 0]}}
+    log = Log(replace(header, extra=header.extra | {"flaws": told}), events)
+    one, other = judge(recorded(log))
+    assert [each.sentence for each in one.findings[:2]] == ["It is ahead.", "A file is gone."]
+    assert (one.counts, other.counts) == ({"unknown": 3}, {"unknown": 1})
+    plain = Log(replace(header, extra={"flaws": told}), events)
+    assert {each.verdict for each in judge(recorded(plain))} == {"consistent"}
 
 
 def test_states_of_a_log_are_a_finding_each():
@@ -80,3 +103,8 @@ def test_an_uploaded_header_may_say_anything(odd):
     assert not is_derived(told)
     assert why_empty(told, "1") is None
     assert why_unknown(told, "1") == WHY_UNKNOWN[NOT_TOLD]
+    for flawed in (odd, {"sentences": odd, "snapshots": {"1": [0]}}, {"snapshots": {"1": odd}}):
+        said = flaws({"derived": True, "flaws": flawed}, "1")
+        assert all(one.sentence == "aligned" for one in said)
+    several = {"sentences": ["It is gone.", 5], "snapshots": {"1": [True, 0, 1, 2, -1, None]}}
+    assert len(list(flaws({"derived": True, "flaws": several}, "1"))) == 1

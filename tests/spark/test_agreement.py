@@ -72,6 +72,9 @@ def test_spark_and_the_reference_agree_where_channel_states_were_not_recorded(sp
 
 def test_spark_and_the_reference_agree_on_a_derived_recording(spark, tmp_path):
     run = a_run().internal("p", "works", state=None).internal("q", "works", state=None)
-    header, events = run.record("p", "s1", state={"bytes": 4}).record("q", "s1", state=5).log()
-    log = Log(replace(header, extra={"derived": True}), events)
+    run = run.record("p", "s1", state={"bytes": 4}).record("q", "s1", state=5)
+    run = run.internal("p", "read", state=7).record("p", "s2", state=7).record("q", "s2")
+    header, events = run.log()
+    flaws = {"sentences": ["A file is gone."], "snapshots": {"s2": [0]}}
+    log = Log(replace(header, extra={"derived": True, "flaws": flaws}), events)
     agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)

@@ -7,6 +7,8 @@ reader fills this; pages, API and comparisons read nothing else.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from snapshots.domain.contents.batches import PlannedBatch
+
 COMPLETED, FAILED, IN_PROGRESS, UNKNOWN = "completed", "failed", "in progress", "unknown"
 STATUSES = (COMPLETED, FAILED, IN_PROGRESS, UNKNOWN)
 WHOLE, INPUT_HALF, OUTPUT_HALF = "whole", "input half", "output half"
@@ -118,6 +120,16 @@ class MissingFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Flaw:
+    """A file that is damaged or missing. what: a sentence. spoils: which checkpoints, for people;
+    None where it spoils none, or that is not known."""
+
+    path: str
+    what: str
+    spoils: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FileUse:
     """A file of the upload. role: in a word; checkpoints: who needs it, by their numbers in
     ``UploadContents``. reason: why nothing of it is shown, where that is so."""
@@ -138,6 +150,7 @@ class CheckpointContents:
     bytes that other checkpoints of the upload need, too. phases: how long each part of it took, ms,
     in the engine's words, where a report tells that. why_empty: why channels that are not
     listed hold nothing; why_unknown: why it is not known what they hold, None where it is.
+    planned: of a batch in flight what it was to read, and how far it came. settings: of the engine.
     """
 
     job: str | None
@@ -159,6 +172,8 @@ class CheckpointContents:
     why_empty: str | None = None
     why_unknown: str | None = None
     phases: Mapping[str, int] = field(default_factory=dict)
+    planned: PlannedBatch | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +189,8 @@ class JobContents:
 class UploadContents:
     """engine: ``flink``, ``spark`` or ``seatunnel``. checkpoints: by job, then in their order.
 
-    Every file of the upload is in ``files`` once.
+    Every file of the upload is in ``files`` once. flaws: the first of them, the worst for people
+    to know; flaws_total: how many there are.
     """
 
     engine: str
@@ -182,3 +198,5 @@ class UploadContents:
     checkpoints: tuple[CheckpointContents, ...]
     files: tuple[FileUse, ...]
     notes: tuple[str, ...] = ()
+    flaws: tuple[Flaw, ...] = ()
+    flaws_total: int = 0

@@ -12,17 +12,24 @@ STATE_AHEAD = "state-ahead"
 EPOCH_ENDED = "epoch-ended"
 UNKNOWN = "unknown"
 
-SENTENCES = {
-    PLANNED_ONLY: "The batch was planned, and no partition wrote its state. A restart runs it from "
-    "the beginning; if the sink was not called, it is called once.",
-    PARTIAL: "Some partitions wrote the state of the batch and others did not. A restart runs it "
-    "again from the state before; what the sink kept of the first attempt depends on the sink.",
-    STATE_AHEAD: "Every partition wrote the state of the batch, and it was never committed. A "
-    "restart runs it again and calls the sink again: its output is there twice unless the sink "
-    "tells batches apart by their id.",
+HOW_FAR = {
+    PLANNED_ONLY: "The batch was planned, and no partition wrote its state.",
+    PARTIAL: "Some partitions wrote the state of the batch and others did not.",
+    STATE_AHEAD: "Every partition wrote the state of the batch, and it was never committed.",
     EPOCH_ENDED: "In continuous mode offsets are written at the end of an epoch: every reader had "
     "finished it, and it was not committed.",
     UNKNOWN: "The query keeps no state, so the checkpoint does not tell how far the batch came.",
+}
+_AGAIN = "A restart runs the same batch again, with the same offsets"
+RESTART = {
+    PLANNED_ONLY: f"{_AGAIN}, from the beginning; if the sink was not called, it is called once.",
+    PARTIAL: f"{_AGAIN}, from the state before; what the sink kept of the first attempt depends "
+    "on the sink.",
+    STATE_AHEAD: f"{_AGAIN}, and calls the sink again: its output is there twice unless the sink "
+    "tells batches apart by their id.",
+    EPOCH_ENDED: "A restart begins at the offsets of the last epoch that was committed, and reads "
+    "what came after it again.",
+    UNKNOWN: f"{_AGAIN}; if the sink was called before, it is called again.",
 }
 
 
@@ -38,8 +45,16 @@ class InFlight:
     wrote: dict[int, dict[str, list[int]]]
 
     @property
+    def how_far(self) -> str:
+        return HOW_FAR[self.kind]
+
+    @property
+    def restart(self) -> str:
+        return RESTART[self.kind]
+
+    @property
     def sentence(self) -> str:
-        return SENTENCES[self.kind]
+        return f"{self.how_far} {self.restart}"
 
 
 def in_flight(batch: Batch, operators: tuple[Operator, ...], versions: StoreVersions) -> InFlight:

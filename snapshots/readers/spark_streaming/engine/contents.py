@@ -33,14 +33,18 @@ from snapshots.readers.spark_streaming.engine.facts import (
     operator_facts,
     phases_of,
     report_of,
+    settings_of,
 )
+from snapshots.readers.spark_streaming.engine.flaws import Spoilt, spoilt
 from snapshots.readers.spark_streaming.engine.jobs import (
     NEWEST_READ,
     Fate,
     SparkJob,
     fate_of,
 )
+from snapshots.readers.spark_streaming.engine.planned import planned_of
 from snapshots.readers.spark_streaming.engine.sizes import Load, StateSizes
+from snapshots.readers.spark_streaming.files import DamagedFile
 from snapshots.readers.spark_streaming.progress import Progress
 from snapshots.readers.spark_streaming.state.operators import Operator
 from snapshots.readers.spark_streaming.state.readings import JOIN_SIDE, TIMERS, VARIABLE, Reading
@@ -58,17 +62,20 @@ _OF_JOINS_OWN = ("index", "matched")  # of key and value
 
 @dataclass
 class Telling:
-    """The contents on their way. left: how many of MOST_PARTS can still be told."""
+    """The contents on their way. damaged: as Reads has them. left: how many of MOST_PARTS can still
+    be told."""
 
     jobs: tuple[SparkJob, ...]
     states: Mapping[str, StateSizes]
     reports: Mapping[str, Mapping[int, Progress]]
     told: Mapping[Place, Told]
+    damaged: Mapping[str, Mapping[str, DamagedFile]]
     left: int = field(default_factory=lambda: MOST_PARTS)
     notes: list[str] = field(default_factory=list)
 
     def contents(self, files: tuple[FileUse, ...], notes: Sequence[str]) -> UploadContents:
         checkpoints = [one for job in reversed(self.jobs) for one in self._batches(job)]
+        flaws = [(job, one) for job in self.jobs for one in self._spoilt(job)]
         return UploadContents(
             engine="spark",
             jobs=tuple(
@@ -78,7 +85,12 @@ class Telling:
             checkpoints=tuple(reversed(checkpoints)),
             files=files,
             notes=(*notes, *self.notes),
+            flaws=tuple(one.flaw(job) for job, one in flaws[:MOST_MISSING]),
+            flaws_total=len(flaws),
         )
+
+    def _spoilt(self, job: SparkJob) -> Iterator[Spoilt]:
+        return spoilt(job, self.states[job.folder], self.damaged.get(job.folder, {}).values())
 
     def _batches(self, job: SparkJob) -> Iterator[CheckpointContents]:
         """The newest first, since there is room for so many."""
@@ -116,6 +128,8 @@ class Telling:
             notes=tuple(_batch_notes(job, batch, fate)),
             problem=fate.sentence if fate.status == UNKNOWN else None,
             phases=phases_of(batch),
+            planned=planned_of(job, batch),
+            settings=settings_of(job, batch),
             **_whys(job, fate),
         )
 
@@ -241,7 +255,7 @@ def _path(job: SparkJob, batch: Batch) -> str:
 def _batch_notes(job: SparkJob, batch: Batch, fate: Fate) -> Iterator[str]:
     if fate.status != UNKNOWN and fate.sentence is not None:
         yield fate.sentence
-    if fate.status == IN_PROGRESS:
+    if fate.status == IN_PROGRESS and batch.sources is None:
         yield job.in_flight[batch.batch].sentence
     if not batch.planned:
         yield "Its offset file is not in the upload, so what it read is not known."

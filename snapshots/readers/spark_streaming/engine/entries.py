@@ -35,11 +35,12 @@ class Wanted:
 class Rows:
     """by_partition: each row has ``key`` and one of ``value``, ``list_value``, ``map_value`` and
     ``expiration_timestamp_ms``. complete: all there are. reason: why not, or what else is to be
-    said, as a sentence."""
+    said, as a sentence. damaged: files that turned out to be."""
 
     by_partition: Mapping[int, list[dict[str, Json]]]
     complete: bool = True
     reason: str | None = None
+    damaged: tuple[DamagedFile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,11 @@ Place = tuple[int, int, str]  # number of the checkpoint, operator, name of the 
 
 @dataclass
 class Reads:
-    """What was read of an upload. told: by state, only of those that were."""
+    """What was read of an upload. told: by state, only of those that were. damaged: by folder of
+    the checkpoint and path."""
 
     told: dict[Place, Told] = field(default_factory=dict)
+    damaged: dict[str, dict[str, DamagedFile]] = field(default_factory=dict)
 
     def entries(
         self, jobs: tuple[SparkJob, ...], ask: Callable[[Wanted], Rows]
@@ -81,6 +84,8 @@ class Reads:
         for reading, name in state_names(job, operator).items():
             rows = ask(Wanted(job, batch.batch, operator.id, reading))
             self.told[number, operator.id, name] = Told(rows.complete, rows.reason)
+            damaged = self.damaged.setdefault(job.folder, {})
+            damaged.update((error.file, error) for error in rows.damaged)
             for partition, found in sorted(rows.by_partition.items()):
                 for row in found:
                     yield _entry(number, operator.id, partition, name, reading, row)
@@ -102,7 +107,7 @@ def rows_by_files(wanted: Wanted, limits: SparkLimits) -> Rows:
     stores = checkpoint.versions.get(wanted.operator, {})
     partitions = stores.get(wanted.reading.store, {})
     rows: dict[int, list[dict[str, Json]]] = {}
-    reasons = [_missing(wanted)]
+    reasons, damaged = [_missing(wanted)], []
     left = Left.of(limits)
     for partition in sorted(partitions):
         place = (checkpoint, wanted.operator, wanted.reading, partition, wanted.batch + 1)
@@ -110,10 +115,12 @@ def rows_by_files(wanted: Wanted, limits: SparkLimits) -> Rows:
             rows[partition] = read_partition(*place, limits, left)
         except (NotDecodable, DamagedFile) as error:
             reasons.append(str(error))
+            if isinstance(error, DamagedFile):
+                damaged.append(error)
     if not partitions:
         reasons.append(f"There are no files of the store {wanted.reading.store!r}.")
     found = [reason for reason in reasons if reason]
-    return Rows(rows, not found, found[0] if found else None)
+    return Rows(rows, not found, found[0] if found else None, tuple(damaged))
 
 
 def _missing(wanted: Wanted) -> str | None:

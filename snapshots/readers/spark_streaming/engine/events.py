@@ -26,6 +26,7 @@ from snapshots.domain.values import canonical
 from snapshots.readers.fields import json_problem
 from snapshots.readers.spark_streaming import upload as uploads
 from snapshots.readers.spark_streaming.documents import Json
+from snapshots.readers.spark_streaming.engine.flaws import flaws_by_batch
 from snapshots.readers.spark_streaming.engine.graph import Graph, JobGraph, graph_of
 from snapshots.readers.spark_streaming.engine.jobs import SparkJob, fate_of
 from snapshots.readers.spark_streaming.engine.sinks import listed_files
@@ -60,7 +61,7 @@ def derived_recording(
     settings = _Settings(
         graph, kept, origin, listed_files(upload, jobs), channels <= MOST_CHANNEL_RECORDS
     )
-    return _header(graph, origin, notes), _events(settings, states)
+    return _header(graph, origin, notes, states), _events(settings, states)
 
 
 def _kept(job: JobGraph, jobs: int) -> tuple[Batch, ...]:
@@ -81,7 +82,9 @@ class _Settings:
     with_channels: bool
 
 
-def _header(graph: Graph, origin: int | None, notes: list[str]) -> Header:
+def _header(
+    graph: Graph, origin: int | None, notes: list[str], states: dict[str, StateSizes]
+) -> Header:
     name = next((job.job.folder for job in graph.jobs if job.job.folder), "checkpoint")
     extra: dict[str, object] = {
         "engine": "spark",
@@ -96,7 +99,20 @@ def _header(graph: Graph, origin: int | None, notes: list[str]) -> Header:
         extra["dataflow"] = graph.dataflow
     if graph.inferred:
         extra["channels"] = {id: {"inferred": True} for id in graph.inferred}
+    if flaws := _flaws(graph, states):
+        extra["flaws"] = flaws
     return Header(name[:200], TIME_UNIT, graph.topology, extra)
+
+
+def _flaws(graph: Graph, states: dict[str, StateSizes]) -> dict[str, object] | None:
+    """Sentences, and by snapshot the places of those that hold of it (``domain.derived``)."""
+    places: dict[str, int] = {}
+    snapshots: dict[str, list[int]] = {}
+    for own in graph.jobs:
+        for batch, sentences in flaws_by_batch(own.job, states[own.job.folder]).items():
+            found = [places.setdefault(one, len(places)) for one in sentences]
+            snapshots[snapshot_of(own.job, batch)] = found
+    return {"sentences": list(places), "snapshots": snapshots} if snapshots else None
 
 
 def _events(settings: _Settings, states: dict[str, StateSizes]) -> Iterator[LoggedEvent]:

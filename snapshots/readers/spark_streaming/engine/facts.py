@@ -55,10 +55,6 @@ def batch_facts(job: SparkJob, batch: Batch) -> tuple[Fact, ...]:
 
 
 def _batch_facts(job: SparkJob, batch: Batch) -> Iterator[Fact]:
-    if (incident := job.in_flight.get(batch.batch)) is not None:
-        yield Fact("in flight", incident.kind, "by the state versions on disk")
-        told = _COUNTED if batch.rows is not None else None
-        yield Fact("rows in flight", batch.rows, told, COUNT)
     for source in (batch.sources or ())[:MOST_NAMED]:
         yield from _range_facts(source)
     if batch.reported_rows is not None:
@@ -71,10 +67,14 @@ def _batch_facts(job: SparkJob, batch: Batch) -> Iterator[Fact]:
     yield Fact("state version after it", batch.state_version if job.checkpoint.operators else None)
     for name, took in list((batch.durations_ms or {}).items())[:MOST_NAMED]:
         yield Fact(short(name), took, _REPORTED, MILLISECONDS)
+
+
+def settings_of(job: SparkJob, batch: Batch) -> dict[str, str]:
+    """Those of Spark that the plan of the batch holds."""
     plan = job.checkpoint.logs.planned.get(batch.batch)
     settings = plan.settings if isinstance(plan, PlannedBatch) else {}
-    for name, value in list(settings.items())[: 5 * MOST_NAMED]:
-        yield Fact(short(name), short(value))
+    told = list(settings.items())[: 5 * MOST_NAMED]
+    return {short(name): short(value) for name, value in told}
 
 
 def phases_of(batch: Batch) -> dict[str, int]:
@@ -115,7 +115,11 @@ def report_of(job: SparkJob, reports: Mapping[int, Progress], batch: Batch) -> P
 
 
 def _offset(offset: Json, otherwise: str) -> str:
-    return otherwise if offset is None else short(orjson.dumps(offset).decode())
+    return otherwise if offset is None else as_text(offset)
+
+
+def as_text(offset: Json) -> str:
+    return short(orjson.dumps(offset).decode())
 
 
 def short(text: str) -> str:

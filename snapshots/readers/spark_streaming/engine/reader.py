@@ -69,7 +69,7 @@ class SparkUpload:
         sizes = {path: entry.size for path, entry in files.items()}
         uses = file_uses(self.found, self.jobs, self.states, sizes)
         reports = {job.folder: self._reports(job) for job in self.jobs}
-        telling = Telling(self.jobs, self.states, reports, self.reads.told)
+        telling = Telling(self.jobs, self.states, reports, self.reads.told, self.reads.damaged)
         return telling.contents(uses, list(self._notes()))
 
     def entries(self) -> Iterator[StateEntry]:
@@ -100,8 +100,5 @@ class SparkUpload:
     def _notes(self) -> Iterator[str]:
         for error in self.found.damaged[:MOST_NAMED]:
             yield str(error)
-        for job in self.jobs:
-            for error in (*job.checkpoint.damaged, *self.states[job.folder].damaged)[:MOST_NAMED]:
-                yield f"{job.path(error.file)}: {error.what}"
         if any(len(job.batches) > MOST_NAMED for job in self.jobs):
             yield f"Of the batches that need a file, the newest {MOST_NAMED} are named."

@@ -8,10 +8,10 @@ import zipfile
 import zlib
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from snapshots.readers.spark_streaming.checkpoint import SparkCheckpoint
@@ -121,6 +121,25 @@ class StoredVersions:
         end = self._bases[next_base] if next_base < len(self._bases) else None
         stop = len(self.wanted) if end is None else bisect_left(self.wanted, end)
         return range(bisect_left(self.wanted, file.version), stop)
+
+    def gaps(self, places: range) -> Iterator[tuple[str, range]]:
+        """The files that should be there and are not: of every run of changes the first, and the
+        places in ``wanted`` (of these) whose versions lack it.
+
+        Files older than all that are there were removed by Spark itself.
+        """
+        oldest = min([*self._bases[:1], *self._changed[:1]], default=0)
+        for base, end in pairwise([0, *self._bases, None]):
+            stop = len(self.wanted) if end is None else bisect_left(self.wanted, end)
+            last = min(stop, places.stop)
+            if last <= bisect_right(self.wanted, base):
+                continue
+            load = self.load(self.wanted[last - 1])
+            if load.lacking:
+                gap = int(load.missing.partition(".")[0])
+                lacking = range(bisect_left(self.wanted, max(gap, base + 1)), last)
+                if lacking and gap >= oldest:
+                    yield load.missing, lacking
 
     def _base(self, version: int) -> int:
         place = bisect_right(self._bases, version)
