@@ -3,10 +3,11 @@
 import contextlib
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from snapshots import stores, uploads
+from snapshots.domain.defects import InputRefused, quoted
 from snapshots.limits import recording_limits
 from snapshots.models import Recording
 from snapshots.readers import engines
@@ -23,12 +24,16 @@ class Source:
     """What is ingested. path: of a log; format: its reader's name, None: told from the content.
 
     upload: None where the log came as it is. shown_format: what the recording says it is of.
+    inside: the log's name in its archive, None where it came by itself. reason: what was recognised
+    and by what, where only unpacking tells.
     """
 
     path: Path
     format: str | None
     upload: EngineUpload | None = None
     shown_format: str | None = None
+    inside: str | None = None
+    reason: str | None = None
 
 
 @contextlib.contextmanager
@@ -46,8 +51,14 @@ def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Sour
         yield Source(path, recording.format or None)
         return
     scratch = stores.store().temporary(name)
+    source = None
     try:
-        yield _understood(path, recording, scratch, progress)
+        source = _understood(path, recording, scratch, progress)
+        yield source
+    except InputRefused as refused:
+        if source is None or source.inside is None:
+            raise
+        raise _naming(refused, source.inside) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -60,11 +71,21 @@ def _understood(path: Path, recording: Recording, scratch: Path, progress: Progr
     files = engines.unpacked(path, recording.source_name, folder, limits).files
     found = engines.recognise(folder, files, recording.format)
     if found.reader is None:
-        return Source(found.log, None)
+        inside = found.log.relative_to(folder).as_posix()
+        return Source(found.log, None, inside=inside, reason=found.reason)
     progress("reading checkpoints", 0, 0)
     upload = with_state(found.reader.read(folder))
     derived = scratch / "derived.jsonl"
     with derived.open("wb") as log:
         for line in write_lines(*upload.recording()):
             log.write(line)
-    return Source(derived, NativeReader.name, upload, found.reader.name)
+    return Source(derived, NativeReader.name, upload, found.reader.name, reason=found.reason)
+
+
+def _naming(refused: InputRefused, name: str) -> InputRefused:
+    """The same refusal; its first sentence names the file."""
+    first, *others = refused.defects
+    sentence = f"The file {quoted(name)} of the archive: {first.sentence}"
+    return InputRefused(
+        [replace(first, sentence=sentence), *others], refused.total, refused.members
+    )

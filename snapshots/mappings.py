@@ -112,6 +112,7 @@ def _event(shown: Shown) -> payloads.PreviewedEvent:
         "channel": told.link and told.link.id,
         "message": shown.message,
         "at": shown.at,
+        "instant": shown.instant,
         "state": None if told.state is None else orjson.Fragment(told.state),
         "value": None if told.value is None else orjson.Fragment(told.value),
         "snapshot": told.snapshot,

@@ -52,7 +52,7 @@ class Recording(models.Model):
     description = models.TextField(blank=True)  # of a sample: what to look for
     fingerprint = models.CharField(max_length=64, blank=True)  # of a sample: file and store
     topology = models.ForeignKey(Topology, null=True, on_delete=models.SET_NULL)  # simulated on
-    parameters = models.JSONField(null=True)  # of a simulation; of a mapped log {"mapping": …}
+    parameters = models.JSONField(null=True)  # of a simulation; of an upload mapping, recognised
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
 
     format = models.CharField(max_length=40, blank=True)

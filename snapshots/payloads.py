@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import Any, NotRequired
 
 import orjson
-from django.utils import timezone
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
+from snapshots.header_notes import notes_of
 from snapshots.models import Job, Mapping, Recording, Snapshot, Topology
 from snapshots.problems import LISTED_DEFECTS
+from snapshots.progress import remaining
 from snapshots.store.reader import StoredRecording
 
 
@@ -40,8 +41,17 @@ class Defect(TypedDict):
     count: NotRequired[int]
 
 
+class Choice(TypedDict):
+    """One of several things in a file. format: names it in another upload of the file."""
+
+    format: str
+    name: str
+    events: int | None
+
+
 class Problem(TypedDict):
-    """RFC 9457, media type application/problem+json."""
+    """RFC 9457, media type application/problem+json. choices: between which to decide; instead:
+    the address where it can be done."""
 
     type: str
     title: str
@@ -50,6 +60,8 @@ class Problem(TypedDict):
     line: NotRequired[int]
     field: NotRequired[str]
     defects: NotRequired[list[Defect]]
+    choices: NotRequired[list[Choice]]
+    instead: NotRequired[str]
 
 
 class RecordingSummary(TypedDict):
@@ -71,6 +83,11 @@ class RecordingSummary(TypedDict):
 
 
 class RecordingDetail(RecordingSummary):
+    """recognised: by what its format was told, as a sentence. notes: what such a log cannot tell,
+    as sentences; both as far as known."""
+
+    recognised: str | None
+    notes: list[str]
     defects: list[Defect]
     defects_total: int
     snapshots: list[str]
@@ -146,7 +163,8 @@ class MappingList(TypedDict):
 
 
 class PreviewedEvent(TypedDict):
-    """at: microseconds since the first time shown; channel: null where only its name is told."""
+    """at: microseconds since the first time shown; instant: the time itself, where it is a date or
+    counted from 1970; channel: null where only its name is told."""
 
     line: int
     process: str
@@ -154,6 +172,7 @@ class PreviewedEvent(TypedDict):
     channel: str | None
     message: str | None
     at: int | None
+    instant: str | None
     state: Any
     value: Any
     snapshot: str | None
@@ -274,10 +293,18 @@ class Accepted(TypedDict):
     job: int
 
 
-class AcceptedUpload(Accepted):
+class AcceptedRecording(Accepted):
+    """format: what it is read as; recognised: by what that was told, as a sentence, null where
+    only unpacking tells."""
+
+    format: str
+    recognised: str | None
+
+
+class AcceptedUpload(AcceptedRecording):
     """recordings: all of them, where several files came in one request."""
 
-    recordings: list[Accepted]
+    recordings: list[AcceptedRecording]
 
 
 class AcceptedJob(TypedDict):
@@ -314,10 +341,22 @@ def recording_summary(row: Recording, job: int | None) -> RecordingSummary:
 def recording_detail(row: Recording) -> RecordingDetail:
     return {
         **recording_summary(row, newest_job(row)),
+        "recognised": recognised(row),
+        "notes": notes_of(row),
         "defects": row.defects[:LISTED_DEFECTS],
         "defects_total": row.defects_total,
         "snapshots": list(row.snapshots.order_by("code").values_list("snapshot", flat=True)),
     }
+
+
+def recognised(row: Recording) -> str | None:
+    return (row.parameters or {}).get("recognised")
+
+
+def accepted_recording(job: Job) -> AcceptedRecording:
+    row = job.recording
+    told = {"format": row.format, "recognised": recognised(row)}
+    return {"id": row.pk, "job": job.pk, **told}
 
 
 def newest_job(row: Recording) -> int | None:
@@ -368,7 +407,7 @@ def job_detail(row: Job) -> JobDetail:
         "done": row.done,
         "total": row.total,
         "rate": row.rate,
-        "remaining": _remaining(row),
+        "remaining": remaining(row),
         "recording": row.recording_id,
         "recording_name": row.recording.name if row.recording else None,
         "snapshot": row.snapshot or None,
@@ -414,14 +453,6 @@ def topology_summary(row: Topology) -> TopologySummary:
         "channels": len(row.definition["channels"]),
         "updated_at": _date(row.updated_at),
     }
-
-
-def _remaining(row: Job) -> float | None:
-    """Seconds, at the rate so far; None where nothing tells."""
-    if row.state != Job.State.RUNNING or not row.started_at or not 0.02 < row.progress < 1:
-        return None
-    elapsed = (timezone.now() - row.started_at).total_seconds()
-    return round(elapsed / row.progress - elapsed, 1)
 
 
 def _date(moment: datetime) -> str:

@@ -61,6 +61,10 @@ class TooLarge(Problem, RequestDataTooBig):  # so that Django answers 4xx outsid
     code, title, status = "too-large", "Too large", 413
 
 
+class TooManyFiles(TooLarge):
+    code, title = "too-many-files", "Too many files"
+
+
 class Refused(Problem):
     """The input has no meaning; ``line``, ``field`` and ``defects`` say where."""
 
@@ -82,6 +86,7 @@ class Refused(Problem):
             file=source_name,
             defects=[asdict(item) for item in refused.defects[:LISTED_DEFECTS]],
             defects_total=refused.total,
+            **refused.members,
         )
 
     @classmethod

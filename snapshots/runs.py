@@ -19,10 +19,12 @@ from snapshots.domain.defects import InputRefused
 from snapshots.domain.expressions import ExpressionError
 from snapshots.domain.reordering_report import NotReorderable
 from snapshots.domain.restore import NotRestorable
+from snapshots.engine_uploads import Source
 from snapshots.leases import Cancelled, Lease, LeaseLost
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Refused, cancelled, problem
+from snapshots.progress import reached
 from snapshots.readers.native import NativeReader
 from snapshots.simulating import simulations
 from snapshots.store.contents_writer import write_contents
@@ -163,17 +165,17 @@ def _ingest(lease: Lease) -> None:
         told = archive_uploads.told_by(source.upload)
     lease.report("publishing", 0.99)
     stores.publish(temporary, name)
-    _make_ready(lease, name, source.shown_format, told)
+    _make_ready(lease, name, source, told)
 
 
-def _make_ready(
-    lease: Lease, name: str, format: str | None, told: tuple[JobFacts, ...] = ()
-) -> None:
-    """format: what the recording says it is of; None: what its log is. told: for the archive."""
+def _make_ready(lease: Lease, name: str, source: Source, told: tuple[JobFacts, ...] = ()) -> None:
+    """source: what was read. told: for the archive."""
     recording = lease.job.recording
     found = stores.summary(name)
-    if format is not None:
-        found.fields["format"] = format
+    if source.shown_format is not None:
+        found.fields["format"] = source.shown_format
+    if source.reason is not None:
+        found.fields["parameters"] = (recording.parameters or {}) | {"recognised": source.reason}
     replaced = recording.store
     with transaction.atomic():
         lease.write(
@@ -260,26 +262,6 @@ STEPS: dict[str, Callable[[Lease], None]] = {
 }
 
 
-SHARES = {
-    "simulating": (0.0, 0.1),
-    "unpacking": (0.0, 0.05),
-    "reading checkpoints": (0.05, 0.1),
-    "reading": (0.1, 0.45),
-    "ordering": (0.45, 0.6),
-    "matching": (0.6, 0.72),
-    "timing": (0.72, 0.8),
-    "finishing": (0.8, 0.85),
-    "judging": (0.85, 0.95),
-    "explaining checkpoints": (0.95, 0.97),
-    "keeping contents": (0.97, 0.99),
-    "replaying channels": (0.0, 0.5),
-    "replaying processes": (0.5, 1.0),
-    "evaluating states": (0.0, 0.5),
-    "searching cuts": (0.5, 1.0),
-}
-"""Between which parts of a whole job's 0..1 a phase lies; one that is not listed is all of it."""
-
-
 class Progress:
     """What the jobs call with a phase, how much of it is done, and of how much."""
 
@@ -288,9 +270,7 @@ class Progress:
 
     def __call__(self, phase: str, done: int = 0, total: int = 0) -> None:
         """Raises: Cancelled, LeaseLost."""
-        begin, end = SHARES.get(phase, (0.0, 1.0))
-        share = min(done / total, 1.0) if total else 0.0
-        self._lease.report(phase, begin + (end - begin) * share, done, total or None)
+        self._lease.report(phase, *reached(phase, done, total))
 
 
 def _drop_leftovers(lease: Lease) -> None:

@@ -4,7 +4,7 @@ Whatever is wrong with a request is a ``problems.Problem``.
 """
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from snapshots.domain.defects import InputRefused
 from snapshots.domain.reordering_report import NotReorderable, require_complete
 from snapshots.domain.spark_streaming.failover import SPARK_FAILOVERS
 from snapshots.limits import recording_limits
-from snapshots.models import Job, Recording, Snapshot, Topology
+from snapshots.models import Job, Mapping, Recording, Snapshot, Topology
 from snapshots.problems import Conflict, Invalid, Refused, cancelled
 from snapshots.readers import engines, registry
 from snapshots.readers.unpacking.archives import ArchiveLimits
@@ -29,6 +29,7 @@ from tasks import recordings as tasks
 
 STRATEGIES = {"flink": FAILOVERS, "spark": SPARK_FAILOVERS}
 """The failover strategies of the engines that have several."""
+LONGEST_FORMAT = Recording._meta.get_field("format").max_length
 
 
 def accept_uploads(
@@ -49,12 +50,12 @@ def accept_uploads(
     if mapping is not None:
         for file in files:
             mappings.require_fit(mapping, file)
-    formats = [format if mapping else _checked_head(file, format) for file in files]
+    found = [_by(mapping) if mapping else _checked_head(file, format) for file in files]
     fields = {"parameters": {"mapping": mapping.document}} if mapping else {}
     with kept(file.draft for file in files), transaction.atomic():
         return [
-            _queue_upload(user, file.draft, file.name, name or file.name, found, **fields)
-            for file, found in zip(files, formats, strict=True)
+            _queue_upload(user, file.draft, file.name, name or file.name, *told, **fields)
+            for file, told in zip(files, found, strict=True)
         ]
 
 
@@ -131,25 +132,32 @@ def accept_file(owner, path, *, format: str = "", name: str = "", **fields: Any)
         if mapping is not None:
             mappings.require_fit(mapping, upload)
             fields["parameters"] = {"mapping": mapping.document}
-        found = format if mapping else _checked_head(upload, format)
+        told = _by(mapping) if mapping else _checked_head(upload, format)
         with kept([draft]), transaction.atomic():
-            return _queue_upload(owner, draft, path.name, name or path.name, found, **fields)
+            return _queue_upload(owner, draft, path.name, name or path.name, *told, **fields)
 
 
-def _checked_head(file: uploads.DraftUpload, format: str) -> str:
-    """The name of the file's format, after a look at its beginning. Raises: Refused."""
+def _by(mapping: Mapping) -> tuple[str, str]:
+    return mapping.format, f"The mapping “{mapping.name}” was given."
+
+
+def _checked_head(file: uploads.DraftUpload, format: str) -> tuple[str, str | None]:
+    """The name of the file's format, after a look at its beginning, and why it is that; None:
+    that is known when the file has been unpacked. Raises: Refused."""
     file.draft.file.flush()
     try:
         if format in engines.FORMATS:
-            return format
+            return format, None
         if not format and (
             found := engines.format_of(file.draft.path, file.name, recording_limits())
         ):
-            return found
+            return found, None
         head = registry.check_head(file.draft.path, recording_limits(), format=format or None)
     except InputRefused as refused:
         raise Refused.of(refused, file.name) from None
-    return head.format
+    if len(head.format) > LONGEST_FORMAT:
+        raise Refused("Choose the execution by its number: its name is too long.", field="format")
+    return head.format, head.reason
 
 
 @contextlib.contextmanager
@@ -167,8 +175,17 @@ def kept(drafts: Iterable[uploads.Draft]):
 
 
 def _queue_upload(
-    owner, draft: uploads.Draft, source_name: str, name: str, format: str, **fields: Any
+    owner,
+    draft: uploads.Draft,
+    source_name: str,
+    name: str,
+    format: str,
+    recognised: str | None = None,
+    **fields: Any,
 ) -> Job:
+    """recognised: what the format was told by, where that is known already."""
+    if recognised is not None:
+        fields["parameters"] = fields.get("parameters", {}) | {"recognised": recognised}
     recording = Recording.objects.create(
         owner=owner,
         name=_printable(name),
@@ -300,7 +317,7 @@ def require_ready(recording: Recording) -> None:
 
 
 @transaction.atomic
-def request_simulation(user, topology: Topology, parameters: Mapping[str, Any]) -> Job:
+def request_simulation(user, topology: Topology, parameters: dict[str, Any]) -> Job:
     """A queued recording of a simulated run. Raises: Refused, with the parameter as field."""
     checked, word = checked_for(topology.definition, parameters)
     name = checked.pop("name") or f"{topology.name}, {word}"

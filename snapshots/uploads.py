@@ -20,7 +20,9 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import FileUploadHandler
 
-from snapshots.problems import TooLarge
+from snapshots.problems import TooLarge, TooManyFiles
+
+MOST_FILES = 500  # of one request: each is an open file while it is read
 
 
 class Draft:
@@ -106,8 +108,13 @@ class UploadHandler(FileUploadHandler):
     """Writes the files of a request straight to drafts; stops reading where one is too large."""
 
     draft: Draft | None = None
+    _files = 0
 
     def new_file(self, *args, **kwargs) -> None:
+        """Raises: TooManyFiles. Django's own limit is off: it cannot say what to do instead."""
+        self._files += 1
+        if self._files > MOST_FILES:
+            raise too_many_files()
         super().new_file(*args, **kwargs)
         self.draft = Draft()
 
@@ -144,6 +151,15 @@ def too_large() -> TooLarge:
         f"The file is larger than {limit:,} bytes, the most this server takes. Compress it (.gz "
         "or .zst), or have MAX_UPLOAD_BYTES raised.",
         limit=limit,
+    )
+
+
+def too_many_files() -> TooManyFiles:
+    return TooManyFiles(
+        f"A request takes at most {MOST_FILES:,} files. Send a folder as one archive (zip, tar, "
+        "tar.gz or tar.zst), or drop it on the page of recordings, which does that by itself; on "
+        "the server, “python manage.py ingest FOLDER” reads it where it lies.",
+        limit=MOST_FILES,
     )
 
 

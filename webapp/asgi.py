@@ -1,4 +1,5 @@
 import os
+import resource
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
@@ -6,6 +7,13 @@ from channels.security.websocket import AllowedHostsOriginValidator
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+
+MOST_OPEN = 16_384  # files and connections; an upload of several files holds each of them open
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+wanted = MOST_OPEN if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN)
+if soft != resource.RLIM_INFINITY and soft < wanted:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
 http = get_asgi_application()  # sets Django up, which the consumers' imports need
 
 from snapshots.limits import BodyLimit  # noqa: E402

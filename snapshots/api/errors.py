@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from snapshots.problems import Invalid, NotFound, NotJson, Problem, Unauthorized, response
 from snapshots.store.errors import StoreError
+from snapshots.uploads import too_many_files
 
 
 def install(api: NinjaAPI) -> None:
@@ -15,6 +17,7 @@ def install(api: NinjaAPI) -> None:
     api.add_exception_handler(ValidationError, _validation)
     api.add_exception_handler(HttpError, _http_error)
     api.add_exception_handler(StoreError, _store_error)
+    api.add_exception_handler(TooManyFieldsSent, _too_many_fields)
 
 
 def _problem(request: HttpRequest, error: Problem) -> HttpResponse:
@@ -58,6 +61,11 @@ def _of_status(error: HttpError) -> Problem:
     problem = Problem(f"{error}. Is the CSRF token sent along?")
     problem.code, problem.title, problem.status = "forbidden", "Forbidden", error.status_code
     return problem
+
+
+def _too_many_fields(request: HttpRequest, error: TooManyFieldsSent) -> HttpResponse:
+    """The only fields that come in numbers are the paths of files."""
+    return response(too_many_files().as_json())
 
 
 def _store_error(request: HttpRequest, error: StoreError) -> HttpResponse:

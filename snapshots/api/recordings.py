@@ -59,7 +59,7 @@ def upload_recording(
         jobs = [services.accept_together(request.user, file, paths, format=format, name=name)]
     else:
         jobs = services.accept_uploads(request.user, file, format=format, name=name)
-    accepted = [{"id": job.recording_id, "job": job.pk} for job in jobs]
+    accepted = [payloads.accepted_recording(job) for job in jobs]
     return reply({**accepted[0], "recordings": accepted}, 202)
 
 

@@ -91,22 +91,32 @@ class InputRefused(Exception):
     """The input is without meaning and nothing of it is stored.
 
     defects: the first MOST_LISTED, the refused ones before the kept ones; total: how many in all.
+    members: more that is told of the refusal, as JSON: ``choices`` between which to decide,
+    ``instead``, where it can be done.
     """
 
     permanent = True  # a retry cannot help
 
-    def __init__(self, defects: Sequence[Defect], total: int | None = None) -> None:
+    def __init__(
+        self,
+        defects: Sequence[Defect],
+        total: int | None = None,
+        members: dict[str, object] | None = None,
+    ) -> None:
         self.defects = tuple(defects[:MOST_LISTED])
         self.total = len(defects) if total is None else total
+        self.members = members or {}
         super().__init__(str(self.defects[0]))
 
     def __reduce__(self):
-        return (InputRefused, (self.defects, self.total))
+        return (InputRefused, (self.defects, self.total, self.members))
 
 
-def refuse(code: str, sentence: str, *, line: int | None = None, field: str | None = None):
+def refuse(
+    code: str, sentence: str, *, line: int | None = None, field: str | None = None, **members
+) -> InputRefused:
     """The exception for an input that one defect makes meaningless: ``raise refuse(...)``."""
-    return InputRefused([defect(code, sentence, line=line, field=field)])
+    return InputRefused([defect(code, sentence, line=line, field=field)], members=members)
 
 
 class Defects:

@@ -10,13 +10,13 @@ from orjson import JSONDecodeError, loads
 from snapshots.domain.assembly import Header, assemble
 from snapshots.domain.defects import Defects, InputRefused, quoted, refuse
 from snapshots.domain.recording import KINDS, LoggedEvent
-from snapshots.readers import cos418, headers
+from snapshots.readers import cos418, engines, headers, unknown
 from snapshots.readers.base import HEAD_BYTES, Glancing, Limits, Reader
 from snapshots.readers.columns import logged_events
 from snapshots.readers.compression import compression_of, open_stream
 from snapshots.readers.cos418 import Cos418Reader
 from snapshots.readers.json_lines import fault
-from snapshots.readers.lines import BYTE_ORDER_MARK, first_line
+from snapshots.readers.lines import first_line
 from snapshots.readers.mapped.lines import PREFIX as MAPPED
 from snapshots.readers.mapped.lines import reader_of
 from snapshots.readers.native import NativeReader
@@ -38,27 +38,6 @@ READERS: dict[str, Reader] = {
 }
 _BY_HEADER_FORMAT = {headers.FORMAT: NativeReader.name, cos418.FORMAT: Cos418Reader.name}
 _PARQUET = b"PAR1"
-_OTHER_FILES = {
-    b"PK\x03\x04": "a zip archive: upload the file inside it",
-    b"\x80\x02": "a Python pickle, which is not read here: write the events as JSON Lines",
-    b"\x80\x03": "a Python pickle, which is not read here: write the events as JSON Lines",
-    b"\x80\x04": "a Python pickle, which is not read here: write the events as JSON Lines",
-    b"\x80\x05": "a Python pickle, which is not read here: write the events as JSON Lines",
-    b"BZh": "bzip2: compress with gzip or zstd instead",
-    b"\xfd7zXZ": "xz: compress with gzip or zstd instead",
-    b"7z\xbc\xaf": "a 7-Zip archive: upload the file inside it",
-    b"\x1f\x8b": "gzip inside a compressed file: it is compressed twice",
-    b"\x28\xb5\x2f\xfd": "zstd inside a compressed file: it is compressed twice",
-    b"Obj\x01": "Avro: write the events as JSON Lines or Parquet",
-    b"ORC": "ORC: write the events as JSON Lines or Parquet",
-    b"ARROW1": "an Arrow file: write the events as JSON Lines or Parquet",
-    b"SQLite format 3": "an SQLite database: export the events as JSON Lines",
-    b"%PDF": "a PDF document",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"\x7fELF": "a program",
-}
-_WIDE_TEXT = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF-32"}
 SMALL_EVENTS = 20_000
 _LOOKED_AT = 2**16  # bytes, for what the first line alone does not tell
 
@@ -100,7 +79,7 @@ def reader_named(name: str) -> Reader:
     if name not in READERS:
         raise refuse(
             "unknown-format",
-            f"There is no format {quoted(name)}. There are: {_titles()}.",
+            f"There is no format {quoted(name)}. There are: {', '.join(READERS)}.",
             field="format",
         )
     return READERS[name]
@@ -117,10 +96,15 @@ def sniff(source: Path, limits: Limits, format: str | None = None) -> Sniffed:
         return Sniffed(READERS["parquet"], "A folder, read as parts of one Parquet recording.")
     compression = compression_of(source)
     with open_stream(source, limits) as stream:
-        start = stream.read(64)
+        start = stream.read(_LOOKED_AT)
     if start.startswith(_PARQUET) and compression is None:
         return Sniffed(READERS["parquet"], "Parquet, by its first four bytes.")
-    _refuse_other_files(start)
+    if start.startswith(_PARQUET):
+        raise refuse(
+            "unknown-format",
+            "This is Parquet inside a compressed file: upload the Parquet file itself.",
+        )
+    unknown.refuse_other_files(start, _read_here())
     line, text = first_line(source, limits)
     packed = f", inside {compression}" if compression else ""
     if reason := _clocked(source, text, limits):
@@ -138,26 +122,8 @@ def _clocked(source: Path, first: bytes, limits: Limits) -> str | None:
     return form and f"A log with vector clocks ({form.title}), by the events found in it"
 
 
-def _titles() -> str:
-    return ", ".join(f"{name} ({reader.title})" for name, reader in READERS.items())
-
-
-def _refuse_other_files(start: bytes) -> None:
-    if start.startswith(_PARQUET):
-        raise refuse(
-            "unknown-format",
-            "This is Parquet inside a compressed file: upload the Parquet file itself.",
-        )
-    for magic, what in _OTHER_FILES.items():
-        if start.startswith(magic):
-            raise refuse("unknown-format", f"This is {what}. Read here: {_titles()}.")
-    for mark, name in _WIDE_TEXT.items():
-        if start.startswith(mark):
-            raise refuse("not-utf8", f"The file is {name}. Save it as UTF-8.", line=1)
-    if b"\x00" in start.removeprefix(BYTE_ORDER_MARK):
-        raise refuse(
-            "not-utf8", "The file holds NUL bytes: it is no UTF-8 text, or is UTF-16.", line=1
-        )
+def _read_here() -> str:
+    return unknown.known(READERS.values(), engines.READERS.values())
 
 
 def _sniffed_line(text: bytes, line: int, packed: str) -> Sniffed:
@@ -169,7 +135,7 @@ def _sniffed_line(text: bytes, line: int, packed: str) -> Sniffed:
     if type(fields) is not dict:
         raise refuse(
             "unknown-format",
-            f"The first line is JSON but not a header object. Read here: {_titles()}.",
+            f"The first line is JSON but not a header object. {_read_here()}",
             line=line,
         )
     if fields.get("kind") == "header":
@@ -195,11 +161,7 @@ def _sniffed_line(text: bytes, line: int, packed: str) -> Sniffed:
             line=line,
             field="kind",
         )
-    raise refuse(
-        "unknown-format",
-        f"The first line is neither a header nor an event. Read here: {_titles()}.",
-        line=line,
-    )
+    raise unknown.unmapped(_read_here(), line)
 
 
 def _not_a_header(text: bytes, line: int) -> InputRefused:
@@ -209,9 +171,7 @@ def _not_a_header(text: bytes, line: int) -> InputRefused:
     hint = ""
     if text.strip() in (b"{", b"[", b"[{"):
         hint = " Is it one JSON document over many lines? Each event must be on a line of its own."
-    return refuse(
-        "unknown-format", f"The first line is not JSON.{hint} Read here: {_titles()}.", line=line
-    )
+    return refuse("unknown-format", f"The first line is not JSON.{hint} {_read_here()}", line=line)
 
 
 def events(

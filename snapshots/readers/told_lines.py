@@ -23,6 +23,7 @@ from snapshots.readers.lines import chunks
 from snapshots.readers.pairing import Pairing
 
 TIME_UNIT = "us"
+NO_TIME_UNIT = "step"  # where no line tells a time
 MOST_LISTED = 100  # lines that are no events, each with its reason
 LONGEST_SPAN = 2**62  # us
 OUTGOING = frozenset({SEND, MARKER_SEND})
@@ -131,7 +132,8 @@ class ToldLinesReader:
             about["began_at_us"] = scan.began
         notes = [*self.notes, *scan.notes()]
         topology = Topology(tuple(Process(name) for name in in_order(scan.processes)), channels)
-        return Header("", TIME_UNIT, topology, {self.key: about, "notes": notes})
+        unit = NO_TIME_UNIT if scan.began is None else TIME_UNIT
+        return Header("", unit, topology, {self.key: about, "notes": notes})
 
     def batches(
         self, source: Path, header: Header, limits: Limits, defects: Defects
@@ -303,12 +305,16 @@ def pairing_notes(pairing: Pairing) -> Iterator[str]:
         "content on its channel that has not been received yet."
     )
     if pairing.under_way:
-        yield f"{pairing.under_way:,} sends have no receive in the log: they stay in flight."
+        one = pairing.under_way == 1
+        yield (
+            f"{times(pairing.under_way, 'send')} {'has' if one else 'have'} no receive in the log: "
+            f"{'it stays' if one else 'they stay'} in flight."
+        )
     if pairing.unsent:
-        yield f"{pairing.unsent:,} receives have no send before them in the log."
+        yield f"{times(pairing.unsent, 'receive')} without a send before it in the log."
     if pairing.equal:
         yield (
-            f"{pairing.equal:,} messages were sent while one of the same content was under way: "
+            f"{times(pairing.equal, 'message')} sent while one of the same content was under way: "
             "which of them arrived first is not known."
         )
 

@@ -143,12 +143,22 @@ def _editor(
 
 
 def _shown(found: dict[str, Any]) -> dict[str, Any]:
-    """States and values as text."""
+    """States, values and dates as text."""
     events = [
-        event | {part: _text(event[part]) for part in ("state", "value")}
+        event
+        | {part: _text(event[part]) for part in ("state", "value")}
+        | {"instant_text": _date_text(event["instant"])}
         for event in found["events"]
     ]
     return found | {"events": events}
+
+
+def _date_text(instant: str | None) -> str | None:
+    """``2024-05-01 12:00:00.25``: as it came, without zeros at its end."""
+    if instant is None:
+        return None
+    seconds, _, fraction = instant.removesuffix("Z").replace("T", " ").partition(".")
+    return f"{seconds}.{fraction.rstrip('0')}".rstrip(".")
 
 
 def _text(value: orjson.Fragment | None) -> str | None:

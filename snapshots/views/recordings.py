@@ -15,7 +15,7 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from snapshots import access, payloads, services, uploads
+from snapshots import access, formats, payloads, services, uploads
 from snapshots.api.json import dumps
 from snapshots.domain.derived import is_derived
 from snapshots.domain.findings import VERDICTS
@@ -66,6 +66,8 @@ def _render_list(request: HttpRequest, *, refusals=(), accepted=(), status=200) 
             {"recording": row, "verdicts": found, "job": job} for row, found, job in _told(rows)
         ],
         "refusals": refusals,
+        "formats": [*formats.choices(request.user), *_offered(refusals)],
+        "format": request.POST.get("format", ""),
         "accepted": accepted,
     }
     if wants_list_alone(request):
@@ -73,6 +75,12 @@ def _render_list(request: HttpRequest, *, refusals=(), accepted=(), status=200) 
     samples = visible.filter(owner=None).order_by("pk")
     context["samples"] = [{"recording": row, "verdicts": found} for row, found, _ in _told(samples)]
     return render(request, "snapshots/recordings.html", context, status=status)
+
+
+def _offered(refusals) -> list[tuple[str, str]]:
+    """Format and name of what the refused files hold several of."""
+    found = (choice for refusal in refusals for choice in refusal["problem"].get("choices", ()))
+    return [(choice["format"], choice["name"] or choice["format"]) for choice in found]
 
 
 def _told(rows):
@@ -94,11 +102,11 @@ def _told(rows):
 
 def _upload(request: HttpRequest) -> HttpResponse:
     """The plain form: every file for itself, so that a refused one does not stop the others."""
-    files = request.FILES.getlist("file")
+    files, format = request.FILES.getlist("file"), request.POST.get("format", "")
     jobs, refusals = [], []
     for file in files or [None]:
         try:
-            jobs += services.accept_uploads(request.user, [file] if file else [])
+            jobs += services.accept_uploads(request.user, [file] if file else [], format=format)
         except Problem as problem:
             refusals.append({"name": file.name if file else "", "problem": problem.as_json()})
     if refusals:

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { isNewer, jobLine, jobWords } from "../../static/js/views/job-words.js";
 import { timelineLayout, timelineTraces } from "../../static/js/views/snapshot-timeline.js";
 import { channelPath, point, processAt, sizeFor, toPlace } from "../../static/js/views/topology-geometry.js";
-import { grouped, placeOf, problemOf, sendAll } from "../../static/js/views/upload-queue.js";
+import { asked, formOf, grouped, offered, placeOf, postFile, problemOf, sendAll } from "../../static/js/views/upload-queue.js";
 
 const RUNNING = { id: 1, state: "running", phase: "sorting", progress: 0.42, done: 4200, total: 10000, rate: 1234.5, remaining: 95 };
 
@@ -94,4 +94,37 @@ test("a folder goes as one, logs and archives each by itself, loose parts togeth
     ["2 files", 2, 20],
   ]);
   assert.deepEqual(grouped([file("_metadata")]).map(({ name }) => name), ["_metadata"]);
+});
+
+test("a folder goes as one file under the folder's name, however many files it has", async () => {
+  const parts = Array.from({ length: 3000 }, (_, i) => ({ file: new Blob([`${i}`]), path: `job/shared/${i}` }));
+  const form = formOf({ name: "job", parts, format: "flink" });
+  assert.deepEqual([...form.keys()], ["file", "name", "format"]);
+  assert.deepEqual([form.get("name"), form.get("format"), form.get("file").name], ["job", "flink", "job.tar"]);
+  assert.equal(form.get("file").size, 3000 * 1024 + 1024);
+});
+
+test("of several executions each is offered, to be sent as a recording of its own", async () => {
+  const file = new File(["log"], "runs.log");
+  const choices = [{ format: "shiviz:1", name: "first", events: 1 }, { format: "shiviz:2", name: "", events: null }];
+  const [one, two] = offered(file, { choices });
+  assert.deepEqual([one.words, two.words], ["first: 1 event", "shiviz:2"]);
+  const form = formOf(one.item);
+  assert.deepEqual([form.get("name"), form.get("format"), form.get("file").name], ["runs.log, first", "shiviz:1", "runs.log"]);
+  assert.deepEqual(offered(file, {}), []);
+});
+
+test("a format that was chosen goes along, and may be taken back", () => {
+  const file = new File(["log"], "runs.log");
+  assert.equal(asked(file), file);
+  const chosen = asked(file, "shiviz");
+  assert.equal(formOf(chosen).get("format"), "shiviz");
+  assert.equal(formOf(asked(chosen)).has("format"), false);
+  assert.equal(formOf(asked({ name: "job", size: 1, parts: [] }, "flink")).get("file").name, "job.tar");
+});
+
+test("more files than an archive may hold are not sent", async () => {
+  const { status, body } = await postFile("/", "", null)({ name: "all", parts: Array(100_001) }, () => {});
+  assert.equal(status, 413);
+  assert.match(body.detail, /100,001 files; at most 100,000/);
 });

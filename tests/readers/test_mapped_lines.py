@@ -150,7 +150,7 @@ def test_messages_without_ids_are_paired_by_their_content(tmp_path):
         mapping, tmp_path, send | {"v": 1}, send | {"v": 2}, receive | {"v": 2}
     )
     assert [event.message for event in events] == ["1", "2", "2"]
-    assert any("stay in flight" in note for note in header.extra["notes"])
+    assert any("stays in flight" in note for note in header.extra["notes"])
 
 
 def test_kinds_without_rules_are_those_of_the_native_format(tmp_path):
@@ -341,3 +341,21 @@ if REAL:
         assert [(e.process, e.kind, e.at, e.channel, e.message) for e in by_mapping] == [
             (e.process, e.kind, e.at, e.channel, e.message) for e in by_reader
         ]
+
+
+@pytest.mark.parametrize(
+    ("unit", "ts", "instants"),
+    [
+        ("date", ["2024-05-01T12:00:00.25+02:00"], ["2024-05-01T10:00:00.250000Z"]),
+        ("date", ["1969-12-31T23:59:59Z"], ["1969-12-31T23:59:59.000000Z"]),
+        ("s", [1_714_557_600.5], ["2024-05-01T10:00:00.500000Z"]),
+        ("ms", [1_714_557_600_500], ["2024-05-01T10:00:00.500000Z"]),
+        ("ms", [12_400, "soon"], [None, None]),
+        ("s", [2**39], [None]),
+    ],
+)
+def test_a_preview_keeps_the_time_where_it_is_an_instant(tmp_path, unit, ts, instants):
+    mapping = parse({"process": "host", "at": {"path": "ts", "unit": unit}})
+    lines = [{"host": "a", "ts": at} for at in ts]
+    found = preview(source(tmp_path, text(*lines)), mapping, Limits())
+    assert [event.instant for event in found.events] == instants

@@ -82,8 +82,8 @@ def test_equal_messages_are_paired_in_order_and_the_rest_stays_in_flight(tmp_pat
     )
     assert [event.message for event in events] == ["1", "2", "3", "2", "1"]
     notes = " ".join(header.extra["notes"])
-    assert "1 sends have no receive in the log: they stay in flight." in notes
-    assert "1 messages were sent while one of the same content was under way" in notes
+    assert "1 send has no receive in the log: it stays in flight." in notes
+    assert "1 message sent while one of the same content was under way" in notes
     recording = assemble(header, events).recording
     flying = [m.id for m in recording.messages["1->2"] if m.received_index is None]
     assert (flying, defects) == (["3"], ())
@@ -110,7 +110,7 @@ def test_a_receive_without_a_send_is_a_stray(tmp_path):
     header, events, _ = read_lines(tmp_path, receive(), send())
     assert [event.message for event in events] == ["not sent, 1", "1"]
     assert [defect.code for defect in assemble(header, events).defects] == ["stray-receive"]
-    assert "1 receives have no send" in " ".join(header.extra["notes"])
+    assert "1 receive without a send" in " ".join(header.extra["notes"])
 
 
 def test_a_node_that_logged_nothing_is_named(tmp_path):
@@ -228,3 +228,14 @@ if REAL:
         assert (defects, found.defects, found.recording.strays) == ((), (), ())
         names = Counter(event.label for event in events)
         assert (names["BecomeLeader"], names["Commit"], names["ApplyConfChange"]) == (1, 227, 134)
+
+
+def test_a_trace_without_times_counts_steps(tmp_path):
+    lines = [a_line("InitState", "1"), send(), receive()]
+    timed, _, _ = read_lines(tmp_path, *lines)
+    assert timed.time_unit == "us"
+    for line in lines:
+        del line["ts"]
+    header, events, _ = read_lines(tmp_path, *lines)
+    assert header.time_unit == "step"
+    assert {event.at for event in events} == {None}

@@ -328,3 +328,36 @@ def test_a_refusal_travels_between_processes_whole(tmp_path):
     there = pickle.loads(pickle.dumps(caught.value))
     assert (there.defects, there.total) == (caught.value.defects, 1200)
     assert str(there) == str(caught.value)
+
+
+NOISE = bytes(range(128, 256)) * 40 + bytes(range(256)) * 10
+
+
+@pytest.mark.parametrize("content", [NOISE, b"text\n" + NOISE, b"abc\x00\x01\x02" * 50])
+def test_what_is_binary_is_not_told_to_be_saved_as_utf_8(tmp_path, content):
+    defect = refused(tmp_path, content)
+    assert defect.code == "unknown-format"
+    assert "binary, of no format known here" in defect.sentence
+    assert "UTF-8" not in defect.sentence
+
+
+def test_text_in_another_encoding_is_told_to_be_saved_as_utf_8(tmp_path):
+    latin = '{"process":"Zürich"}\n'.encode("latin-1")
+    assert "UTF-8" in refused(tmp_path, latin).sentence
+    cut = ("x" * (2**16 - 1) + "ü" * 10).encode()  # the first look ends within a letter
+    assert "binary" not in refused(tmp_path, cut).sentence
+
+
+@pytest.mark.parametrize("content", [b"hello\n", b'{"host":"a"}\n', NOISE, b"[1]\n"])
+def test_a_refusal_names_all_that_is_read_here(tmp_path, content):
+    sentence = refused(tmp_path, content).sentence
+    for title in ("ShiViz", "etcd raft", "Flink", "Spark Structured", "SeaTunnel", "/mappings"):
+        assert title in sentence
+
+
+def test_an_unknown_log_of_json_lines_is_sent_to_the_mappings(tmp_path):
+    with pytest.raises(InputRefused) as caught:
+        read(source(tmp_path, b'{"host":"a","what":"sent"}\n'))
+    assert caught.value.members == {"instead": "/mappings"}
+    assert "which of its fields is the process" in caught.value.defects[0].sentence
+    assert pickle.loads(pickle.dumps(caught.value)).members == caught.value.members

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
@@ -111,6 +113,18 @@ def test_a_file_that_is_not_there_is_exit_code_2(tmp_path, capsys):
     code, _, err = check(capsys, tmp_path / "nowhere.jsonl")
     assert code == 2
     assert "No such file" in err
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar", "_metadata", "folder"])
+def test_what_is_no_log_is_sent_to_the_command_that_reads_it(tmp_path, capsys, shared_data, kind):
+    found = shared_data / "flink" / "bank-aligned"
+    if kind in ("zip", "tar"):
+        found = Path(shutil.make_archive(str(tmp_path / "all"), kind, found))
+    elif kind == "_metadata":
+        found = next(found.rglob("_metadata"))
+    code, out, err = check(capsys, found)
+    assert (code, out) == (2, "")
+    assert f"python manage.py ingest {found}" in err
 
 
 def test_the_format_can_be_forced(tmp_path, capsys):

@@ -5,6 +5,7 @@ import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 
 from snapshots import runs, services, stores, uploads
 from snapshots.domain.samples import two_banks
@@ -86,7 +87,7 @@ def refused(api, content: bytes, name: str = "upload.zip") -> tuple[Recording, s
     assert answer.status_code == 202, answer.content
     job = Job.objects.get(pk=answer.json()["job"])
     runs.run(job.pk)
-    recording = Recording.objects.get()
+    recording = Recording.objects.get(pk=answer.json()["id"])
     return recording, recording.error["detail"]
 
 
@@ -116,6 +117,19 @@ def test_what_no_engine_wrote_is_refused_with_the_reason(api, data_dir, contents
     assert not any(stores.store().root.iterdir())
 
 
+def test_the_file_of_an_archive_that_cannot_be_read_is_named(api):
+    _, sentence = refused(api, zipped(holiday__photo=b"\xff\xd8\xff\xe0"))
+    assert sentence.startswith('The file "holiday/photo" of the archive: This is a picture.')
+    _, sentence = refused(api, zipped(logs__a=native(two_banks()) * 2))
+    assert 'The file "logs/a" of the archive: ' in sentence
+
+
+def test_a_damaged_metadata_is_named_with_its_path(api):
+    contents = {f"job__shared__{place}": b"x" for place in range(11)}
+    _, sentence = refused(api, zipped(**contents, **{"job__chk-7___metadata": b"\x00" * 9}))
+    assert '"job/chk-7/_metadata" cannot be read' in sentence
+
+
 def test_an_archive_that_leads_out_of_its_folder_is_refused(api, data_dir):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -135,3 +149,33 @@ def test_a_folder_of_this_machine(ada, tmp_path, data_dir):
         assert archive.namelist() == ["offsets/0"]
     with pytest.raises(Refused, match="holds no file"):
         services.accept_folder(ada, tmp_path / "checkpoint" / "offsets" / "nothing")
+
+
+def test_a_few_hundred_files_may_come_in_one_request(api, shared_data):
+    folder = shared_data / "flink" / "failures"
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    assert len(paths) > 100
+    names = [f"failures/{path.relative_to(folder).as_posix()}" for path in paths]
+    answer = together(api, *names)
+    assert answer.status_code == 202, answer.content
+    recording = Recording.objects.get(pk=answer.json()["id"])
+    with zipfile.ZipFile(uploads.path_of(recording.upload)) as archive:
+        assert archive.namelist() == names
+
+
+@pytest.mark.parametrize("number", [501, 2_500])
+def test_beyond_the_limit_the_sentence_says_what_to_do(api, data_dir, number):
+    answer = together(api, *(f"job/{place}" for place in range(number)))
+    assert (answer.status_code, answer.json()["type"]) == (413, "/problems/too-many-files")
+    assert "at most 500 files" in answer.json()["detail"]
+    assert "manage.py ingest" in answer.json()["detail"]
+    assert not uploads_of(data_dir)
+
+
+def test_the_page_without_scripts_says_it_too(ada, data_dir):
+    client = Client()
+    client.force_login(ada)
+    answer = client.post("/", {"file": files(*map(str, range(501)))})
+    assert answer.status_code == 413
+    assert b"at most 500 files" in answer.content
+    assert not uploads_of(data_dir)

@@ -11,17 +11,21 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandParser
 
 from snapshots.domain.assembly import Assembly, assemble
-from snapshots.domain.defects import MOST_LISTED, Defect, Defects, InputRefused, times
+from snapshots.domain.defects import MOST_LISTED, Defect, Defects, InputRefused, refuse, times
 from snapshots.domain.findings import CONSISTENT
 from snapshots.domain.recording import LoggedEvent
 from snapshots.domain.verdicts import SnapshotReport, judge
 from snapshots.limits import recording_limits
-from snapshots.readers import registry
+from snapshots.readers import engines, registry
 
 NOT_CONSISTENT = 1
 REFUSED = 2
 _COLUMNS = ("snapshot", "verdict", "processes", "in flight", "began", "duration")
 _DEFECTS_SHOWN = 20
+_NOT_A_LOG = {
+    engines.ARCHIVE: "an archive",
+    **{name: f"a file of {reader.title}" for name, reader in engines.READERS.items()},
+}
 _PROGRESS_EVERY = 50_000  # events
 
 
@@ -58,6 +62,8 @@ class Command(BaseCommand):
 
     def _checked(self, file: Path, format: str | None) -> Assembly:
         limits, defects = recording_limits(), Defects()
+        if format is None:
+            self._require_a_log(file)
         sniffed = registry.sniff(file, limits, format)
         self._tell(f"{file}: {sniffed.reason}")
         header = sniffed.reader.header(file, limits)
@@ -66,6 +72,22 @@ class Command(BaseCommand):
         defects.extend(assembly.defects)
         total = defects.total + assembly.defects_total - len(assembly.defects)
         return Assembly(assembly.recording, defects.listed, total)
+
+    def _require_a_log(self, file: Path) -> None:
+        """Raises: InputRefused for archives, and for what an engine wrote."""
+        if file.is_dir():
+            is_log = any(file.glob("*.parquet"))
+            found = None if is_log else "a folder without a .parquet file"
+        else:
+            format = engines.format_of(file, file.name, recording_limits())
+            found = _NOT_A_LOG[format] if format else None
+        if found is not None:
+            raise refuse(
+                "unknown-format",
+                f"This is {found}; this command checks one log. “python manage.py ingest {file}” "
+                "reads archives, and folders and files that an engine wrote; the page shows what "
+                "is in them.",
+            )
 
     def _counted(self, logged: Iterable[LoggedEvent]) -> Iterator[LoggedEvent]:
         for count, event in enumerate(logged, 1):

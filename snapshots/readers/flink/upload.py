@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from snapshots.domain.defects import refuse
+from snapshots.domain.defects import quoted, refuse, times
 from snapshots.readers.cursor import Malformed
 from snapshots.readers.flink.files import MOST_FILES, Files, Missing, Usage
 from snapshots.readers.flink.metadata import Metadata, is_metadata, read_metadata
@@ -111,8 +111,11 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
 
 def _nothing_readable(stored: list[StoredCheckpoint]):
     if stored:
+        more = f" (and {times(len(stored) - 1, 'other')} of its kind)" if len(stored) > 1 else ""
         return refuse(
-            "truncated", f"The file _metadata cannot be read: {stored[0].problem}", field=METADATA
+            "truncated",
+            f"The file {quoted(stored[0].path)}{more} cannot be read: {stored[0].problem}",
+            field=METADATA,
         )
     return refuse(
         "unknown-format",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import orjson
@@ -12,7 +13,7 @@ from snapshots.readers.base import Limits
 from snapshots.readers.json_lines import load
 from snapshots.readers.lines import chunks
 from snapshots.readers.mapped.lines import MappedReader
-from snapshots.readers.mapped.mapping import Mapping
+from snapshots.readers.mapped.mapping import DATE, Mapping
 from snapshots.readers.pairing import Pairing
 from snapshots.readers.told_lines import Misfit, Misfits, Told
 
@@ -20,18 +21,25 @@ SHOWN_EVENTS = 100
 MOST_LINES = 10_000
 MOST_BYTES = 32 * 2**20
 MOST_FIELDS = 200
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST_YEAR, LAST_YEAR = 2000, 2100
 _LONGEST_EXAMPLE = 60  # characters
 _DEEPEST = 5  # objects in objects
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One event as it will be read. at: us since the first of those shown that has a time."""
+    """One event as it will be read. at: us since the first of those shown that has a time.
+
+    instant: its time as a date in UTC (ISO 8601), where it is one: by the mapping, or a number
+    that, counted from 1970, lies between FIRST_YEAR and LAST_YEAR.
+    """
 
     line: int
     told: Told
     at: int | None
     message: str | None
+    instant: str | None = None
 
 
 @dataclass(frozen=True)
@@ -72,10 +80,26 @@ def preview(source: Path, mapping: Mapping, limits: Limits, most: int = SHOWN_EV
             ended = str(refused.defects[0])
     began = min((item.at for _, item, _ in told if item.at is not None), default=0)
     shown = tuple(
-        Shown(line, item, None if item.at is None else item.at - began, message)
+        Shown(
+            line,
+            item,
+            None if item.at is None else item.at - began,
+            message,
+            None if item.at is None else _instant(item.at, is_date=mapping.unit == DATE),
+        )
         for line, item, message in told
     )
     return Preview(shown, lines, left_out, misfits, ended)
+
+
+def _instant(at: int, *, is_date: bool) -> str | None:
+    try:
+        found = EPOCH + timedelta(microseconds=at)
+    except OverflowError:
+        return None
+    if not is_date and not FIRST_YEAR <= found.year < LAST_YEAR:
+        return None
+    return found.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _paired(told: Told, pairing: Pairing) -> str | None:

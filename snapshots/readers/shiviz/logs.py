@@ -6,7 +6,7 @@ Source: shiviz.md, "A whole file".
 from dataclasses import dataclass
 from pathlib import Path
 
-from snapshots.domain.defects import quoted, refuse
+from snapshots.domain.defects import InputRefused, quoted, refuse
 from snapshots.readers.base import HEAD_BYTES, Limits
 from snapshots.readers.compression import open_stream
 from snapshots.readers.lines import BYTE_ORDER_MARK
@@ -17,6 +17,9 @@ from snapshots.readers.shiviz.known import DEFAULT, EXECUTIONS, FORMS, Form, rec
 from snapshots.readers.shiviz.scanning import Scanner
 
 MOST_TEXT = 128 * 2**20  # bytes of a log
+MOST_CHOICES = 100  # executions that a refusal offers
+MOST_COUNTED = 4 * 2**20  # bytes of a log whose events are counted for that
+COUNTING_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -165,10 +168,33 @@ def chosen(log: Log, execution: str | None) -> Part:
             "several-executions",
             f"The log holds {len(log.parts)} executions: {listed}. Each is a recording of its own: "
             'choose one with the format "shiviz:" and its name, or its number, as in "shiviz:1".',
+            field="format",
+            choices=choices(log),
         )
     raise refuse(
         "several-executions", f"No execution is named {quoted(execution)}. There are: {listed}."
     )
+
+
+def choices(log: Log) -> list[dict[str, object]]:
+    """``format``, ``name``, ``events`` (None where counting takes too long) of the first
+    MOST_CHOICES executions; a log that has more says so in its sentence."""
+    names, scanner, found = [part.name for part in log.parts], Scanner(COUNTING_SECONDS), []
+    for number, part in enumerate(log.parts[:MOST_CHOICES], 1):
+        # A number is short, whatever the name; it is another one's name in rare logs.
+        by = part.name if str(number) in names else str(number)
+        events = _counted(log, part, scanner)
+        found.append({"format": f"shiviz:{by}", "name": part.name, "events": events})
+    return found
+
+
+def _counted(log: Log, part: Part, scanner: Scanner) -> int | None:
+    if len(log.text) > MOST_COUNTED:
+        return None
+    try:
+        return sum(valid_events(log.text, part, log.parser, scanner))
+    except InputRefused:
+        return None
 
 
 def read_execution(log: Log, part: Part, limits: Limits) -> tuple[Events, Edges]:

@@ -3,7 +3,7 @@
 import { setText } from "../lib/dom.js";
 import { isOpen, jobLine } from "./job-words.js";
 import { dropped } from "../lib/dropped.js";
-import { grouped, postFile, sendAll } from "./upload-queue.js";
+import { asked, grouped, postFile, sendAll } from "./upload-queue.js";
 import { mountUploadRows } from "./upload-rows.js";
 import { watchJobs } from "./watch-jobs.js";
 
@@ -11,19 +11,27 @@ const form = document.getElementById("upload");
 const list = document.getElementById("list");
 const zone = form.querySelector(".drop-zone");
 const csrf = form.elements.csrfmiddlewaretoken.value;
-const rows = mountUploadRows(document.getElementById("uploads"), cancelJob);
+const rows = mountUploadRows(document.getElementById("uploads"), {
+  cancelJob,
+  again: (item) => upload([item], { opens: false }),
+  formats: [...form.elements.format.options].map(({ value, text }) => ({ value, text })),
+});
 let opensItself = null;
 
 const jobs = watchJobs(onJob, () => [...new Set([...rows.jobs(), ...listedJobs()])]);
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  upload(grouped(chosen()));
+  upload(asFormat(grouped(chosen())));
   form.reset();
 });
 for (const name of ["file", "folder"]) form.elements[name].addEventListener("change", () => form.requestSubmit());
 
 form.querySelector("[data-choose-folder]").addEventListener("click", () => form.elements.folder.click());
+
+function asFormat(files) {
+  return files.map((file) => asked(file, form.elements.format.value));
+}
 
 function chosen() {
   const files = [...form.elements.file.files, ...form.elements.folder.files];
@@ -33,12 +41,12 @@ function chosen() {
 form.classList.add("is-live");
 
 /** One file alone is opened as soon as there is something to see; of several, each has its link. */
-async function upload(files) {
+async function upload(files, { opens = files.length === 1 } = {}) {
   if (files.length === 0) return;
   opensItself = null;
   const accepted = await sendAll(files, postFile(form.dataset.api, csrf), rows.on);
   if (accepted.length) {
-    if (files.length === 1) opensItself = accepted[0].job;
+    if (opens) opensItself = accepted[0].job;
     refresh();
     jobs.ask();
   }
@@ -49,7 +57,7 @@ function onJob(job) {
   const cell = list.querySelector(`[data-job-words="${job.id}"]`);
   if (cell) setText(cell, jobLine(job));
   if (isOpen(job)) return;
-  if (job.id === opensItself && job.state !== "cancelled") location.assign(`/recordings/${job.recording}`);
+  if (job.id === opensItself && job.state !== "cancelled" && !job.error?.choices) location.assign(`/recordings/${job.recording}`);
   else refresh();
 }
 
@@ -81,5 +89,5 @@ document.addEventListener("drop", (event) => {
   if (!holdsFiles(event)) return;
   event.preventDefault();
   over(-depth);
-  dropped(event.dataTransfer).then((files) => upload(grouped(files)));
+  dropped(event.dataTransfer).then((files) => upload(asFormat(grouped(files))));
 });

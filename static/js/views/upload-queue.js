@@ -1,8 +1,16 @@
 /** Sending files, one after the other, each with its own fate. */
 
+import { counted, thousands } from "../lib/format.js";
+import { tarOf } from "../lib/tar.js";
+
+const MOST_TOGETHER = 100_000; // files: what the server unpacks of one archive
+const LONGEST_TITLE = 200; // characters
+
 /**
  * Sends `files` in turn. post(file, onBytes) resolves with {status, body}; on(event) hears
  * {file, type: "waiting" | "sending" | "accepted" | "refused", …}. Resolves with the accepted bodies.
+ * A file is a File, or {name, size} with `parts`, [{file, path}], of what goes together, or with
+ * `source`, a File that is sent again as something else; both may have a `format` and a `title`.
  */
 export async function sendAll(files, post, on) {
   const accepted = [];
@@ -64,15 +72,29 @@ function together(name, parts) {
   return { name, parts, size: parts.reduce((sum, { file }) => sum + file.size, 0) };
 }
 
-/** POSTs a file, or what goes together, as the API takes it, telling the bytes as they go. */
+/** The file to be sent as a format, under a title; both may be empty. */
+export function asked(file, format = "", title = "") {
+  if (!format && !file.format) return file;
+  const { name, size, parts } = file;
+  return { name, size, ...(format ? { format } : {}), ...(parts ? { parts } : { source: file.source ?? file }), ...(title ? { title } : {}) };
+}
+
+/** What a refusal offers to choose between: [{item, words}], each item to be sent in its place. */
+export function offered(file, problem) {
+  return (problem.choices ?? []).map(({ format, name, events }) => {
+    const called = name || format;
+    const item = { ...asked(file, format, `${file.name}, ${called}`), name: `${file.name}, ${called}` };
+    return { item, words: events === null ? called : `${called}: ${counted(events, "event")}` };
+  });
+}
+
+/** POSTs a file, what goes together as one archive of it, telling the bytes as they go. */
 export function postFile(address, csrf, Request = XMLHttpRequest) {
   return (file, onBytes) =>
     new Promise((resolve) => {
-      const body = new FormData();
-      for (const part of file.parts ?? [{ file }]) body.append("file", part.file);
-      if (file.parts) {
-        body.append("together", "true");
-        for (const { path } of file.parts) body.append("paths", path);
+      if (file.parts?.length > MOST_TOGETHER) {
+        resolve({ status: 413, body: { detail: tooMany(file) } });
+        return;
       }
       const request = new Request();
       request.open("POST", address);
@@ -81,8 +103,23 @@ export function postFile(address, csrf, Request = XMLHttpRequest) {
       request.upload.onprogress = ({ loaded, total }) => onBytes(loaded, total);
       request.onerror = () => resolve({ status: 0, body: null });
       request.onload = () => resolve({ status: request.status, body: parsed(request.responseText) });
-      request.send(body);
+      request.send(formOf(file));
     });
+}
+
+/** The fields of a request that uploads a file. */
+export function formOf(file) {
+  const body = new FormData();
+  if (file.parts) body.append("file", tarOf(file.parts), `${file.name}.tar`);
+  else body.append("file", file.source ?? file);
+  const title = file.title ?? (file.parts ? file.name : "");
+  if (title) body.append("name", title.slice(0, LONGEST_TITLE));
+  if (file.format) body.append("format", file.format);
+  return body;
+}
+
+function tooMany({ parts }) {
+  return `The folder has ${thousands(parts.length)} files; at most ${thousands(MOST_TOGETHER)} are read as one upload. Upload a folder inside it, for example of one job or one checkpoint.`;
 }
 
 function parsed(text) {

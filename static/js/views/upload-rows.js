@@ -3,37 +3,42 @@
 import { h, setText } from "../lib/dom.js";
 import { thousands, threeDigits } from "../lib/format.js";
 import { makeCard, showJob } from "./job-card.js";
-import { placeOf } from "./upload-queue.js";
+import { asked, offered, placeOf } from "./upload-queue.js";
 
 const SHOWN_DEFECTS = 5;
 
-/** root holds one row per file. cancelJob(id) is asked to stop a job. */
-export function mountUploadRows(root, cancelJob) {
+/**
+ * root holds one row per file. cancelJob(id) is asked to stop a job; again(item) to send a file in
+ * another way. formats: [{value, text}] as which it may be read.
+ */
+export function mountUploadRows(root, { cancelJob, again, formats }) {
   const rows = new Map();
   const byJob = new Map();
 
   function rowOf(file) {
     if (!rows.has(file)) {
       const words = h("span.soft");
+      const recognised = h("span.soft.small.upload-recognised");
       const body = h("div.panel-body.stack");
       const row = h("section.panel.upload-row", { "aria-label": file.name },
-        h("div.panel-head", {}, h("strong.clip", { title: file.name }, file.name), words), body);
+        h("div.panel-head", {}, h("strong.clip", { title: file.name }, file.name), recognised, words), body);
       root.prepend(row);
-      rows.set(file, { row, words, body });
+      rows.set(file, { row, words, recognised, body });
     }
     return rows.get(file);
   }
 
   /** event: as `sendAll` tells it. */
   function on(event) {
-    const { row, words, body } = rowOf(event.file);
+    const { row, words, recognised, body } = rowOf(event.file);
     row.dataset.state = event.type;
     if (event.type === "waiting") setText(words, `${bytes(event.file.size)}, waiting`);
     else if (event.type === "sending") showBytes(words, body, event);
-    else if (event.type === "refused") showRefusal(row, words, body, event.problem);
+    else if (event.type === "refused") showRefusal(event.file, event.problem);
     else setText(words, "sent, waiting for a worker");
     if (event.type === "accepted") {
       byJob.set(event.body.job, event.file);
+      setText(recognised, event.body.recognised ?? "");
       body.replaceChildren();
     }
   }
@@ -48,18 +53,41 @@ export function mountUploadRows(root, cancelJob) {
     body.firstChild.firstChild.style.setProperty("--done", share.toFixed(4));
   }
 
-  function showRefusal(row, words, body, problem) {
+  function showRefusal(file, problem) {
+    const { row, words, body } = rows.get(file);
     row.dataset.level = "error";
     setText(words, "refused");
     const others = (problem.defects ?? []).slice(1, SHOWN_DEFECTS);
     const hidden = (problem.defects_total ?? 0) - others.length - 1;
     body.replaceChildren(
       h("p.field-error", { role: "alert" }, problem.detail),
-      ...(placeOf(problem) ? [h("p.soft.small", {}, placeOf(problem))] : []),
+      ...(placeOf(problem) && !problem.choices ? [h("p.soft.small", {}, placeOf(problem))] : []),
       ...(others.length ? [h("ul.small", {}, others.map((defect) => h("li", {}, `${defect.line ? `Line ${thousands(defect.line)}: ` : ""}${defect.sentence}`)))] : []),
       ...(hidden > 0 ? [h("p.small.soft", {}, `and ${thousands(hidden)} more defects`)] : []),
-      h("p.small.soft", {}, "Nothing of this file was kept. Correct it and upload it again."),
+      ...(problem.instead ? [h("p.small", {}, h("a", { href: problem.instead }, "Make a mapping of its fields"))] : []),
+      ...(problem.choices ? [choices(offered(file, problem))] : otherFormat(file, problem)),
+      h("p.small.soft", {}, problem.choices ? "Each becomes a recording of its own." : "Nothing of this file was kept. Correct it and upload it again."),
     );
+  }
+
+  function choices(found) {
+    const buttons = found.map(({ item, words }) => h("button.btn", { type: "button", onclick: (event) => {
+      event.currentTarget.disabled = true;
+      again(item);
+    } }, words));
+    return h("div.row", { role: "group", "aria-label": "Which of them to read" }, buttons);
+  }
+
+  /** Where what it is could not be told, a person may know. */
+  function otherFormat(file, { status }) {
+    if (status !== 422) return [];
+    const select = h("select.input", { "aria-label": "Format" }, formats.map(({ value, text }) => h("option", { value }, text)));
+    select.value = file.format ?? "";
+    select.addEventListener("change", () => {
+      rows.get(file).row.remove();
+      again(asked(file, select.value));
+    });
+    return [h("label.small.soft.upload-format", {}, "Read it as ", select)];
   }
 
   /** Shows how the job of an uploaded file goes; returns whether it is one of ours. */
@@ -74,7 +102,10 @@ export function mountUploadRows(root, cancelJob) {
     words.replaceChildren(job.state === "done"
       ? h("a", { href: `/recordings/${job.recording}` }, "open")
       : h("a", { href: `/recordings/${job.recording}` }, "follow"));
-    if (job.error) body.append(h("p.field-error", { role: "alert" }, job.error.detail));
+    if (job.error && !body.querySelector(".field-error")) {
+      body.append(h("p.field-error", { role: "alert" }, job.error.detail));
+      if (job.error.choices && !file.parts) body.append(choices(offered(file, job.error)));
+    }
     return true;
   }
 

@@ -193,6 +193,34 @@ def test_skipped_text_is_named_with_its_line(tmp_path):
     assert about["skipped"] == [[4, "what is this"], [7, "and this?"]]
 
 
+def test_the_refusal_offers_each_execution_with_its_events(shared_data):
+    path = shared_data / "shiviz" / "facebook-multiple.log"
+    with pytest.raises(InputRefused) as caught:
+        registry.check_head(path, Limits())
+    choices = caught.value.members["choices"]
+    assert [(item["name"], item["events"]) for item in choices] == [
+        (found.name, sum(found.events.values())) for found in executions(path, Limits())
+    ]
+    for item in choices:
+        head = registry.check_head(path, Limits(), format=item["format"])
+        assert (head.format, head.header.name) == (item["format"], item["name"])
+
+
+def test_an_execution_whose_name_is_anothers_number_is_offered_by_its_name(tmp_path):
+    runs = "".join(f'=== {name} ===\n{{"a":1}} a\nbegins\n' for name in ("2", "1"))
+    path = source(
+        tmp_path,
+        f"(?<clock>{{.*}}) (?<host>.*)\\n(?<event>.*)\n^=== (?<trace>.*) ===$\n{runs}".encode(),
+    )
+    with pytest.raises(InputRefused) as caught:
+        registry.check_head(path, Limits())
+    choices = caught.value.members["choices"]
+    assert [item["name"] for item in choices] == ["2", "1"]
+    for item in choices:
+        head = registry.check_head(path, Limits(), format=item["format"])
+        assert head.header.name == item["name"]
+
+
 def test_executions_are_independent_and_blank_ones_dropped(tmp_path):
     one = [("a", {"a": 1}, "x"), ("a", {"a": 2}, "y")]
     data = log("=== 1 ===", *one, "=== 2 ===", "", "=== 3 ===", *one[:1],

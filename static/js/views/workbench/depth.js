@@ -64,7 +64,7 @@ export function createDepth(app) {
     const { kept, hidden, most } = fitting(matrix);
     const names = kept.map((i) => escapeText(shortened(topology.channels[matrix.channels[i]].id)));
     setText(notice, !player.state.window ? "" : kept.length ? `Darkest: ${counted(most, "message")}.${hidden > 0 ? ` ${counted(hidden, "channel")} with less not shown.` : ""}` : app.recording.is_derived ? "No message is known to wait here." : "No message waits in a channel here.");
-    const data = [{
+    const data = kept.length === 0 ? [] : [{
       type: "heatmap",
       x: Array.from(matrix.edges),
       y: kept.map((_, i) => i),
@@ -82,7 +82,7 @@ export function createDepth(app) {
   function stepFigure(layout, channel) {
     const { x, depth } = depthSteps(player.state.window, channel);
     const most = Math.max(1, ...depth);
-    setText(notice, `${topology.channels[channel].id}: at most ${counted(Math.max(...depth), "message")}. Esc shows all channels.`);
+    setText(notice, `${topology.channels[channel].id}: at most ${counted(Math.max(0, ...depth), "message")}. Esc shows all channels.`);
     const data = [{ type: "scatter", mode: "lines", x, y: depth, line: { shape: "hv", color: app.colours.accent, width: 1.5 }, fill: "tozeroy", fillcolor: faded(app.colours.accent, 0.15) }];
     layout.yaxis = plainAxis(app.colours, { range: [0, most * 1.1], title: { text: "messages", font: { size: 12 } }, nticks: 4, tickformat: "d" });
     return { data, layout };
@@ -94,7 +94,7 @@ export function createDepth(app) {
     const measured = measure();
     const all = measured.channels.map((channel, row) => {
       const depths = Array.from(measured.rows[row]);
-      return [topology.channels[channel].id, window.depths[channel] ?? 0, Math.max(...depths), depths.at(-1) ?? 0];
+      return [topology.channels[channel].id, window.depths[channel] ?? 0, Math.max(0, ...depths), depths.at(-1) ?? 0];
     });
     return { head: ["channel", "messages at the left edge", "most", "in the last bin"], rows: all };
   }
