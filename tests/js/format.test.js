@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { counted, duration, instant, threeDigits, ticks, valueText } from "../../static/js/lib/format.js";
+import { counted, duration, instant, shortenedInside, threeDigits, ticks, valueText } from "../../static/js/lib/format.js";
 
 test("durations stand in the largest unit that keeps three digits", () => {
   const cases = [[12400, "us", "12.4 ms"], [999, "us", "999 µs"], [1e6, "us", "1 s"], [90e6, "us", "1.5 min"], [7, "ns", "7 ns"], [0, "ms", "0 ms"]];
@@ -40,4 +40,12 @@ test("ticks are round, inside, and whole where asked", () => {
   assert.deepEqual(ticks(-2.1, 72.1, 4), [0, 20, 40, 60]);
   assert.deepEqual(ticks(3, 5, 10, true), [3, 4, 5]);
   assert.ok(ticks(1e9, 1e9 + 50, 5).every((x) => x >= 1e9 && x <= 1e9 + 50));
+});
+
+test("a name is shortened inside, where names that belong together are alike", () => {
+  assert.equal(shortenedInside("kv-node-1", 9), "kv-node-1");
+  assert.equal(shortenedInside("kv-node-1", 8), "kv-n…e-1");
+  assert.equal(shortenedInside("kv-node-12", 3), "k…2");
+  assert.equal(shortenedInside("Source: rates-numbers -> to-rate[0]", 18), "Source: r…-rate[0]");
+  assert.equal([...shortenedInside("🏦🏦🏦🏦🏦", 4)].length, 4);
 });

@@ -57,6 +57,14 @@ export function threeDigits(number) {
   return number.toLocaleString("en", { maximumFractionDigits: digits });
 }
 
+/** At most `most` characters of a name; what is left out is in its middle, for names differ at their ends. */
+export function shortenedInside(name, most) {
+  const letters = [...name];
+  if (letters.length <= most) return name;
+  const last = Math.floor((most - 1) / 2);
+  return `${letters.slice(0, most - 1 - last).join("")}…${letters.slice(letters.length - last).join("")}`;
+}
+
 /** A state or message value on one line; `limit` characters, the rest shown as an ellipsis. */
 export function valueText(value, limit = Infinity) {
   const text = plain(value);

@@ -1,6 +1,6 @@
 /** One checkpoint as a Gantt chart: a row per task, a bar per phase. Pure. */
 
-import { duration, escapeText, thousands, ticks, unitFor } from "../lib/format.js";
+import { duration, escapeText, shortenedInside, thousands, ticks, unitFor } from "../lib/format.js";
 
 /** Name, the task's instants between which it lies, colour. What the log does not hold makes no bar. */
 export const PHASES = [
@@ -31,6 +31,7 @@ export function bars(checkpoint, { from, to }) {
 
 const RIGHT = 16; // pixels beside the chart
 const ROOM = 1.04; // of the last instant, so that its end is seen
+const LONGEST_NAME = 18; // characters
 const TICK = 110; // pixels, from one instant to the next
 
 /** {data, layout} for Plotly and for a sketch of it. unit: of the recording's instants. colours(name) gives a colour. */
@@ -84,7 +85,7 @@ function criticalPath({ critical_path: path = [], tasks }, rows, at, colours) {
 
 function layout({ tasks }, { name, ended, last, colours, width }) {
   const axis = { color: colours("text-soft"), gridcolor: colours("line"), zeroline: false, ticks: "", tickfont: { color: colours("text-soft") } };
-  const names = tasks.map(({ process }) => shortened(process));
+  const names = tasks.map(({ process }) => shortenedInside(process, LONGEST_NAME));
   const left = 16 + 7 * Math.max(0, ...names.map(({ length }) => length));
   const tickvals = ticks(0, last, Math.max(2, Math.floor((width - left - RIGHT) / TICK)));
   return {
@@ -100,9 +101,4 @@ function layout({ tasks }, { name, ended, last, colours, width }) {
     yaxis: { ...axis, fixedrange: true, range: [tasks.length - 0.4, -0.6], tickvals: names.map((_, row) => row), ticktext: names.map(escapeText), showgrid: false },
     shapes: ended !== null ? [{ type: "line", yref: "paper", y0: 0, y1: 1, x0: ended, x1: ended, line: { color: colours("cut"), width: 1.5, dash: "dot" } }] : [],
   };
-}
-
-function shortened(name) {
-  const letters = [...name];
-  return letters.length > 18 ? `${letters.slice(0, 9).join("")}…${letters.slice(-8).join("")}` : name;
 }

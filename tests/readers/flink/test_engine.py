@@ -15,6 +15,7 @@ from snapshots.domain.contents.entries import NotRead
 from snapshots.domain.contents.model import COMPLETED, FAILED, IN_PROGRESS, WHOLE
 from snapshots.domain.defects import InputRefused
 from snapshots.domain.derived import NO_FILES, WHY_EMPTY, WHY_UNKNOWN, why_empty, why_unknown
+from snapshots.domain.failovers.reference import all_failovers
 from snapshots.domain.recording import RECEIVE, SEND
 from snapshots.domain.values import parsed
 from snapshots.domain.verdicts import judge
@@ -360,6 +361,11 @@ def test_a_subtask_that_is_still_at_an_earlier_checkpoint_is_not_waiting_for_a_s
     )
     others = (task for one in found for task in one.tasks if task.process != "slow-sink[0]")
     assert all(task.busy_until is None for task in others)
+
+
+def test_what_came_out_at_the_sinks_of_a_real_job_is_not_claimed(shared_data):
+    found = all_failovers(given.derived(shared_data, "failures").recording)
+    assert (found.sinks, found.dropped, found.reports) == ((), (), ())
 
 
 def test_a_checkpoint_that_was_given_up_names_who_had_not_acknowledged(shared_data):

@@ -3,7 +3,7 @@
 import { fitCanvas, sizeOf } from "../../lib/canvas.js";
 import { depthBins, depthSteps } from "../../lib/depth.js";
 import { setText } from "../../lib/dom.js";
-import { counted, escapeText, thousands } from "../../lib/format.js";
+import { counted, escapeText, shortenedInside, thousands } from "../../lib/format.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, CONFIG, plainAxis, wirePanel } from "./panel.js";
 import { timeAxis } from "./still.js";
@@ -122,7 +122,7 @@ export function createDepth(app) {
   }
 
   function shortened(id) {
-    return id.length > 11 ? `${id.slice(0, 10)}…` : id;
+    return shortenedInside(id, 11);
   }
 
   canvas.addEventListener("pointermove", (event) => {

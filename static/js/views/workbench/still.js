@@ -1,7 +1,7 @@
 /** The still half of the space-time diagram: lanes, messages, markers, events and cuts, as Plotly traces. */
 
 import { channelsAt, handleX, isInside } from "../../lib/cuts.js";
-import { escapeText, instant, thousands, ticks, unitFor } from "../../lib/format.js";
+import { escapeText, instant, shortenedInside, thousands, ticks, unitFor } from "../../lib/format.js";
 import { spansOf } from "../../lib/blocked.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
@@ -239,7 +239,7 @@ function laneRange(g) {
 
 function shortened(id, left) {
   const most = Math.max(3, Math.floor((left - 12) / 7.2));
-  return id.length > most ? `${id.slice(0, most - 1)}…` : id;
+  return shortenedInside(id, most);
 }
 
 /** The x axis with ticks in the unit that fits what is in view. */

@@ -3,7 +3,7 @@
 import { fitCanvas } from "../../lib/canvas.js";
 import { setText } from "../../lib/dom.js";
 import { blockedAt, spansOf } from "../../lib/blocked.js";
-import { counted, escapeText, thousands } from "../../lib/format.js";
+import { counted, escapeText, shortenedInside, thousands } from "../../lib/format.js";
 import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
 import { inFlight, progress } from "./geometry.js";
 import { faded } from "./colours.js";
@@ -120,7 +120,7 @@ export function createTopology(app) {
   }
 
   function shortened(id) {
-    return id.length > 8 ? `${id.slice(0, 7)}…` : id;
+    return shortenedInside(id, 8);
   }
 
   function drawStill() {
