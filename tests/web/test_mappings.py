@@ -109,6 +109,7 @@ def test_a_preview_tells_events_and_what_cannot_be_mapped(api, data_dir):
     ]  # fmt: skip
     assert found["events"][0] | {"line": 0} == {
         "line": 0, "process": "A", "kind": "send", "channel": "A->B", "message": "7", "at": 0,
+        "instant": found["events"][0]["instant"],
         "state": {"balance": 95}, "value": 5, "snapshot": None, "label": "tx",
     }  # fmt: skip
     assert (found["lines"], found["misfits"], found["without_time"]) == (5, 1, 1)
@@ -133,7 +134,8 @@ def test_an_upload_keeps_the_mapping_that_reads_it(api, ada):
     answer = api.post("/api/recordings", {"file": a_log(SEND), "format": row.format})
     assert answer.status_code == 202, answer.content
     recording = Recording.objects.get()
-    assert (recording.format, recording.parameters) == (row.format, {"mapping": MAPPING})
+    assert (recording.format, recording.parameters["mapping"]) == (row.format, MAPPING)
+    assert answer.json()["recognised"] == f"The mapping “{row.name}” was given."
 
 
 @pytest.mark.spark
@@ -175,7 +177,7 @@ def test_a_file_of_this_machine_by_a_mapping(ada, tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_bytes(text(SEND))
     job = services.accept_file(ada, path, format=saved(ada).format)
-    assert job.recording.parameters == {"mapping": MAPPING}
+    assert job.recording.parameters["mapping"] == MAPPING
     with pytest.raises(Invalid):
         services.accept_file(ada, path, format="mapping:77")
 
