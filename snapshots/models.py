@@ -257,6 +257,7 @@ class EngineJob(models.Model):
     ``version`` grows with every change of its checkpoints, in the same transaction. ``heard_from``,
     ``heard_at``: which running engine told of it last, and when; blank where uploads alone did.
     ``counts``: of checkpoints, in the engine's words; it knows of some that never had a number.
+    ``uploads``: those that told of it, also where a later one has taken a checkpoint's link.
     """
 
     GONE = "no longer listed"
@@ -271,6 +272,7 @@ class EngineJob(models.Model):
     heard_at = models.DateTimeField(null=True)
     counts = models.JSONField(default=dict)
     collector = models.ForeignKey(Collector, null=True, on_delete=models.SET_NULL)
+    uploads = models.ManyToManyField(Recording, related_name="engine_jobs")
     version = models.BigIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(auto_now=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
-from snapshots.domain.archive import causes
+from snapshots.domain.archive import absence, causes
 from snapshots.domain.archive.merging import contradict, merged
 from snapshots.domain.archive.model import CheckpointFacts, JobFacts
 from snapshots.domain.archive.packing import pack, unpack
@@ -86,6 +86,8 @@ def take(
         "counts": max(told.counts, job.counts, key=lambda counts: counts.get("total", -1)),
         "collector_id": collector.pk if collector else job.collector_id,
     }
+    if recording is not None:
+        job.uploads.add(recording)
     if changed or any(getattr(job, name) != value for name, value in known.items()):
         for name, value in known.items():
             setattr(job, name, value)
@@ -97,6 +99,7 @@ def take(
 def forget_links(recording: Recording) -> None:
     """Before an upload is taken anew: where its checkpoints lie may have changed."""
     EngineCheckpoint.objects.filter(recording=recording).update(recording=None, contents=None)
+    recording.engine_jobs.clear()
 
 
 def facts_of(row: EngineCheckpoint) -> CheckpointFacts:
@@ -118,7 +121,7 @@ def columns_of(facts: CheckpointFacts) -> dict[str, Any]:
         "alignment_max": causes.most(facts, "alignment"),
         "sync_max": causes.most(facts, "sync"),
         "async_max": causes.most(facts, "async_"),
-        "slowest": causes.slowest(facts)[:220],
+        "slowest": absence.slowest(facts)[:220],
         "cause": causes.cause_of(facts),
     }
 

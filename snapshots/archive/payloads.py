@@ -9,7 +9,7 @@ from typing import Any
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.archive import filling
-from snapshots.domain.archive import causes
+from snapshots.domain.archive import absence
 from snapshots.domain.archive.comparison import Difference
 from snapshots.domain.archive.model import VertexFacts, called
 from snapshots.models import Collector, EngineCheckpoint, EngineJob
@@ -115,10 +115,14 @@ class ArchivedSubtask(TypedDict):
 
 
 class ArchivedCheckpointDetail(ArchivedCheckpoint):
-    """missing: who did not acknowledge in time."""
+    """missing: who did not acknowledge in time, who never did first; of one that goes on, not yet.
+
+    absence: the same as a sentence, empty where nobody lacks.
+    """
 
     tasks: list[ArchivedSubtask]
     missing: list[str]
+    absence: str
 
 
 class ShareItem(TypedDict):
@@ -197,7 +201,8 @@ class ArchiveSlowest(TypedDict):
 
 class ArchiveOverview(TypedDict):
     """axis: ``time``, or ``number`` where no trigger is known. total: of the job; shown: those that
-    pass the filter; unplaced: of them, those without a trigger, which no trend shows."""
+    pass the filter; unplaced: of them, those without a trigger, which no trend shows. lacking: the
+    measures that no checkpoint of the job has; they have no trend."""
 
     axis: str
     total: int
@@ -205,6 +210,7 @@ class ArchiveOverview(TypedDict):
     unplaced: int
     version: int
     trends: dict[str, TrendItem]
+    lacking: list[str]
     failures: ArchiveFailures
     slowest: ArchiveSlowest
 
@@ -255,7 +261,8 @@ def checkpoint_detail(row: EngineCheckpoint) -> dict[str, Any]:
     facts = filling.facts_of(row)
     return checkpoint_item(row) | {
         "tasks": [task for vertex in facts.vertices for task in _tasks(vertex)],
-        "missing": list(causes.missing(facts)),
+        "missing": list(absence.missing(facts)),
+        "absence": absence.sentence(facts),
     }
 
 

@@ -1,6 +1,6 @@
 """Questions to the archive of one job: what passes a filter, trends, failures, one checkpoint."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,8 +8,9 @@ import numpy as np
 from snapshots.archive import filling
 from snapshots.archive.columns import columns_of
 from snapshots.domain.archive import comparison, trends
+from snapshots.domain.archive.busy import MOST_EARLIER, Busy, busy
 from snapshots.domain.archive.columns import Columns, Filter, Ints, ordered
-from snapshots.domain.archive.model import FAILED
+from snapshots.domain.archive.model import FAILED, CheckpointFacts
 from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import NotFound
 from snapshots.window_payloads import typed_array
@@ -23,6 +24,7 @@ def overview(job: EngineJob, asked: Filter, width: int = WIDTH) -> dict[str, Any
     columns = columns_of(job)
     rows = asked.rows(columns)
     axis, x = trends.axis(columns, rows)
+    lacking = [name for name in trends.MEASURES if np.isnan(getattr(columns, name)).all()]
     return {
         "axis": axis,
         "total": len(columns),
@@ -30,8 +32,11 @@ def overview(job: EngineJob, asked: Filter, width: int = WIDTH) -> dict[str, Any
         "unplaced": int(np.isnan(x).sum()),
         "version": job.version,
         "trends": {
-            measure: _trend(columns, measure, x, rows, width) for measure in trends.MEASURES
+            measure: _trend(columns, measure, x, rows, width)
+            for measure in trends.MEASURES
+            if measure not in lacking
         },
+        "lacking": lacking,
         "failures": _failures(columns, rows, x),
         "slowest": _slowest(columns, rows, x),
     }
@@ -79,7 +84,21 @@ def neighbours(job: EngineJob, row: EngineCheckpoint) -> tuple[int | None, int |
 
 
 def compare(slow: EngineCheckpoint, healthy: EngineCheckpoint) -> comparison.Difference:
-    return comparison.compare(filling.facts_of(slow), filling.facts_of(healthy))
+    one, other = filling.facts_of(slow), filling.facts_of(healthy)
+    return comparison.compare(one, other, _earlier(slow))
+
+
+def busy_at(row: EngineCheckpoint) -> Mapping[str, Busy]:
+    """By subtask: who was still copying for an earlier checkpoint when this one was triggered."""
+    return busy(filling.facts_of(row), _earlier(row))
+
+
+def _earlier(row: EngineCheckpoint) -> Iterator[CheckpointFacts]:
+    own = EngineCheckpoint.objects.filter(
+        job_id=row.job_id, pipeline=row.pipeline, number__lt=row.number, detail__isnull=False
+    )
+    for one in own.select_related("detail").order_by("-number")[:MOST_EARLIER]:
+        yield filling.facts_of(one)
 
 
 def healthy_beside(job: EngineJob, row: EngineCheckpoint) -> EngineCheckpoint | None:

@@ -105,6 +105,7 @@ def _joined(known: CheckpointFacts, facts: CheckpointFacts) -> CheckpointFacts:
 
 
 def _checkpoint(item: Mapping[str, Any]) -> CheckpointFacts:
+    """Without its problem: that is a sentence of ours, and a failure is told in the engine's."""
     status, triggered_at, ended_at = item["status"], item["triggered_at"], item["completed_at"]
     duration = None
     if triggered_at is not None and ended_at is not None and ended_at >= triggered_at:
@@ -119,7 +120,6 @@ def _checkpoint(item: Mapping[str, Any]) -> CheckpointFacts:
         duration=duration,
         bytes=item["bytes"],
         in_flight=item["in_flight"] or None,
-        failure=(item["problem"] or "") if status == model.FAILED else "",
         path=item["path"] or "",
     )
 

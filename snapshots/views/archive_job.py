@@ -1,5 +1,6 @@
 """A job in the archive: its trends and checkpoints, one of them as a Gantt chart, two compared."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -12,16 +13,26 @@ from django.views.decorators.http import require_safe
 from snapshots import access
 from snapshots.archive import payloads, queries, services
 from snapshots.archive.columns import columns_of
+from snapshots.domain.archive.busy import Busy
 from snapshots.domain.archive.columns import Filter
 from snapshots.domain.archive.comparison import WORDS
 from snapshots.domain.archive.model import COMPLETED, STATUSES
+from snapshots.domain.archive.trends import BAND_LEAST
 from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import Invalid
 from snapshots.views.pages import page, wants_list_alone
 
 ROWS = 100
+MOST_UPLOADS = 10
 MOST_TASKS = 300  # in the chart and the table; the slowest come first
 _TEXTS = ("status", "kind", "pipeline", "longer", "failing", "cause", "phase", "slowest")
+_MEASURES = {
+    "duration": "duration",
+    "bytes": "size of the state",
+    "alignment": "alignment",
+    "start_delay": "start delay",
+}
+_WORTH_TELLING = 0.1  # of the time of the checkpoint
 _HEADS = (
     ("Checkpoint", "number"),
     ("Status", ""),
@@ -50,10 +61,22 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
         "statuses": STATUSES,
         "choices": queries.choices(row),
         "is_filtered": not asked.passes_all,
+        **_uploads(request, row),
         **_body(request, row, asked, sort),
     }
     name = "archive_body" if wants_list_alone(request) else "archive_job"
     return render(request, f"snapshots/{name}.html", context)
+
+
+def _uploads(request: HttpRequest, row: EngineJob) -> dict[str, Any]:
+    """Those that filled the job, as far as they may be seen, the last first."""
+    seen = access.recordings(request.user).filter(engine_jobs=row)
+    total = seen.count()
+    return {
+        "uploads": seen[:MOST_UPLOADS],
+        "uploads_total": total,
+        "uploads_hidden": max(0, total - MOST_UPLOADS),
+    }
 
 
 def _filter(request: HttpRequest) -> Filter:
@@ -86,6 +109,9 @@ def _body(request: HttpRequest, row: EngineJob, asked: Filter, sort: str) -> dic
     return {
         "overview": overview,
         "chart": overview | {"job": row.pk},
+        "lacking": [_MEASURES[name] for name in overview["lacking"]],
+        "has_band": any(one["band_x"]["bdata"] for one in overview["trends"].values()),
+        "band_least": BAND_LEAST,
         "causes": [item | {"address": _narrowed(request, item)} for item in failures[:50]],
         "causes_hidden": max(0, len(failures) - 50),
         "failed_total": sum(item["count"] for item in failures),
@@ -147,13 +173,16 @@ def checkpoint(request: HttpRequest, pk: int, pipeline: int, number: int) -> Htt
     detail = payloads.checkpoint_detail(found)
     tasks = sorted(detail["tasks"], key=lambda task: (_ended(task), task["name"]))
     before, after = queries.neighbours(row, found)
+    busy = queries.busy_at(found)
     context = {
         "job": row,
         "checkpoint": found,
         "missing": detail["missing"],
+        "absence": detail["absence"],
+        "busiest": _busiest(found, busy),
         "tasks": tasks[:MOST_TASKS],
         "hidden": max(0, len(tasks) - MOST_TASKS),
-        "chart": {"checkpoint": _gantt(found, tasks[:MOST_TASKS]), "unit": "ms"},
+        "chart": {"checkpoint": _gantt(found, tasks[:MOST_TASKS], busy), "unit": "ms"},
         "before": before,
         "after": after,
         "healthy": queries.healthy_beside(row, found),
@@ -168,17 +197,27 @@ def _ended(task: dict[str, Any]) -> tuple[bool, int]:
     return not is_missing, -(task["duration"] or 0)
 
 
-def _gantt(found: EngineCheckpoint, tasks: list[dict[str, Any]]) -> dict[str, Any]:
+def _busiest(found: EngineCheckpoint, busy: Mapping[str, Busy]) -> tuple[str, Busy] | None:
+    """Who was busy with an earlier checkpoint for longest, where that is worth telling."""
+    name = max(busy, key=lambda one: (busy[one].until, one), default=None)
+    if name is None or busy[name].until < _WORTH_TELLING * (found.duration or 0):
+        return None
+    return name, busy[name]
+
+
+def _gantt(
+    found: EngineCheckpoint, tasks: list[dict[str, Any]], busy: Mapping[str, Busy]
+) -> dict[str, Any]:
     """As ``checkpoint-gantt.js`` draws it; instants in ms since the trigger."""
     return {
         "triggered_at": 0,
         "ended_at": found.duration,
         "critical_path": [],
-        "tasks": [_bars(task) for task in tasks],
+        "tasks": [_bars(task, busy.get(task["name"])) for task in tasks],
     }
 
 
-def _bars(task: dict[str, Any]) -> dict[str, Any]:
+def _bars(task: dict[str, Any], busy: Busy | None) -> dict[str, Any]:
     """Unaligned, the copy begins with the first barrier, and the alignment goes on beside it."""
     first = task["start_delay"]
     last = _plus(first, task["alignment"] or 0)
@@ -194,6 +233,7 @@ def _bars(task: dict[str, Any]) -> dict[str, Any]:
         "acked_at": task["duration"],
         "notified_at": None,
         "committed_at": None,
+        "busy_until": busy and busy.until,
     }
 
 

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import orjson
 from django.core.paginator import Page, Paginator
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -48,6 +49,9 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
         "files_total": len(files),
         "files_hidden": max(0, len(files) - MOST_FILES),
         "files_bytes": sum(file["bytes"] for file in files),
+        "archived": access.engine_jobs(request.user)
+        .filter(pk__in=recording.engine_jobs.values("pk"))
+        .annotate(others=Count("uploads") - 1),
     }
     return render(request, "snapshots/contents_list.html", context)
 

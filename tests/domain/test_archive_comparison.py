@@ -1,5 +1,6 @@
 """Slow against healthy: where the difference comes from."""
 
+from snapshots.domain.archive.busy import busy
 from snapshots.domain.archive.comparison import compare
 from snapshots.domain.archive.model import CheckpointFacts, SubtaskFacts, VertexFacts
 
@@ -36,19 +37,78 @@ def a_checkpoint(number: int, own: dict[str, list[tuple]], **fields) -> Checkpoi
 HEALTHY = a_checkpoint(9, {"map": [(5, 0, 1, 4), (6, 0, 1, 3)], "sink": [(20, 10, 2, 5)]})
 
 
-def test_back_pressure_is_a_late_barrier_and_nobody_else_slower():
-    slow = a_checkpoint(12, {"map": [(5, 0, 1, 4), (6, 0, 1, 3)], "sink": [(690, 10, 2, 5)]})
-    found = compare(slow, HEALTHY)
+SLOW = a_checkpoint(
+    12,
+    {"map": [(5, 0, 1, 4), (6, 0, 1, 3)], "sink": [(690, 10, 2, 5)]},
+    triggered_at=100_000,
+)
+
+
+def an_earlier(number: int, at: int | None, sync: int, **fields) -> CheckpointFacts:
+    """Whose sink[0] began to copy 100 ms after the trigger."""
+    own = {"map": [(5, 0, 1, 4), (6, 0, 1, 3)], "sink": [(90, 10, sync, 5)]}
+    return a_checkpoint(number, own, triggered_at=at, **fields)
+
+
+def test_a_late_barrier_with_nobody_else_slower_has_no_cause():
+    found = compare(SLOW, HEALTHY)
     assert found.more == 670
     assert found.last == "sink[0]"
     assert found.shares[0].phase == "start_delay"
     assert sum(share.more for share in found.shares) == found.more
     assert found.sentence == (
         "Checkpoint 12 took 707 ms, 670 ms longer than 9 (37 ms). The last was sink[0]: 670 ms "
-        "more for the barrier’s way to it (start delay). No other subtask took longer in "
-        "alignment, copy or upload by as much: the barrier waited behind records, which is back "
-        "pressure."
+        "more for the time until its first barrier (start delay). No other subtask took longer "
+        "in alignment, copy or upload by as much: what held its barrier up is not known."
     )
+    assert compare(SLOW, HEALTHY, [an_earlier(11, 99_000, sync=900)]).sentence == found.sentence
+
+
+def test_a_copy_for_an_earlier_checkpoint_holds_the_barrier_up():
+    expired = an_earlier(11, 98_000, sync=2_580, status="failed")
+    done = an_earlier(10, 97_900, sync=2_050)
+    assert compare(SLOW, HEALTHY, [done, expired]).sentence.endswith(
+        "more for the time until its first barrier (start delay). It was busy with the copy for "
+        "checkpoint 11 until 680 ms after the trigger, and took up no barrier before."
+    )
+
+
+def test_a_copy_that_explains_a_part_leaves_the_rest_open():
+    short = an_earlier(11, 98_000, sync=2_100)
+    told = compare(SLOW, HEALTHY, [short]).sentence
+    assert "until 200 ms after the trigger" in told
+    assert "is not known" not in told
+    upstream = a_checkpoint(
+        12,
+        {"map": [(5, 0, 400, 4), (6, 0, 1, 3)], "sink": [(690, 10, 2, 5)]},
+        triggered_at=100_000,
+    )
+    told = compare(upstream, HEALTHY, [short]).sentence
+    assert "until 200 ms after the trigger" in told
+    assert "Elsewhere map[0] took 399 ms more for the copy of state (sync)." in told
+
+
+def test_another_subtask_that_was_busy_is_named():
+    own = {"map": [(5, 0, 1, 4), (6, 0, 1_300, 3)], "sink": [(20, 10, 2, 5)]}
+    told = compare(SLOW, HEALTHY, [a_checkpoint(11, own, triggered_at=99_300)]).sentence
+    assert "map[1] was busy with the copy for checkpoint 11 until 606 ms after the trigger." in told
+    assert "is not known" not in told
+
+
+def test_an_earlier_checkpoint_without_times_tells_nothing():
+    bare = CheckpointFacts(11, status="failed", triggered_at=98_000)
+    unplaced = an_earlier(10, None, sync=9_000)
+    later = an_earlier(13, 100_700, sync=9_000)
+    told = compare(SLOW, HEALTHY, [bare, unplaced, later]).sentence
+    assert told == compare(SLOW, HEALTHY).sentence
+
+
+def test_an_unaligned_copy_begins_with_the_first_barrier():
+    own = (SubtaskFacts(0, True, True, start_delay=90, alignment=1_000, sync=800, duration=1_900),)
+    earlier = CheckpointFacts(
+        11, triggered_at=99_000, vertices=(VertexFacts("sink", "sink", 1, own),)
+    )
+    assert not busy(SLOW, [earlier]), "890 ms and not 1,890"
 
 
 def test_a_slow_copy_upstream_is_named():
@@ -74,7 +134,18 @@ def test_who_never_acknowledged_is_named():
     assert found.absent == ("sink[0]",)
     assert found.sentence == (
         "Checkpoint 3 is failed; it took 2,002 ms, 1,965 ms longer than 9 (37 ms). Not "
-        "acknowledged in time by sink[0]."
+        "acknowledged by sink[0]."
+    )
+
+
+def test_a_checkpoint_that_goes_on_has_no_duration_yet():
+    gone = VertexFacts("sink", "sink", 1, (SubtaskFacts(0, acknowledged=False),))
+    begun = CheckpointFacts(15, status="in progress", duration=115, vertices=(gone,))
+    found = compare(begun, HEALTHY)
+    assert (found.more, found.last) == (None, "")
+    assert found.sentence == (
+        "Checkpoint 15 is in progress: how long it takes is not known yet. Not yet acknowledged "
+        "by sink[0]."
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.archive.causes import cause_of, missing, most, phase_of, slowest
+from snapshots.domain.archive.causes import cause_of, most, phase_of
 from snapshots.domain.archive.merging import NotTheSame, merged
 from snapshots.domain.archive.model import (
     STATUSES,
@@ -169,17 +169,3 @@ def test_equal_causes_are_equal_texts():
     one = a_failed("Could not write part 17 of 5c5d1a5d3165198a761dbfb0694e22f9\n\tat java")
     two = a_failed("Could not write part 9 of 45b0254a46cabbc3efeea5d2e170ea5b\n\tat scala")
     assert cause_of(one) == cause_of(two) == "Could not write part # of #"
-
-
-def test_who_acknowledged_after_the_end_was_missing():
-    late = SubtaskFacts(0, acknowledged=True, duration=2_699)
-    soon = SubtaskFacts(1, acknowledged=True, duration=99)
-    failed = a_failed(duration=2_002, vertices=(VertexFacts("a", "sink", 2, (late, soon)),))
-    assert list(missing(failed)) == ["sink[0]"]
-    assert slowest(failed) == "sink[0]"
-
-
-def test_the_slowest_is_who_acknowledged_last():
-    own = tuple(SubtaskFacts(place, True, duration=each) for place, each in enumerate([5, 9, 9]))
-    assert slowest(CheckpointFacts(1, vertices=(VertexFacts("a", "map", 3, own),))) == "map[1]"
-    assert slowest(CheckpointFacts(1)) == ""

@@ -43,6 +43,16 @@ test("an empty trend breaks nothing", () => {
   assert.deepEqual(layout.yaxis.range, [0, 1]);
 });
 
+test("a measure that no checkpoint has leaves no empty row", () => {
+  const { data, layout } = trendFigure({ ...OVERVIEW, trends: { duration: TREND, bytes: TREND } }, { colours, width: 900 });
+  assert.deepEqual(layout.annotations.map(({ text }) => text), ["Duration, s", "State, kB", "Failed"]);
+  assert.equal(data.find(({ name }) => name === "failed").yaxis, "y3");
+  assert.equal(layout.xaxis.anchor, "y3");
+  const bare = trendFigure({ ...OVERVIEW, trends: {} }, { colours, width: 900 });
+  assert.deepEqual(Object.keys(bare.layout).filter((name) => name.startsWith("yaxis")), ["yaxis"]);
+  assert.equal(bare.data.find(({ name }) => name === "failed").yaxis, "y");
+});
+
 test("what is in view of the axis can be chosen, and no value lies outside the picture", () => {
   const { layout } = trendFigure({ ...OVERVIEW, axis: "number" }, { colours, width: 900, range: [200, 400] });
   assert.deepEqual(layout.xaxis.range, [200, 400]);

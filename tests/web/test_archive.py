@@ -53,12 +53,14 @@ def test_real_checkpoints_are_kept_with_why_they_failed(ada, failures):
     assert (job.engine, job.key, job.name) == ("flink", failures.key, "failures")
     rows = {row.number: row for row in job.checkpoints.all()}
     assert sorted(rows) == list(range(1, 16))
-    assert (rows[3].status, rows[3].cause, rows[3].phase, rows[3].slowest) == (
-        "failed",
-        "Checkpoint expired before completing.",
-        "acknowledgement",
-        "slow-sink[0]",
-    )
+    for number in (3, 7, 11):
+        row = rows[number]
+        assert (row.status, row.cause, row.phase, row.slowest) == (
+            "failed",
+            "Checkpoint expired before completing.",
+            "sync",
+            "slow-sink[0]",
+        )
     assert (rows[2].phase, rows[2].slowest) == ("async", "slow-sink[0]")
     assert (rows[4].duration, rows[4].bytes, rows[4].alignment_max) == (694, 17_077, 72)
     assert (rows[4].start_delay_max, rows[4].async_max, rows[4].slowest) == (
@@ -66,7 +68,8 @@ def test_real_checkpoints_are_kept_with_why_they_failed(ada, failures):
         5,
         "slow-sink[0]",
     )
-    assert rows[15].status == "in progress"
+    assert rows[14].slowest == "slow-sink[0]", "it never acknowledged, apply-rules[0] was late"
+    assert (rows[15].status, rows[15].slowest) == ("in progress", "")
 
 
 def test_taking_the_same_again_changes_nothing(ada, failures):
@@ -219,8 +222,8 @@ def test_a_jump_leads_to_the_gantt_of_one(ada, failures):
     answer = client.get(f"/archive/{job.pk}?jump=3", follow=True)
     assert answer.redirect_chain[-1][0] == f"/archive/{job.pk}/checkpoints/0/3"
     page = words(text_of(answer))
-    assert "Checkpoint expired before completing. Phase: acknowledgement." in page
-    assert "Not acknowledged in time by slow-sink[0]" in page
+    assert "Checkpoint expired before completing. Phase: sync." in page
+    assert "Acknowledged too late by slow-sink[0] (697 ms)." in page
     assert "9 of 10 subtasks" in page
     assert "too late" in page
     assert client.get(f"/archive/{job.pk}?jump=99").status_code == 404
@@ -231,7 +234,89 @@ def test_two_are_compared_without_naming_them(ada, failures):
     job = filling.take(ada, failures)
     page = words(text_of(client.get(f"/archive/{job.pk}/compare")))
     assert "Checkpoint 8 took 713 ms" in page
-    assert "the barrier’s way to it (start delay)" in page
+    assert (
+        "607 ms more for the time until its first barrier (start delay). It was busy with the copy "
+        "for checkpoint 7 until 709 ms after the trigger, and took up no barrier before."
+    ) in page
+    assert "back pressure" not in page
+
+
+def test_a_real_failure_names_who_never_acknowledged_before_who_was_late(ada, failures):
+    client, api = signed_in(ada), a_client(ada)
+    job = filling.take(ada, failures)
+
+    def told(slow: int, healthy: int) -> str:
+        return api.get(f"/api/archive/{job.pk}/compare?slow={slow}&healthy={healthy}").json()[
+            "sentence"
+        ]
+
+    absent = "Not acknowledged by slow-sink[0]; too late by apply-rules[0] (2 ms)."
+    assert told(14, 13).endswith(absent)
+    assert absent in words(text_of(client.get(f"/archive/{job.pk}/checkpoints/0/14")))
+    begun = "Checkpoint 15 is in progress: how long it takes is not known yet. Not yet acknowledged"
+    assert told(15, 13) == f"{begun} by slow-sink[0]."
+    page = words(text_of(client.get(f"/archive/{job.pk}/checkpoints/0/15")))
+    assert "Not yet acknowledged by slow-sink[0]." in page
+    assert "in time" not in page
+    assert "busy with the copy for checkpoint 3 until 690 ms" in told(4, 5)
+
+
+def test_a_busy_subtask_is_told_and_drawn_on_the_page_of_one(ada, failures):
+    job = filling.take(ada, failures)
+    answer = signed_in(ada).get(f"/archive/{job.pk}/checkpoints/0/8")
+    assert (
+        "slow-sink[0] was busy with the copy for checkpoint 7 until 709 ms after the trigger"
+    ) in words(text_of(answer))
+    drawn = answer.context["chart"]["checkpoint"]["tasks"]
+    assert {row["process"]: row["busy_until"] for row in drawn}["slow-sink[0]"] == 709
+    page = words(text_of(signed_in(ada).get(f"/archive/{job.pk}/checkpoints/0/9")))
+    assert "was busy" not in page
+
+
+def test_a_trend_says_what_it_lacks(ada, failures):
+    client = signed_in(ada)
+    job = filling.take(ada, failures)
+    page = words(text_of(client.get(f"/archive/{job.pk}")))
+    assert "Fewer than 25 checkpoints: no band" in page
+    assert "Shaded" not in page
+    assert "No checkpoint of this job has" not in page
+    batches = tuple(
+        CheckpointFacts(each, status="completed", triggered_at=each, duration=each, bytes=9)
+        for each in range(30)
+    )
+    spark = filling.take(ada, JobFacts("spark", "b", checkpoints=batches))
+    answer = client.get(f"/archive/{spark.pk}")
+    page = words(text_of(answer))
+    assert "No checkpoint of this job has a known alignment or start delay." in page
+    assert "Shaded" in page
+    assert set(answer.context["chart"]["trends"]) == {"duration", "bytes"}
+
+
+def test_a_job_says_which_uploads_filled_it(ada):
+    client = signed_in(ada)
+
+    def an_upload(name: str):
+        row = a_ready_recording(ada)
+        row.name = name
+        row.save()
+        return row
+
+    told = JobFacts("spark", "k" * 36, "orders", checkpoints=(CheckpointFacts(1),))
+    first = an_upload("first.zip")
+    job = filling.take(ada, replace(told, contents={(0, 1): 0}), recording=first)
+    page = words(text_of(client.get(f"/archive/{job.pk}")))
+    assert "Filled from 1 upload: first.zip" in page
+    second = an_upload("second.zip")
+    again = replace(told, name="payments", contents={(0, 1): 0})
+    assert filling.take(ada, again, recording=second).pk == job.pk
+    raw = text_of(client.get(f"/archive/{job.pk}"))
+    assert "Filled from 2 uploads with this id, the last first" in words(raw)
+    assert f"/recordings/{first.pk}/contents" in raw
+    first.delete()
+    page = words(text_of(client.get(f"/archive/{job.pk}")))
+    assert "Filled from 1 upload: second.zip" in page
+    filling.forget_links(second)
+    assert "Filled from" not in words(text_of(client.get(f"/archive/{job.pk}")))
 
 
 def test_what_an_upload_holds_is_linked(ada, failures):

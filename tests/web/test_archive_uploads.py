@@ -12,6 +12,8 @@ from snapshots.archive import columns
 from snapshots.domain.samples import two_banks
 from snapshots.models import EngineCheckpoint, EngineJob, Job
 from tests.web.given import a_client, a_person, native
+from tests.web.test_pages import signed_in, text_of
+from tests.web.test_pages_snapshot import words
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -58,6 +60,16 @@ def test_a_job_grows_with_its_uploads(api, shared_data):
     assert EngineJob.objects.count() == 1
     assert (job.name, job.checkpoints.count()) == ("failures", 15)
     assert EngineCheckpoint.objects.filter(recording=both).count() == 15
+    failed = job.checkpoints.filter(status="failed").values_list("cause", "failure").distinct()
+    assert set(failed) == {
+        (each, each)
+        for each in (
+            "Asynchronous task checkpoint failed.",
+            "Checkpoint expired before completing.",
+        )
+    }
+    page = words(text_of(signed_in(job.owner).get(f"/recordings/{both}/contents")))
+    assert "together with 1 other upload that has the same id" in page
     one = api.get(f"/api/archive/{job.pk}/checkpoints/0/4").json()
     assert (one["duration"], one["recording"], len(one["tasks"])) == (694, both, 10)
     contents = api.get(f"/api/recordings/{both}/contents").json()["checkpoints"]

@@ -1,15 +1,17 @@
-"""Why a checkpoint failed, and in which phase, from the engine's words and who was missing.
+"""Why a checkpoint failed, and in which phase, from the engine's words and the subtasks' times.
 
 The words are those of Flink's CheckpointFailureReason; of others nothing is guessed.
 """
 
 import re
-from collections.abc import Iterator
 
-from snapshots.domain.archive.model import FAILED, CheckpointFacts, called
+from snapshots.domain.archive import model
+from snapshots.domain.archive.absence import phase_at_end
+from snapshots.domain.archive.model import FAILED, CheckpointFacts
 
-TRIGGER, ALIGN, SYNC, ASYNC, ACKNOWLEDGE, FINISH, RUN, NOT_KNOWN = FAILURE_PHASES = (
+TRIGGER, BARRIER, ALIGN, SYNC, ASYNC, ACKNOWLEDGE, FINISH, RUN, NOT_KNOWN = FAILURE_PHASES = (
     "trigger",
+    "start delay",
     "alignment",
     "sync",
     "async",
@@ -39,18 +41,29 @@ _WORDS = (
     ("checkpoint coordinator is suspending", RUN),
     ("checkpointcoordinator shutdown", RUN),
 )
+_AT_END = {
+    model.START_DELAY: BARRIER,
+    model.ALIGNMENT: ALIGN,
+    model.SYNC: SYNC,
+    model.ASYNC: ASYNC,
+}
 LONGEST_CAUSE = 120  # characters
 _VARIABLE = re.compile(r"\b[0-9a-f]{8,}\b|\b\d+\b")
 
 
 def phase_of(facts: CheckpointFacts) -> str:
-    """One of FAILURE_PHASES, or what the source says; empty for what did not fail."""
+    """One of FAILURE_PHASES, or what the source says; empty for what did not fail.
+
+    Of one that expired it is what the subtask that was too late did when the time was over, where
+    its times are known.
+    """
     if facts.status != FAILED:
         return ""
     if facts.phase:
         return facts.phase
     text = facts.failure.lower()
-    return next((phase for words, phase in _WORDS if words in text), NOT_KNOWN)
+    told = next((phase for words, phase in _WORDS if words in text), NOT_KNOWN)
+    return _AT_END.get(phase_at_end(facts), told) if told == ACKNOWLEDGE else told
 
 
 def cause_of(facts: CheckpointFacts) -> str:
@@ -60,29 +73,6 @@ def cause_of(facts: CheckpointFacts) -> str:
         return ""
     line = next((part.strip() for part in facts.failure.splitlines() if part.strip()), "")
     return _VARIABLE.sub("#", line[: 4 * LONGEST_CAUSE])[:LONGEST_CAUSE] or NOT_KNOWN
-
-
-def missing(facts: CheckpointFacts) -> Iterator[str]:
-    """The subtasks that are known not to have acknowledged in time, as ``map[1]``."""
-    for vertex in facts.vertices:
-        for subtask in vertex.subtasks:
-            late = facts.status == FAILED and _is_later(subtask.duration, facts.duration)
-            if subtask.acknowledged is False or late:
-                yield called(vertex, subtask.index)
-
-
-def slowest(facts: CheckpointFacts) -> str:
-    """The subtask that was last to acknowledge; of a failed one the first that was missing.
-
-    Empty where that is not known.
-    """
-    if facts.status == FAILED and (found := next(missing(facts), "")):
-        return found
-    known = [(one.duration, name) for name, one in facts.all_subtasks() if one.duration is not None]
-    if not known:
-        return ""
-    longest = max(duration for duration, _ in known)
-    return next(name for duration, name in known if duration == longest)
 
 
 def most(facts: CheckpointFacts, number: str) -> int | None:
@@ -96,7 +86,3 @@ def most(facts: CheckpointFacts, number: str) -> int | None:
         elif subtask.acknowledged is False and facts.is_final:
             return None
     return max(known, default=None)
-
-
-def _is_later(duration: int | None, end: int | None) -> bool:
-    return duration is not None and end is not None and duration > end

@@ -3,16 +3,19 @@
 The time of a checkpoint is that of the subtask that acknowledged last. Its time falls into phases:
 the barrier on its way (start delay), alignment, sync, async, and what is left. Their differences
 from the same subtask in the other checkpoint add up to the difference of its time. A later barrier
-is made upstream, so what rose most in other subtasks is ranked, too.
+is made upstream, or waits for a copy for an earlier checkpoint, so what rose most in other subtasks
+is ranked, too, and who was busy is told.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from snapshots.domain.archive.causes import missing, slowest
+from snapshots.domain.archive.absence import missing, sentence, slowest
+from snapshots.domain.archive.busy import Busy, busy
 from snapshots.domain.archive.model import (
     ALIGNMENT,
     ASYNC,
+    IN_PROGRESS,
     PHASES,
     START_DELAY,
     SYNC,
@@ -22,7 +25,7 @@ from snapshots.domain.archive.model import (
 
 REST = "rest"
 WORDS = {
-    START_DELAY: "the barrier’s way to it (start delay)",
+    START_DELAY: "the time until its first barrier (start delay)",
     ALIGNMENT: "alignment",
     SYNC: "the copy of its state (sync)",
     ASYNC: "the upload (async)",
@@ -77,13 +80,17 @@ class Difference:
     absent: tuple[str, ...]
 
 
-def compare(slow: CheckpointFacts, healthy: CheckpointFacts) -> Difference:
+def compare(
+    slow: CheckpointFacts, healthy: CheckpointFacts, earlier: Iterable[CheckpointFacts] = ()
+) -> Difference:
+    """earlier: checkpoints before the slow one, of its pipeline, as far as they are known."""
     absent = tuple(missing(slow))
     last = slowest(slow)
     one, other = _subtask(slow, last), _subtask(healthy, last)
     shares = tuple(sorted(_shares(one, other), key=lambda share: -share.more))
     rises = sorted(_rises(slow, healthy), key=lambda rise: (-rise.more, rise.subtask, rise.phase))
-    more = _minus(slow.duration, healthy.duration)
+    is_over = slow.status != IN_PROGRESS
+    more = _minus(slow.duration, healthy.duration) if is_over else None
     found = Difference(
         "",
         more,
@@ -94,8 +101,8 @@ def compare(slow: CheckpointFacts, healthy: CheckpointFacts) -> Difference:
         _minus(slow.bytes, healthy.bytes),
         absent,
     )
-    sentence = " ".join(_sentences(slow, healthy, found))
-    return Difference(sentence, *(getattr(found, name) for name in Difference.__slots__[1:]))
+    told = " ".join(_sentences(slow, healthy, found, busy(slow, earlier)))
+    return Difference(told, *(getattr(found, name) for name in Difference.__slots__[1:]))
 
 
 def _subtask(facts: CheckpointFacts, name: str) -> SubtaskFacts | None:
@@ -130,19 +137,22 @@ def _rises(slow: CheckpointFacts, healthy: CheckpointFacts) -> Iterator[Rise]:
                 yield Rise(name, phase, one, two)
 
 
-def _sentences(slow: CheckpointFacts, healthy: CheckpointFacts, found: Difference) -> Iterator[str]:
+def _sentences(
+    slow: CheckpointFacts,
+    healthy: CheckpointFacts,
+    found: Difference,
+    occupied: Mapping[str, Busy],
+) -> Iterator[str]:
     yield _durations(slow, healthy, found.more)
     if found.absent:
-        count = len(found.absent)
-        others = f" and {count - 1:,} more" if count > 1 else ""
-        yield f"Not acknowledged in time by {found.absent[0]}{others}."
+        yield sentence(slow)
     if not found.shares:
         if not found.absent:
             who = f"{found.last}, the last to acknowledge," if found.last else "single subtasks"
             yield f"What {who} took is not known of both."
         return
     yield from _of_last(found)
-    yield from _of_others(found)
+    yield from _of_delay(found, occupied)
     if found.more_bytes and healthy.bytes and abs(found.more_bytes) > healthy.bytes / 10:
         word = "more" if found.more_bytes > 0 else "less"
         share = abs(found.more_bytes) / healthy.bytes
@@ -150,6 +160,8 @@ def _sentences(slow: CheckpointFacts, healthy: CheckpointFacts, found: Differenc
 
 
 def _durations(slow: CheckpointFacts, healthy: CheckpointFacts, more: int | None) -> str:
+    if slow.status == IN_PROGRESS:
+        return f"Checkpoint {slow.number} is in progress: how long it takes is not known yet."
     if more is None:
         return f"How long {slow.number} and {healthy.number} took is not known of both."
     verb = "took" if slow.status == "completed" else f"is {slow.status}; it took"
@@ -172,29 +184,57 @@ def _of_last(found: Difference) -> Iterator[str]:
     yield f"The last was {found.last}: {', '.join(parts)}."
 
 
-def _of_others(found: Difference) -> Iterator[str]:
-    """A barrier comes late because of others: who of them worked longer."""
+def _of_delay(found: Difference, occupied: Mapping[str, Busy]) -> Iterator[str]:
+    """Why the first barrier was taken up late, where that is known: the subtask was busy, or
+    others were or worked longer. What else holds a barrier up no source says."""
     first = found.shares[0]
     if first.phase != START_DELAY or first.more <= 0:
         return
-    own = [
+    worth = _WORTH_TELLING * first.more
+    own = occupied.get(found.last)
+    if own is not None and own.until >= worth:
+        yield f"It was {_busy_with(own)}, and took up no barrier before."
+        if own.until >= first.more:
+            return
+    others = [
+        *(_longer(rise) for rise in _of_others(found, worth)[:1]),
+        *_busiest(found, occupied, worth),
+    ]
+    if others:
+        yield from others
+    elif own is None or own.until < worth:
+        yield (
+            "No other subtask took longer in alignment, copy or upload by as much: what held its "
+            "barrier up is not known."
+        )
+
+
+def _of_others(found: Difference, worth: float) -> list[Rise]:
+    return [
         rise
         for rise in found.rises
         if rise.phase in (SYNC, ASYNC, ALIGNMENT)
         and rise.subtask != found.last
-        and rise.more >= _WORTH_TELLING * first.more
+        and rise.more >= worth
     ]
-    if own:
-        most = own[0]
-        yield (
-            f"Elsewhere {most.subtask} took {most.more:,} ms more for "
-            f"{WORDS[most.phase].replace('its state', 'state')}."
-        )
-    else:
-        yield (
-            "No other subtask took longer in alignment, copy or upload by as much: the barrier "
-            "waited behind records, which is back pressure."
-        )
+
+
+def _longer(rise: Rise) -> str:
+    words = WORDS[rise.phase].replace("its state", "state")
+    return f"Elsewhere {rise.subtask} took {rise.more:,} ms more for {words}."
+
+
+def _busiest(found: Difference, occupied: Mapping[str, Busy], worth: float) -> Iterator[str]:
+    others = [(one.until, name) for name, one in occupied.items() if name != found.last]
+    until, name = max(others, default=(0, ""))
+    if name and until >= worth:
+        yield f"{name} was {_busy_with(occupied[name])}."
+
+
+def _busy_with(one: Busy) -> str:
+    return (
+        f"busy with the copy for checkpoint {one.number} until {one.until:,} ms after the trigger"
+    )
 
 
 def _minus(one: int | None, other: int | None) -> int | None:

@@ -19,12 +19,13 @@ const TICK = 110; // pixels, from one time to the next
 
 /**
  * {data, layout} for Plotly and for a sketch of it. overview: as /api/archive/ID/overview; colours(name)
- * gives a colour. range: what is in view of the axis; without it, all.
+ * gives a colour. A measure without a trend has no row. range: what is in view of the axis; without it, all.
  */
 export function trendFigure(overview, { colours, width, range = null }) {
-  const rows = MEASURES.map((measure, place) => ({ ...measure, place, trend: unpacked(overview.trends[measure.name]) })).map(scaled);
+  const known = MEASURES.filter(({ name }) => overview.trends[name]);
+  const rows = known.map((measure, place) => ({ ...measure, place, trend: unpacked(overview.trends[measure.name]) })).map(scaled);
   const data = rows.flatMap((row) => traces(row, colours));
-  data.push(failures(overview, colours));
+  data.push(failures(overview, rows.length, colours));
   return { data, layout: layout(rows, overview, { colours, width, range: range ?? extent(rows, overview) }) };
 }
 
@@ -86,7 +87,7 @@ function scaled({ trend, ...row }) {
 }
 
 function traces({ title, unit, place, trend }, colours) {
-  const at = { type: "scatter", xaxis: "x", yaxis: `y${place ? place + 1 : ""}`, showlegend: false };
+  const at = { type: "scatter", xaxis: "x", yaxis: axisName(place), showlegend: false };
   const keys = ({ pipeline, number }, most) => number.map((each, row) => [pipeline[row], each, most?.[row]]);
   const own = trend.exact ? `%{customdata[1]}: %{y:.3~r} ${unit}` : `median %{y:.3~r} ${unit}, most %{customdata[2]:.3~r} ${unit} (%{customdata[1]})`;
   const outline = (name, x, low, high, opacity) => ({
@@ -128,14 +129,14 @@ function traces({ title, unit, place, trend }, colours) {
   return found;
 }
 
-function failures({ failures: { edges, failed } }, colours) {
+function failures({ failures: { edges, failed } }, place, colours) {
   const ends = Array.from(decode(edges));
   const counts = Array.from(decode(failed));
   return {
     type: "bar",
     name: "failed",
     xaxis: "x",
-    yaxis: `y${MEASURES.length + 1}`,
+    yaxis: axisName(place),
     showlegend: false,
     x: counts.map((_, bin) => (ends[bin] + ends[bin + 1]) / 2),
     width: counts.map((_, bin) => ends[bin + 1] - ends[bin]),
@@ -148,12 +149,12 @@ function failures({ failures: { edges, failed } }, colours) {
 }
 
 function layout(rows, { axis, failures: { failed } }, { colours, width, range }) {
-  const share = (1 - FAILED_SHARE - GAP * (rows.length + 1)) / rows.length;
+  const share = (1 - FAILED_SHARE - GAP * (rows.length + 1)) / (rows.length || 1);
   const axes = {};
   const notes = [];
   const put = (place, height, title, top, tickvals) => {
     const above = 1 - GAP - place * (share + GAP);
-    axes[place ? `yaxis${place + 1}` : "yaxis"] = { ...axisOf(colours), domain: [Math.max(0, above - height), above], fixedrange: true, range: [0, top], tickvals, ticktext: tickvals.map(thousands) };
+    axes[axisName(place, "yaxis")] = { ...axisOf(colours), domain: [Math.max(0, above - height), above], fixedrange: true, range: [0, top], tickvals, ticktext: tickvals.map(thousands) };
     notes.push({ xref: "paper", yref: "paper", x: 0, y: above, xanchor: "left", yanchor: "bottom", showarrow: false, text: title, font: { color: colours("text-soft") } });
   };
   rows.forEach(({ place, title, unit, top }) => put(place, share, `${title}, ${unit}`, top, ticks(0, top, 4)));
@@ -166,7 +167,7 @@ function layout(rows, { axis, failures: { failed } }, { colours, width, range })
     dragmode: narrow ? false : "zoom",
     margin: { l: left, r: RIGHT, t: 0, b: 44 }, // to fit them takes a second drawing
     hovermode: "closest",
-    xaxis: { ...axisX(axis, range, width - left - RIGHT, colours), anchor: `y${rows.length + 1}` },
+    xaxis: { ...axisX(axis, range, width - left - RIGHT, colours), anchor: axisName(rows.length) },
     ...axes,
     annotations: notes,
   };
@@ -195,6 +196,11 @@ function axisX(axis, range, pixels, colours) {
   const { values, texts } = (axis === "time" ? clockTicks : numberTicks)(...range, Math.max(2, Math.floor(pixels / TICK)));
   const title = axis === "time" ? {} : { title: { text: "number", standoff: 4 } };
   return { ...axisOf(colours), type: "linear", range, tickvals: values, ticktext: texts, linecolor: colours("line"), tickcolor: colours("line"), ticks: "outside", ticklen: 4, ...title };
+}
+
+/** As Plotly names the axis of a row. */
+function axisName(place, of = "y") {
+  return place ? `${of}${place + 1}` : of;
 }
 
 function axisOf(colours) {

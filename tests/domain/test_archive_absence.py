@@ -1,0 +1,82 @@
+"""Who did not acknowledge, who was last, and what they did when the checkpoint failed."""
+
+import pytest
+
+from snapshots.domain.archive.absence import missing, sentence, slowest
+from snapshots.domain.archive.causes import phase_of
+from snapshots.domain.archive.model import CheckpointFacts, SubtaskFacts, VertexFacts
+
+EXPIRED = "Checkpoint expired before completing."
+
+
+def a_checkpoint(status: str, *subtasks: SubtaskFacts, **fields) -> CheckpointFacts:
+    own = (VertexFacts("a", "sink", len(subtasks), subtasks),)
+    return CheckpointFacts(3, status=status, vertices=own, **fields)
+
+
+def came(index: int, duration: int, **fields) -> SubtaskFacts:
+    return SubtaskFacts(index, True, duration=duration, **fields)
+
+
+def test_who_acknowledged_after_the_end_was_missing():
+    failed = a_checkpoint("failed", came(0, 2_699), came(1, 99), duration=2_002)
+    assert list(missing(failed)) == ["sink[0]"]
+    assert slowest(failed) == "sink[0]"
+    assert sentence(failed) == "Acknowledged too late by sink[0] (697 ms)."
+
+
+def test_who_never_acknowledged_comes_before_who_was_late():
+    gone = SubtaskFacts(2, acknowledged=False)
+    failed = a_checkpoint("failed", came(0, 213), came(1, 215), gone, duration=211)
+    assert list(missing(failed)) == ["sink[2]", "sink[1]", "sink[0]"]
+    assert slowest(failed) == "sink[2]"
+    assert sentence(failed) == (
+        "Not acknowledged by sink[2]; too late by sink[1] (4 ms) and sink[0] (2 ms)."
+    )
+
+
+def test_of_a_checkpoint_that_goes_on_nobody_is_last_yet():
+    begun = a_checkpoint("in progress", came(0, 115), SubtaskFacts(1, False), duration=115)
+    assert slowest(begun) == ""
+    assert sentence(begun) == "Not yet acknowledged by sink[1]."
+
+
+def test_many_are_counted_not_named():
+    gone = [SubtaskFacts(index, acknowledged=False) for index in range(5)]
+    failed = a_checkpoint("failed", *gone)
+    assert sentence(failed) == "Not acknowledged by sink[0], sink[1], sink[2] and 2 more."
+
+
+def test_the_slowest_is_who_acknowledged_last():
+    completed = a_checkpoint("completed", came(0, 5), came(1, 9), came(2, 9))
+    assert slowest(completed) == "sink[1]"
+    assert sentence(completed) == ""
+    assert slowest(CheckpointFacts(1)) == ""
+
+
+@pytest.mark.parametrize(
+    ("start", "alignment", "sync", "upload", "unaligned", "phase"),
+    [
+        (94, 0, 2_601, 1, False, "sync"),
+        (2_100, 0, 500, 1, False, "start delay"),
+        (94, 2_500, 1, 1, False, "alignment"),
+        (94, 2_500, 10, 2_000, True, "async"),
+        (94, 2_500, 1_950, 0, True, "sync"),
+        (94, 0, 1, 2_000, False, "async"),
+        (94, 0, 1, 1, False, "acknowledgement"),
+        (94, None, 2_601, 1, False, "acknowledgement"),
+    ],
+)
+def test_what_expired_failed_in_the_phase_of_who_was_late(
+    start, alignment, sync, upload, unaligned, phase
+):
+    times = {"start_delay": start, "alignment": alignment, "sync": sync, "async_": upload}
+    late = came(0, 2_699, unaligned=unaligned, **times)
+    failed = a_checkpoint("failed", late, came(1, 9), duration=2_002, failure=EXPIRED)
+    assert phase_of(failed) == phase
+
+
+def test_what_a_silent_subtask_did_is_not_known():
+    late = came(0, 2_699, start_delay=94, alignment=0, sync=2_601, async_=1)
+    failed = a_checkpoint("failed", late, SubtaskFacts(1, False), duration=2_002, failure=EXPIRED)
+    assert phase_of(failed) == "acknowledgement"
