@@ -1,9 +1,10 @@
 """Entries of a Structured Streaming checkpoint's state as Spark's own data source reads them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -19,15 +20,32 @@ from snapshots.readers.spark_streaming.engine.entries import (
     rows_by_files,
 )
 from snapshots.readers.spark_streaming.engine.reader import SparkUpload
-from tasks.spark.streaming_state import BY_FILES, StateRead, StateReader, StateRequest, open_state
+from snapshots.readers.spark_streaming.engine.sizes import StoredVersions
+from snapshots.readers.spark_streaming.state.readings import (
+    DEFAULT,
+    JOIN_SIDE,
+    STORE,
+    Reading,
+)
+from snapshots.readers.spark_streaming.state.store_files import CHANGES
+from tasks.spark.state_failures import Failure
+from tasks.spark.streaming_history import History, of_side, same_rows
+from tasks.spark.streaming_state import (
+    BY_FILES,
+    StateRead,
+    StateReader,
+    StateRequest,
+    open_state,
+)
 
 MOST_ROWS = 100_000  # of one state of one batch
-MOST_READS = 500  # states of all batches that Spark is asked for
+MOST_READS = 500  # times that Spark is asked
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9/._+-]+")
 TOO_MANY = (
-    f"Spark is asked for {MOST_READS} states of an upload and no more; of this one there is what "
+    f"Spark is asked {MOST_READS} times about an upload and no more; of this state there is what "
     "the files alone tell."
 )
+TOO_OFTEN = Failure(None, TOO_MANY)
 
 
 @dataclass
@@ -54,13 +72,19 @@ class WithState:
 
 @dataclass
 class _Asking:
-    """Keeps the private copy of one job at a time; jobs are asked for one after the other."""
+    """Keeps the private copy of one job at a time; jobs are asked for one after the other.
+
+    count: how often Spark was asked. By operator and reading, of that job: histories; of_stores:
+    whether rows of a join's side are those of its store.
+    """
 
     upload: SparkUpload
     session: SparkSession
     count: int = 0
     folder: str | None = None
     reader: StateReader | None = None
+    histories: dict[tuple[int, Reading], History] = field(default_factory=dict)
+    of_stores: dict[tuple[int, Reading], bool] = field(default_factory=dict)
     stack: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> "_Asking":
@@ -70,22 +94,83 @@ class _Asking:
         self.stack.close()
 
     def ask(self, wanted: Wanted) -> Rows:
+        self._open(wanted)
+        by_files = wanted.reading.kind in (DEFAULT, STORE, JOIN_SIDE)
+        if by_files and wanted.batch not in wanted.job.in_flight and self._lacks(wanted):
+            return rows_by_files(wanted, self.upload.limits)
+        answer = self._side(wanted) if _has_store(wanted) else self._answer(wanted)
+        if answer.failure is TOO_OFTEN:
+            found = rows_by_files(wanted, self.upload.limits)
+            return replace(found, reason=found.reason or TOO_MANY)
+        return replace(_rows(answer), damaged=tuple(self.reader.damaged))
+
+    def _answer(self, wanted: Wanted) -> StateRead:
+        key = wanted.operator, wanted.reading
+        if key not in self.histories:
+            self.histories[key] = self._history(wanted)
+        return self.histories[key].at(wanted.batch)
+
+    def _side(self, wanted: Wanted) -> StateRead:
+        """A side of a join consists of the rows of a store; where the newest batch shows that it
+        does, Spark is asked for the store alone."""
+        key = wanted.operator, wanted.reading
+        if self.of_stores.get(key, True):
+            store = replace(wanted, reading=Reading(STORE, wanted.reading.store))
+            found = of_side(self._answer(store))
+            if key not in self.of_stores:
+                own = self._answer(wanted)
+                self.of_stores[key] = same_rows(found, own)
+                return own
+            return found
+        return self._answer(wanted)
+
+    def _history(self, wanted: Wanted) -> History:
+        """Spark gives no feed of what changed in a join's sides, in variables and timers."""
+        request = StateRequest(wanted.operator, wanted.reading, most_rows=MOST_ROWS)
+        by_changes = wanted.reading.kind in (DEFAULT, STORE)
+        has_state = (replace(wanted, batch=batch) for batch in wanted.job.with_state)
+        whole = frozenset(one.batch for one in has_state if not self._lacks(one))
+        has_changes = partial(self._has_changes, wanted)
+        return History(self._read, request, has_changes, whole, by_changes)
+
+    def _lacks(self, wanted: Wanted) -> bool:
+        """Whether files are missing that the state after the batch is put together from."""
+        return any(one.load(wanted.batch + 1).lacking for one in self._partitions(wanted))
+
+    def _has_changes(self, wanted: Wanted, batch: int) -> bool:
+        """Whether each partition has a file of what the batch changed."""
+        wrote = [one.wrote(batch + 1) for one in self._partitions(wanted)]
+        return all(any(file.kind in CHANGES for file in files) for files in wrote)
+
+    def _partitions(self, wanted: Wanted) -> Iterable[StoredVersions]:
+        stores = self.upload.states[wanted.job.folder].stores.get(wanted.operator, {})
+        return stores.get(wanted.reading.store, {}).values()
+
+    def _read(self, request: StateRequest) -> StateRead:
         self.count += 1
         if self.count > MOST_READS:
-            found = rows_by_files(wanted, self.upload.limits)
-            return Rows(found.by_partition, found.complete, found.reason or TOO_MANY)
-        request = StateRequest(wanted.operator, wanted.reading, wanted.batch, most_rows=MOST_ROWS)
-        return _rows(self._reader(wanted).read(request))
+            return StateRead(request, request.batch, True, {}, by=None, failure=TOO_OFTEN)
+        return self.reader.read(request)
 
-    def _reader(self, wanted: Wanted) -> StateReader:
+    def _open(self, wanted: Wanted) -> None:
         if self.reader is None or self.folder != wanted.job.folder:
             self.stack.close()
+            self.histories.clear()
+            self.of_stores.clear()
             opened = open_state(
-                self.session, wanted.job.checkpoint, self.upload.limits, _scratch(self.upload.root)
+                self.session,
+                wanted.job.checkpoint,
+                self.upload.limits,
+                _scratch(self.upload.root),
             )
             self.reader = self.stack.enter_context(opened)
             self.folder = wanted.job.folder
-        return self.reader
+
+
+def _has_store(wanted: Wanted) -> bool:
+    """Whether it is a join's side that is a store of its own."""
+    stores = wanted.job.checkpoint.versions.get(wanted.operator, {})
+    return wanted.reading.kind == JOIN_SIDE and wanted.reading.store in stores
 
 
 def _scratch(root: Path) -> Path | None:

@@ -117,6 +117,11 @@ class StateReader:
             return self._by_files(answer, self._explained(error, request, batch))
         return replace(answer, rows=rows, truncated=truncated)
 
+    @property
+    def damaged(self) -> tuple[DamagedFile, ...]:
+        """State files that Spark was kept away from."""
+        return tuple(self._copy.refused.values())
+
     def operators(self) -> tuple[list[dict[str, Json]], Failure | None]:
         """What ``state-metadata`` says of each store; nothing for checkpoints of Spark 3.
 
@@ -159,7 +164,7 @@ class StateReader:
         first = batch if request.changes_from is None else request.changes_from
         for one in self._checkpoint.in_flight:
             if one.batch.batch == batch and one.kind != STATE_AHEAD:
-                raise NotDecodable(f"Spark reads complete batches only. {one.sentence}")
+                raise NotDecodable(f"Spark reads complete batches only. {one.how_far}")
         damaged = self._copy.add_state(request.operator, first + 1, batch + 1)
         if damaged:
             raise NotDecodable(f"Spark is kept away from a damaged file: {damaged[0]}")

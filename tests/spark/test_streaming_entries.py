@@ -10,15 +10,15 @@ from tests.readers.spark_streaming.cases import MAIN, in_order, unpack
 from tests.readers.spark_streaming.contents import name_of, told_by_entries
 
 CASES = {
-    "tws-value-list-map-timers": 5 * 4,
-    "join-inner-hdfs": 5 * 6,
-    "join-inner-rocksdb-vcf": 5 * 2,
+    "tws-value-list-map-timers": 10 * 4,
+    "join-inner-hdfs": 8 * 6,
+    "join-inner-rocksdb-vcf": 8 * 2,
     "plain-agg-rocksdb-v2": 5,
     "spark40-tws-pandas": 3,
     "tws-pandas-ttl": 5 * 2,
-    "spark35-window-agg-hdfs": 5,
+    "spark35-window-agg-hdfs": 8,
 }
-"""Which are read, and how many recorded reads of state are of their newest five batches."""
+"""Which are read, and how many reads of state were recorded, of all their batches."""
 
 
 @pytest.fixture
@@ -38,6 +38,7 @@ def case(shared_data, tmp_path):
 def test_entries_are_those_that_spark_gave_when_the_case_was_recorded(spark, case, name):
     folder, expected = case(name)
     upload = WithState(SparkUpload(folder), spark)
+    upload.upload.reads.clock = lambda: 0.0  # however slow the machine is
     found = told_by_entries(upload.upload, list(upload.entries()))
     compared = 0
     for read in expected["state"]:
@@ -108,8 +109,7 @@ def test_beyond_so_many_states_the_files_alone_are_read(spark, case, monkeypatch
         counts[entry.checkpoint] = counts.get(entry.checkpoint, 0) + 1
     assert counts == {0: 3, 1: 3, 2: 6}
     reasons = [one.operators[0].states[0].reason for one in upload.contents().checkpoints[:3]]
-    assert reasons[0] is None
-    assert reasons[1] == reasons[2] == streaming_entries.TOO_MANY
+    assert reasons == [streaming_entries.TOO_MANY, streaming_entries.TOO_MANY, None]
 
 
 def test_private_copies_leave_nothing_behind(spark, case, tmp_path):

@@ -1,6 +1,7 @@
 """Uploads of Spark's checkpoints in the words of every engine, against the recorded answers."""
 
 import json
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from snapshots.domain.dataflows.dataflow import Dataflow
 from snapshots.domain.verdicts import judge
 from snapshots.readers.engines import ARCHIVE, recognise
 from snapshots.readers.native import write_lines
+from snapshots.readers.spark_streaming.engine import entries as entries_module
 from snapshots.readers.spark_streaming.engine.jobs import fate_of
 from snapshots.readers.spark_streaming.engine.reader import SparkStreamingReader, SparkUpload
 from tests.readers.inputs import read as read_log
@@ -252,13 +254,38 @@ def test_a_key_is_told_again_by_itself_but_where_it_can_have_several_values(case
     assert all(one.identity.endswith(b" " + one.digest) for one in side)
 
 
-def test_only_batches_whose_entries_are_read_have_states(case):
+def test_every_batch_that_has_state_is_read(case):
     upload = SparkUpload(case("window-agg-hdfs"))
     list(upload.entries())
     with_states = [
         one.id for one in upload.contents().checkpoints if any(op.states for op in one.operators)
     ]
-    assert with_states == [7, 8, 9, 10, 11]
+    assert with_states == list(range(12))
+
+
+def test_beyond_so_many_entries_batches_are_named_that_are_not_read(case, monkeypatch):
+    monkeypatch.setattr(entries_module, "MOST_ENTRIES", 30)
+    upload = SparkUpload(case("window-agg-hdfs"))
+    found = list(upload.entries())
+    contents = upload.contents()
+    read = {entry.checkpoint for entry in found}
+    assert read == set(range(6, 12))
+    assert contents.notes[0].startswith("The entries of 6 batches are not read (0 to 5): of an")
+    said = [checkpoint.operators[0].notes for checkpoint in contents.checkpoints]
+    assert ["not read" in " ".join(notes) for notes in said] == [True] * 6 + [False] * 6
+    assert [bool(one.operators[0].states) for one in contents.checkpoints] == [False] * 6 + [
+        *[True] * 6
+    ]
+
+
+def test_some_batches_of_every_job_are_read_however_long_it_takes(case):
+    upload = SparkUpload(case("incident-recovered"))
+    ticks = count(step=1000)
+    upload.reads.clock = lambda: next(ticks)
+    assert {entry.checkpoint for entry in upload.entries()} == set(range(8))
+    upload = SparkUpload(case("window-agg-hdfs"))
+    upload.reads.clock = lambda: next(ticks)
+    assert {entry.checkpoint for entry in upload.entries()} == set(range(7, 12))
 
 
 def test_what_the_files_cannot_tell_is_said_and_never_empty(case):

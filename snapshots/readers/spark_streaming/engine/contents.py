@@ -6,6 +6,7 @@ A batch is a checkpoint: planned when it was triggered, committed when it is com
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from snapshots.domain.contents.batches import spans_text
 from snapshots.domain.contents.model import (
     IN_PROGRESS,
     MILLISECONDS,
@@ -22,7 +23,8 @@ from snapshots.domain.contents.model import (
 )
 from snapshots.domain.derived import DRAINED, NOT_COMPLETED, NOT_TOLD, WHY_EMPTY, WHY_UNKNOWN
 from snapshots.readers.spark_streaming.engine.entries import (
-    Place,
+    TOO_MUCH,
+    Reads,
     Told,
     missing_sentence,
     state_names,
@@ -37,14 +39,12 @@ from snapshots.readers.spark_streaming.engine.facts import (
 )
 from snapshots.readers.spark_streaming.engine.flaws import Spoilt, spoilt
 from snapshots.readers.spark_streaming.engine.jobs import (
-    NEWEST_READ,
     Fate,
     SparkJob,
     fate_of,
 )
 from snapshots.readers.spark_streaming.engine.planned import planned_of
 from snapshots.readers.spark_streaming.engine.sizes import Load, StateSizes
-from snapshots.readers.spark_streaming.files import DamagedFile
 from snapshots.readers.spark_streaming.progress import Progress
 from snapshots.readers.spark_streaming.state.operators import Operator
 from snapshots.readers.spark_streaming.state.readings import JOIN_SIDE, TIMERS, VARIABLE, Reading
@@ -62,14 +62,12 @@ _OF_JOINS_OWN = ("index", "matched")  # of key and value
 
 @dataclass
 class Telling:
-    """The contents on their way. damaged: as Reads has them. left: how many of MOST_PARTS can still
-    be told."""
+    """The contents on their way. left: how many of MOST_PARTS can still be told."""
 
     jobs: tuple[SparkJob, ...]
     states: Mapping[str, StateSizes]
     reports: Mapping[str, Mapping[int, Progress]]
-    told: Mapping[Place, Told]
-    damaged: Mapping[str, Mapping[str, DamagedFile]]
+    reads: Reads
     left: int = field(default_factory=lambda: MOST_PARTS)
     notes: list[str] = field(default_factory=list)
 
@@ -84,13 +82,21 @@ class Telling:
             ),
             checkpoints=tuple(reversed(checkpoints)),
             files=files,
-            notes=(*notes, *self.notes),
+            notes=(*notes, *self._left_out(), *self.notes),
             flaws=tuple(one.flaw(job) for job, one in flaws[:MOST_MISSING]),
             flaws_total=len(flaws),
         )
 
+    def _left_out(self) -> Iterator[str]:
+        for job in self.jobs:
+            if places := self.reads.left_out.get(job.number, ()):
+                ids = spans_text(job.batches[place].batch for place in places)
+                of = f" of {job.folder}" if len(self.jobs) > 1 else ""
+                count = f"{len(places):,} batch{'es' if len(places) > 1 else ''}"
+                yield f"The entries of {count}{of} are not read ({ids}): {TOO_MUCH}"
+
     def _spoilt(self, job: SparkJob) -> Iterator[Spoilt]:
-        return spoilt(job, self.states[job.folder], self.damaged.get(job.folder, {}).values())
+        return spoilt(job, self.states[job.folder], self.reads.damaged.get(job.folder, {}).values())
 
     def _batches(self, job: SparkJob) -> Iterator[CheckpointContents]:
         """The newest first, since there is room for so many."""
@@ -170,13 +176,13 @@ class Telling:
         loads: Mapping[int, list[tuple[str, Load]]],
     ) -> Iterator[StateContents]:
         """Only of batches whose entries are read: of others it is not known how many there are."""
-        if batch.batch not in job.shown:
+        if number not in self.reads.read:
             return
         gone = missing_sentence(job.checkpoint.missing_partitions.get(operator.id, ()))
         for reading, name in state_names(job, operator).items():
             own = [load for one in loads.values() for store, load in one if store == reading.store]
             lacking = any(load.lacking for load in own)
-            told = self.told.get((number, operator.id, name), Told(True, None))
+            told = self.reads.told.get((number, operator.id, name), Told(True, None))
             yield StateContents(
                 name=name,
                 kind=_state_kind(operator, reading),
@@ -191,14 +197,11 @@ class Telling:
         gone = missing_sentence(job.checkpoint.missing_partitions.get(operator.id, ()))
         if gone is not None:
             yield gone
-        if batch.batch not in job.shown:
-            yield (
-                f"Entries are read of the {NEWEST_READ} newest committed batches, and of a batch "
-                "in flight that wrote state: not of this one."
-            )
+        if number - job.first in self.reads.left_out.get(job.number, ()):
+            yield f"The entries of this batch are not read: {TOO_MUCH}"
         reasons: dict[str, list[str]] = {}
         for name in state_names(job, operator).values():
-            told = self.told.get((number, operator.id, name))
+            told = self.reads.told.get((number, operator.id, name))
             if told is not None and told.reason is not None and told.reason != gone:
                 reasons.setdefault(told.reason, []).append(name)
         for reason, names in reasons.items():

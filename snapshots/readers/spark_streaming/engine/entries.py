@@ -5,6 +5,7 @@ source (``tasks.spark.streaming_entries``) or, without Spark, the decoder of the
 values and no bytes; so keys and values are told apart by their JSON.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -20,6 +21,13 @@ from snapshots.readers.spark_streaming.state.readings import JOIN_SIDE, TIMERS, 
 from snapshots.readers.spark_streaming.state.stored_state import Left, NotDecodable, read_partition
 from snapshots.readers.spark_streaming.timeline import Batch
 
+ALWAYS_READ = 5  # batches of a job, however many entries they have
+MOST_ENTRIES = 1_000_000  # of an upload
+MOST_SECONDS = 120.0  # to read them
+TOO_MUCH = (
+    f"of an upload at most {MOST_ENTRIES:,} entries are read, for at most {MOST_SECONDS / 60:.0f} "
+    "minutes, and newer batches first."
+)
 _VALUES = ("value", "list_value", "map_value", "expiration_timestamp_ms")
 
 
@@ -57,21 +65,42 @@ Place = tuple[int, int, str]  # number of the checkpoint, operator, name of the 
 @dataclass
 class Reads:
     """What was read of an upload. told: by state, only of those that were. damaged: by folder of
-    the checkpoint and path."""
+    the checkpoint and path. read: numbers of checkpoints. left_out: by number of the job, the
+    places of batches whose entries were not read."""
 
     told: dict[Place, Told] = field(default_factory=dict)
     damaged: dict[str, dict[str, DamagedFile]] = field(default_factory=dict)
+    read: set[int] = field(default_factory=set)
+    left_out: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
 
     def entries(
         self, jobs: tuple[SparkJob, ...], ask: Callable[[Wanted], Rows]
     ) -> Iterator[StateEntry]:
-        """Of the batches that are shown; by checkpoint, operator and state. ask: never raises."""
-        for job in jobs:
-            for place, batch in enumerate(job.batches):
-                if batch.batch not in job.shown:
-                    continue
-                for operator in job.checkpoint.operators:
-                    yield from self._operator(job, job.first + place, batch, operator, ask)
+        """Of every batch that has state, by job from the newest to the oldest; then by operator and
+        state. As many as there is room and time for, and of each job at least ALWAYS_READ batches.
+
+        ask: never raises.
+        """
+        began, count = self.clock(), 0
+        for number, job in enumerate(jobs):
+            share = (number + 1) / len(jobs)
+            wanted = [place for place, one in enumerate(job.batches) if one.batch in job.with_state]
+            for done, place in enumerate(reversed(wanted)):
+                late = self.clock() - began > MOST_SECONDS * share
+                if done >= ALWAYS_READ and (late or count > MOST_ENTRIES * share):
+                    self.left_out[job.number] = tuple(wanted[: len(wanted) - done])
+                    break
+                self.read.add(job.first + place)
+                for entry in self._batch(job, place, ask):
+                    count += 1
+                    yield entry
+
+    def _batch(
+        self, job: SparkJob, place: int, ask: Callable[[Wanted], Rows]
+    ) -> Iterator[StateEntry]:
+        for operator in job.checkpoint.operators:
+            yield from self._operator(job, job.first + place, job.batches[place], operator, ask)
 
     def _operator(
         self,

@@ -11,7 +11,6 @@ from snapshots.readers.spark_streaming.logs.offsets import PlannedBatch
 from snapshots.readers.spark_streaming.timeline import Batch
 
 LONGEST_LABEL = 40
-NEWEST_READ = 5  # committed batches whose entries are read; and what is in flight
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,13 @@ class SparkJob:
         return {one.batch.batch: one for one in self.checkpoint.in_flight}
 
     @cached_property
-    def shown(self) -> frozenset[int]:
-        """The batches whose entries are read: the newest committed, and in flight those that wrote
-        state."""
+    def with_state(self) -> frozenset[int]:
+        """The batches that have state: those that are committed, and in flight those that wrote
+        some."""
+        if not self.checkpoint.operators:
+            return frozenset()
         ahead = {b for b, one in self.in_flight.items() if one.kind in (STATE_AHEAD, PARTIAL)}
-        return frozenset({*self.checkpoint.committed_batches[-NEWEST_READ:], *ahead})
+        return frozenset({*self.checkpoint.committed_batches, *ahead})
 
     @cached_property
     def is_continuous(self) -> bool:

@@ -69,7 +69,7 @@ class SparkUpload:
         sizes = {path: entry.size for path, entry in files.items()}
         uses = file_uses(self.found, self.jobs, self.states, sizes)
         reports = {job.folder: self._reports(job) for job in self.jobs}
-        telling = Telling(self.jobs, self.states, reports, self.reads.told, self.reads.damaged)
+        telling = Telling(self.jobs, self.states, reports, self.reads)
         return telling.contents(uses, list(self._notes()))
 
     def entries(self) -> Iterator[StateEntry]:

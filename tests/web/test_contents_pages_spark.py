@@ -1,0 +1,80 @@
+"""The pages of contents of real Spark checkpoints: what is damaged, what was in flight."""
+
+import pytest
+
+from snapshots import stores
+from snapshots.readers.spark_streaming.engine.reader import SparkUpload
+from snapshots.store.contents import StoredContents, as_checkpoint
+from snapshots.store.contents_writer import write_contents
+from tests.readers.spark_streaming.cases import MAIN, unpack
+from tests.web.given import a_client, a_person, a_ready_recording
+from tests.web.test_contents_pages import words
+from tests.web.test_pages import signed_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+
+
+@pytest.fixture
+def ada():
+    return a_person()
+
+
+@pytest.fixture
+def given(ada, shared_data, tmp_path):
+    """A recording beside which the contents of a case lie: its address."""
+
+    def written(name: str) -> str:
+        folder, _ = unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)
+        recording = a_ready_recording(ada, format="spark-streaming")
+        into = stores.store().folder(recording.store)
+        found = write_contents(into, SparkUpload(folder))
+        stored = StoredContents(into)
+        for number, checkpoint in enumerate(found.checkpoints):
+            assert as_checkpoint(stored.checkpoint(number)) == checkpoint
+        return f"/recordings/{recording.pk}/contents"
+
+    return written
+
+
+def test_a_batch_in_flight_says_what_was_planned_and_how_far_it_came(given, ada):
+    address = given("incident-partial-partitions")
+    page = signed_in(ada)
+    assert "batch 2: 7 rows, 1 file" in words(page.get(address))
+    shown = words(page.get(f"{address}/2"))
+    for said in (
+        "planned, not committed: batch 2: 7 rows, 1 file",
+        "source 0 FileStreamSource[file:/data/spark-cases/incident-partial-partitions/input/clicks]"
+        ' {"logOffset":1} {"logOffset":2} c02.json 7',
+        "partitions 0 and 1 wrote the state of this batch; partition 2 did not .",
+        "A restart runs the same batch again, with the same offsets, from the state before",
+    ):
+        assert said in shown
+    assert shown.index("How far it came") < shown.index("settings of the engine")
+    assert "It is not known what was in flight" not in shown
+    assert "In flight" not in words(page.get(f"{address}/1")).split("Operators")[1]
+    api = a_client(ada)
+    assert api.get(f"/api{address}/2").json()["planned"]["written"][0]["lacking_text"] == "2"
+    listed = api.get(f"/api{address}").json()
+    assert [one["planned"] and one["planned"]["rows"] for one in listed["checkpoints"]] == [
+        *[None, None, 7]
+    ]
+    assert "settings" not in listed["checkpoints"][0]
+
+
+def test_rows_that_nobody_counted_are_told_as_offsets(given, ada):
+    address = given("stateless-rate-to-json")
+    assert "batch 4: 6 offsets" in words(signed_in(ada).get(address))
+
+
+def test_what_is_damaged_stands_above_with_what_it_spoils(given, ada):
+    address = given("damaged-missing-delta")
+    shown = words(signed_in(ada).get(address))
+    said = (
+        f"1 file is damaged or missing {MAIN}/state/0/0/3.delta : It is missing, and without it "
+        "the state cannot be put together. It spoils batches 2 to 10 ."
+    )
+    assert said in shown
+    assert shown.index(said) < shown.index("state store")
+    found = a_client(ada).get(f"/api{address}").json()
+    assert (found["flaws_total"], found["flaws"][0]["spoils"]) == (1, "batches 2 to 10")
+    assert "damaged or missing" not in words(signed_in(ada).get(given("window-agg-hdfs")))
