@@ -333,7 +333,9 @@ def test_a_refusal_travels_between_processes_whole(tmp_path):
 NOISE = bytes(range(128, 256)) * 40 + bytes(range(256)) * 10
 
 
-@pytest.mark.parametrize("content", [NOISE, b"text\n" + NOISE, b"abc\x00\x01\x02" * 50])
+@pytest.mark.parametrize(
+    "content", [NOISE, b"text\n" + NOISE, b"abc\x00\x01" * 50, b"\xfa\x01\xff" * 9]
+)
 def test_what_is_binary_is_not_told_to_be_saved_as_utf_8(tmp_path, content):
     defect = refused(tmp_path, content)
     assert defect.code == "unknown-format"
