@@ -104,19 +104,19 @@ def _body(request: HttpRequest, row: EngineJob, asked: Filter, sort: str) -> dic
     shown = pages.get_page(request.GET.get("page", "1"))
     rows, _ = queries.listed(row, asked, sort, (shown.number - 1) * ROWS, ROWS)
     last = queries.newest(row)
-    longest = max((item.duration or 0 for item in last), default=0) or 1
+    longest = max((item.duration or 0 for item in last), default=0)
     failures = overview["failures"]["causes"]
     return {
         "overview": overview,
         "chart": overview | {"job": row.pk},
-        "lacking": [_MEASURES[name] for name in overview["lacking"]],
+        "lacking": _either([_MEASURES[name] for name in overview["lacking"]]),
         "has_band": any(one["band_x"]["bdata"] for one in overview["trends"].values()),
         "band_least": BAND_LEAST,
         "causes": [item | {"address": _narrowed(request, item)} for item in failures[:50]],
         "causes_hidden": max(0, len(failures) - 50),
         "failed_total": sum(item["count"] for item in failures),
         "slowest": _slowest(request, overview["slowest"]),
-        "strip": [_bar(item, longest) for item in last],
+        "strip": [_bar(item, longest or 1) for item in last],
         "strip_longest": longest,
         "rows": rows,
         "page": shown,
@@ -124,6 +124,10 @@ def _body(request: HttpRequest, row: EngineJob, asked: Filter, sort: str) -> dic
         "gaps": queries.gaps(row),
         "failed_unseen": queries.failed_unseen(row),
     }
+
+
+def _either(words: list[str]) -> str:
+    return " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def _bar(item: EngineCheckpoint, longest: int) -> dict[str, Any]:

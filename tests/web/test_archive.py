@@ -290,6 +290,11 @@ def test_a_trend_says_what_it_lacks(ada, failures):
     assert "No checkpoint of this job has a known alignment or start delay." in page
     assert "Shaded" in page
     assert set(answer.context["chart"]["trends"]) == {"duration", "bytes"}
+    bare = tuple(CheckpointFacts(each, bytes=9) for each in range(3))
+    untimed = filling.take(ada, JobFacts("spark", "c", checkpoints=bare))
+    page = words(text_of(client.get(f"/archive/{untimed.pk}")))
+    assert "has a known duration, alignment or start delay." in page
+    assert "the tallest took" not in page
 
 
 def test_a_job_says_which_uploads_filled_it(ada):
