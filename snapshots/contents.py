@@ -1,6 +1,8 @@
 """What the checkpoints of an upload hold, asked for by pages and API."""
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -176,12 +178,10 @@ def channel(
     if own is None:
         raise NotFound(f"Checkpoint {found['id']} has no channel {place} with data in flight.")
     data = contents.channel(number, place)
-    known = types_described(contents.state_types(number))
+    known = _known_types(contents.store, number)
     type_ = _type(type_name, known)
     elements, reason = _elements(data, own)
-    suggested: list[str] = []
-    if elements is not None:
-        suggested = suggest([elements], known)
+    suggested = [] if elements is None else list(_suggested(contents.store, number, place))
     described = [name for name in suggested if name in known and is_named(name)]
     if elements is not None and type_ is not None:
         _require_fit(elements, type_)
@@ -198,6 +198,19 @@ def channel(
         "head": data[:SHOWN_BYTES].hex(" "),
         "texts": [text for _, text in printable_runs(data, most=20)],
     }
+
+
+@lru_cache(maxsize=1_000)
+def _suggested(store: Path, number: int, place: int) -> tuple[str, ...]:
+    """Types that fit all records of a channel. What is stored never changes, and every page of the
+    records asks for them."""
+    data = StoredContents(store).channel(number, place)
+    return tuple(suggest([split(data)], _known_types(store, number)))
+
+
+@lru_cache(maxsize=10)
+def _known_types(store: Path, number: int) -> Mapping[str, Serializer]:
+    return types_described(StoredContents(store).state_types(number))
 
 
 def _type(name: str, known: Mapping[str, Serializer]) -> Serializer | None:

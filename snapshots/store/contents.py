@@ -57,6 +57,7 @@ class StoredContents:
     """The contents in a store's folder. Raises: StoreDamaged, also by its methods."""
 
     def __init__(self, folder: Path) -> None:
+        self.store = folder
         self.folder = folder / CONTENTS
 
     @property

@@ -1,11 +1,15 @@
 """How much of the real inputs is read as their expected answers say: the table of docs/formats.md.
 
-``python -m tests.readers.agreements FOLDER`` prints it; FOLDER holds the inputs. State that Spark's
-data source alone can read is not counted here: tests/spark compares it.
+``python -m tests.readers.agreements FOLDER`` prints it; FOLDER holds the inputs. What the readers
+give is compared here. What the API tells of an upload takes a worker with Spark: its columns stay
+as documented, and ``tests/web/test_every_case_*.py`` compare them, case by case.
 """
 
+import re
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.readers.flink import cases as flink_cases
@@ -14,7 +18,34 @@ from tests.readers.seatunnel import cases as seatunnel_cases
 from tests.readers.shiviz import cases as shiviz_cases
 from tests.readers.spark_streaming import cases as spark_cases
 
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
+HEAD = (
+    "| format | case | by the reader: compared | agree | by the API: compared | agree | remark |",
+    "| --- | --- | ---: | ---: | ---: | ---: | --- |",
+)
+MISTAKES = "the others are mistakes of the expected answers"
+
 Row = tuple[str, str, int, int, str]  # format, case, compared, agreed, remark
+_NUMBER = r" ([0-9,]*) \|"
+_ROW = re.compile(rf"\| (\w+) \| `([^`]+)` \|{_NUMBER * 4} (.*) \|")
+
+
+@dataclass(frozen=True)
+class Documented:
+    """Of one case: how many facts were compared, and how many agree."""
+
+    by_reader: tuple[int, int]
+    by_api: tuple[int, int]
+
+
+@cache
+def documented() -> dict[str, Documented]:
+    """By case."""
+    found = {}
+    for _, case, *numbers, _ in _ROW.findall(DOCUMENT.read_text()):
+        counts = [int(number.replace(",", "") or 0) for number in numbers]
+        found[case] = Documented((counts[0], counts[1]), (counts[2], counts[3]))
+    return found
 
 
 def rows(shared_data: Path) -> Iterator[Row]:
@@ -24,7 +55,7 @@ def rows(shared_data: Path) -> Iterator[Row]:
         found = spark_cases.agreement(path)
         left = len(found["differences"])
         wrong = [name for case, name in spark_cases.WRONG_ANSWERS if case == path.stem]
-        remark = "the others are mistakes of the expected answers" if left == len(wrong) > 0 else ""
+        remark = MISTAKES if left == len(wrong) > 0 else ""
         yield "Spark", path.stem, found["compared"], found["agreed"], remark
     for path in seatunnel_cases.cases(shared_data):
         yield "SeaTunnel", path.stem, *seatunnel_cases.agreement(path).values(), ""
@@ -45,9 +76,11 @@ def _flink(shared_data: Path, name: str) -> Row:
 
 def table(shared_data: Path) -> str:
     """Markdown."""
-    lines = ["| format | case | compared | agree | remark |", "| --- | --- | ---: | ---: | --- |"]
+    lines = [*HEAD]
     for kind, case, compared, agreed, remark in rows(shared_data):
-        lines.append(f"| {kind} | `{case}` | {compared:,} | {agreed:,} | {remark} |")
+        by_api = documented()[case].by_api if case in documented() else (0, 0)
+        counts = " | ".join(f"{count:,}" for count in (compared, agreed, *by_api))
+        lines.append(f"| {kind} | `{case}` | {counts} | {remark} |")
     return "\n".join(lines)
 
 

@@ -39,7 +39,8 @@ def test_entries_are_those_that_spark_gave_when_the_case_was_recorded(spark, cas
     folder, expected = case(name)
     upload = WithState(SparkUpload(folder), spark)
     upload.upload.reads.clock = lambda: 0.0  # however slow the machine is
-    found = told_by_entries(upload.upload, list(upload.entries()))
+    entries = list(upload.entries())
+    found = told_by_entries(upload.contents(), entries)
     compared = 0
     for read in expected["state"]:
         place = (MAIN, read["batch"], str(read["operator"]), name_of(read["read"]))

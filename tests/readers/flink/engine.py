@@ -1,5 +1,6 @@
 """What Flink's adapter gives of an upload, put beside a case's expected.json, fact by fact."""
 
+import re
 from collections import Counter
 from functools import cache
 from json import dumps
@@ -57,6 +58,8 @@ def expected_facts(snapshot: dict) -> Facts:
     flink = snapshot["flink"]
     facts: Facts = {("id",): flink["checkpointId"], ("bytes",): flink["stateSize"]}
     facts["fact", "version of _metadata"] = flink["metadataVersion"]
+    facts |= {("fact", name): value for name, value in _properties(flink["properties"]).items()}
+    facts["hooks",] = flink["masterStates"]
     for operator in flink["operators"]:
         of = operator["id"]
         facts |= {
@@ -88,10 +91,20 @@ def expected_facts(snapshot: dict) -> Facts:
     return facts
 
 
+def _properties(text: str | None) -> dict[str, str]:
+    """Of the text that Flink gives of them."""
+    told = dict(re.findall(r"(\w+)='?([\w ]+)'?", text or ""))
+    found = {"type": told.get("name"), "sharing of files": told.get("sharingFilesStrategy")}
+    found["savepoint format"] = told.get("formatType", "").lower()
+    found["flags"] = ", ".join(sorted(name for name, value in told.items() if value == "true"))
+    return {name: value for name, value in found.items() if value}
+
+
 def _expected_subtask(of: str, subtask: dict) -> Facts:
     where = of, subtask["index"]
     facts: Facts = {(*where, "finished"): subtask["finished"]}
     facts[*where, "bytes"] = subtask.get("stateSize", 0)
+    facts |= {(*where, part): size for part, size in _expected_parts(subtask).items() if size}
     for handle in subtask.get("managedKeyedState", ()):
         facts[*where, "key groups"] = tuple(handle["keyGroups"])
         facts[*where, "keyed"] = handle["stateSize"]
@@ -106,6 +119,19 @@ def _expected_subtask(of: str, subtask: dict) -> Facts:
                 is_map = state["mode"] == "BROADCAST"
                 facts[*where, "elements", name] = [state["values"]] if is_map else state["values"]
     return facts
+
+
+def _expected_parts(subtask: dict) -> dict[str, int | None]:
+    return {
+        "raw keyed state": subtask.get("rawKeyedStateBytes"),
+        "operator state": sum(one["bytes"] for one in subtask.get("managedOperatorState", ())),
+        "in flight, at the input": _sizes(subtask.get("inputChannels", ())),
+        "in flight, at the output": _sizes(subtask.get("resultSubpartitions", ())),
+    }
+
+
+def _sizes(channels: list[dict]) -> int:
+    return sum(one["handleSize"] for one in channels)
 
 
 def _keyed(value: dict) -> dict:
@@ -126,6 +152,7 @@ def found_facts(checkpoint: CheckpointContents, own: list[StateEntry], wanted: F
     facts: Facts = {("id",): checkpoint.id, ("bytes",): checkpoint.bytes}
     facts["kind",] = checkpoint.kind
     facts |= {("fact", fact.name): fact.value for fact in checkpoint.facts}
+    facts["hooks",] = sum(fact.name.startswith("hook ") for fact in checkpoint.facts)
     facts["in flight", "buffers"] = sum(one.buffers for one in checkpoint.channels)
     facts["in flight", "bytes"] = sum(one.bytes for one in checkpoint.channels)
     for operator in checkpoint.operators:
@@ -165,6 +192,7 @@ def _found_operator(operator: OperatorContents) -> Facts:
         facts[*where, "bytes"] = subtask.bytes
         facts[*where, "key groups"] = subtask.key_groups
         facts[*where, "keyed"] = subtask.parts.get("keyed state")
+        facts |= {(*where, part): size for part, size in subtask.parts.items()}
         for state in operator.states:
             facts[*where, "kind", state.name] = state.kind
     return facts

@@ -144,13 +144,13 @@ def noted(shared_data: Path, name: str) -> Agreement:
             values[where][entry.state, str(entry.key)] = entry.value
     for number, (snapshot, _) in enumerate(case.snapshots()):
         for uid, subtasks in snapshot["job"].items():
-            for state, key, value in _notes(subtasks):
+            for state, key, value in notes(subtasks):
                 read = values[number, id_of_uid(uid)].get((state, key))
                 _compare_note(state, key, value, read, found)
     return found
 
 
-def _notes(subtasks: dict) -> Iterator[tuple[str, str, object]]:
+def notes(subtasks: dict) -> Iterator[tuple[str, str, object]]:
     """State, key, and value where there is one."""
     for notes in subtasks.values():
         for key, values in notes.get("keyed", {}).items():
@@ -164,13 +164,13 @@ def _compare_note(state: str, key: str, value: object, read: object, found: Agre
     found.expected += 1
     if isinstance(read, Opaque):
         found.opaque += 1
-    elif _as_noted(state, read) == value:
+    elif as_noted(state, read) == value:
         found.equal += 1
     else:
         found.wrong.append((state, key, value, read))
 
 
-def _as_noted(state: str, read: object) -> object:
+def as_noted(state: str, read: object) -> object:
     """The notes give bytes as hex digits, and values with time-to-live without the time."""
     if state == "v_bytes" and isinstance(read, dict):
         return read["hex"]

@@ -104,11 +104,11 @@ def _element(payload: Payload, expected: dict) -> dict:
         "bytes": payload.size,
         "sha256": payload.sha256,
         "java_serialized": java,
-        "content": _content(payload.content, expected["content"]) if java else None,
+        "content": as_expected(payload.content, expected["content"]) if java else None,
     }
 
 
-def _content(value: dict, expected: dict) -> dict:
+def as_expected(value: dict, expected: dict) -> dict:
     """Of the fields those that are expected; ``meaning`` is a remark, not a field."""
     flat = {"class": value["class"].rpartition(".")[2]} | {
         name: _bare(item) for name, item in value["fields"].items() if name in expected

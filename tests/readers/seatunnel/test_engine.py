@@ -25,7 +25,7 @@ from snapshots.store.contents import StoredContents
 from snapshots.store.contents_writer import write_contents
 from tests.readers import inputs
 from tests.readers.mutated import mutated
-from tests.readers.seatunnel.cases import _content
+from tests.readers.seatunnel.cases import as_expected
 from tests.readers.seatunnel.test_seatunnel import a_name, a_state, an_action, encoded, save
 from tests.readers.units import units
 
@@ -141,7 +141,7 @@ def assert_is_entry(entry, element):
         assert isinstance(entry.value, NotRead)
         assert sha256(entry.value.head).hexdigest() == element["sha256"]
         return
-    assert _content(entry.value, element["content"]) == element["content"]
+    assert as_expected(entry.value, element["content"]) == element["content"]
 
 
 def test_every_file_is_told_once_with_its_size(case):

@@ -25,13 +25,12 @@ def facts_of(checkpoint: CheckpointContents) -> dict:
     return {fact.name: fact.value for fact in checkpoint.facts}
 
 
-def told_by_entries(upload: SparkUpload, entries: list[StateEntry]) -> dict:
+def told_by_entries(contents: UploadContents, entries: list[StateEntry]) -> dict:
     """Rows as Spark gives them, by folder, batch, operator and name of the state; then partition.
 
-    To be called when the entries have been read: states without entries are there, too.
+    contents: as they are when the entries have been read: states without entries are there, too.
     """
-    contents = upload.contents()
-    folders = {job.key: job.folder for job in upload.jobs}
+    folders = {job.key: job.name for job in contents.jobs}
     found: dict[tuple, dict[str, list]] = {}
     kinds: dict[tuple, str] = {}
     for checkpoint in contents.checkpoints:

@@ -97,6 +97,7 @@ class _Making:
             facts=facts_of_checkpoint(place) + self._types(place, run),
             notes=tuple(_notes(place)),
             problem=_problem(place),
+            snapshot=_named(run.snapshots[place.number], place),
             **_whys(place),
         )
 
@@ -152,6 +153,10 @@ def _whys(place: Place) -> dict[str, str | None]:
         "why_empty": WHY_EMPTY.get(empty),
         "why_unknown": None if place.has_files and empty else WHY_UNKNOWN.get(unknown),
     }
+
+
+def _named(snapshot: str, place: Place) -> str | None:
+    return None if snapshot == str(place.id) else snapshot
 
 
 def completed_at(rest: RestCheckpoint) -> int | None:

@@ -29,6 +29,7 @@ from snapshots.readers.spark_streaming.engine.entries import (
     missing_sentence,
     state_names,
 )
+from snapshots.readers.spark_streaming.engine.events import snapshot_of
 from snapshots.readers.spark_streaming.engine.facts import (
     batch_facts,
     job_facts,
@@ -136,6 +137,7 @@ class Telling:
             phases=phases_of(batch),
             planned=planned_of(job, batch),
             settings=settings_of(job, batch),
+            snapshot=snapshot_of(job, batch.batch) if job.number else None,
             **_whys(job, fate),
         )
 

@@ -1,0 +1,108 @@
+"""What the API tells of checkpoints' times and ends, put beside Flink's own REST answers."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from snapshots.domain.contents.model import CheckpointContents, OperatorContents
+from tests.readers.flink.cases import Facts
+from tests.web.uploading import Uploaded
+
+KINDS = {"COMPLETED": "completed", "FAILED": "failed", "IN_PROGRESS": "in progress"}
+
+
+def told_by_flink(folder: Path) -> dict[str, dict]:
+    """By snapshot: the details of each checkpoint, with ``of``: its subtasks, by vertex."""
+    later = " (run 2)" if (folder / "rest-before").exists() else ""
+    found: dict[str, dict] = {}
+    for part, mark in (("rest-before", ""), ("rest", later)):
+        for path in sorted((folder / part).glob("checkpoint-*.json")):
+            value = json.loads(path.read_text())
+            own = found.setdefault(f"{value['id']}{mark}", {"of": {}})
+            if "subtasks" in value:
+                own["of"][path.stem.rpartition("-")[2]] = value["subtasks"]
+            else:
+                own |= value
+    return found
+
+
+def wanted(told: dict[str, dict], uploaded: Uploaded) -> Facts:
+    """Of all checkpoints: how they ended, how long they took, and of every subtask when it did
+    what."""
+    facts: Facts = {}
+    for snapshot, one in told.items():
+        status = one["status"]
+        facts |= {
+            (snapshot, "status"): KINDS[status],
+            (snapshot, "kind"): "savepoint" if one["is_savepoint"] else "checkpoint",
+            (snapshot, "triggered at"): one["trigger_timestamp"],
+        }
+        if status != "IN_PROGRESS":
+            facts[snapshot, "duration"] = one["end_to_end_duration"]
+        if status == "FAILED":
+            facts[snapshot, "failure"] = one["failure_message"]
+        vertices = {one.id: one for one in _of_snapshot(uploaded, snapshot).operators}
+        for vertex, subtasks in one["of"].items():
+            process = vertices[vertex].vertex or vertices[vertex].name
+            for subtask in subtasks:
+                if not _had_ended(vertices[vertex], subtask["index"]):
+                    where = snapshot, f"{process}[{subtask['index']}]"
+                    facts |= dict(_of_subtask(where, subtask))
+    return facts
+
+
+def _of_subtask(where: tuple, subtask: dict) -> Iterator[tuple]:
+    if subtask["status"] != "completed":
+        return
+    yield (*where, "start delay"), subtask["start_delay"]
+    yield (*where, "alignment"), subtask["alignment"]["duration"]
+    yield (*where, "copy"), subtask["checkpoint"]["sync"]
+    yield (*where, "upload"), subtask["checkpoint"]["async"]
+    yield (*where, "bytes"), subtask["state_size"]
+    yield (*where, "new bytes"), subtask.get("checkpointed_size")
+    acked = None if subtask["aborted"] else subtask["end_to_end_duration"]
+    yield (*where, "acknowledged after"), acked
+
+
+def found(told: dict[str, dict], uploaded: Uploaded) -> Facts:
+    facts: Facts = {}
+    for snapshot in told:
+        checkpoint = _of_snapshot(uploaded, snapshot)
+        report = uploaded.get(f"/checkpoints/{snapshot}")
+        facts |= {
+            (snapshot, "status"): checkpoint.status,
+            (snapshot, "kind"): checkpoint.kind,
+            (snapshot, "triggered at"): checkpoint.triggered_at,
+            (snapshot, "duration"): report["duration"],
+            (snapshot, "failure"): (checkpoint.problem or "").partition("no files of it: ")[2],
+        }
+        for task in report["tasks"]:
+            facts |= dict(_of_task((snapshot, task["process"]), task, report))
+    return facts
+
+
+def _of_task(where: tuple, task: dict, report: dict) -> Iterator[tuple]:
+    yield (*where, "start delay"), task["start_delay"]
+    yield (*where, "alignment"), task["alignment"] or 0
+    yield (*where, "copy"), _between(task["sync_from"], task["sync_to"])
+    yield (*where, "upload"), _between(task["sync_to"], task["async_to"])
+    yield (*where, "bytes"), task["bytes_total"]
+    yield (*where, "new bytes"), task["bytes_new"]
+    yield (*where, "acknowledged after"), _between(report["triggered_at"], task["acked_at"])
+
+
+def _between(start: int | None, end: int | None) -> int | None:
+    return None if None in (start, end) else end - start
+
+
+def _of_snapshot(uploaded: Uploaded, snapshot: str) -> CheckpointContents:
+    """Its vertices have the ids of their first operators."""
+    (found,) = (
+        one for one in uploaded.contents.checkpoints if (one.snapshot or str(one.id)) == snapshot
+    )
+    return found
+
+
+def _had_ended(vertex: OperatorContents, index: int) -> bool:
+    """Of a subtask that had, Flink says that it took no time at all: it was not asked."""
+    return vertex.finished or any(one.index == index and one.finished for one in vertex.subtasks)

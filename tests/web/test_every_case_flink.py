@@ -1,0 +1,59 @@
+"""Every case of Flink's, uploaded as a person would: what the API tells is what was expected."""
+
+import pytest
+
+from tests.readers.flink.cases import CASES, LEGACY
+from tests.readers.flink.engine import folder_of
+from tests.web import flink_rest_answers
+from tests.web.agreement import pairs, require_documented
+from tests.web.flink_answers import answers
+from tests.web.given import a_client, a_person
+from tests.web.uploading import upload, zipped
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("data_dir"),
+    pytest.mark.spark,
+]
+PARTS = ("files", "rest-before", "rest")
+NOT_DECODED = {"v_kryo", "v_poly"}  # states whose values Kryo wrote, or of a class not described
+
+
+@pytest.fixture
+def api():
+    return a_client(a_person())
+
+
+@pytest.mark.parametrize("name", [*CASES, *LEGACY])
+def test_the_api_tells_of_a_case_what_flink_does(api, shared_data, name):
+    folder = folder_of(shared_data, name)
+    uploaded = upload(api, zipped(folder, *PARTS))
+    recording = uploaded.get()
+    assert (recording["format"], recording["defects_total"]) == ("flink", 0)
+    told = flink_rest_answers.told_by_flink(folder)
+    compared = pairs(
+        flink_rest_answers.wanted(told, uploaded), flink_rest_answers.found(told, uploaded)
+    )
+    for answer in answers(uploaded, folder):
+        compared += pairs(answer.wanted, answer.found, answer.number)
+    differing = require_documented(name, compared)
+    assert {where[4] for where, _, _ in differing} <= NOT_DECODED
+    assert {found for _, _, found in differing} <= {"not read"}
+
+    sizes = {
+        path.relative_to(folder).as_posix(): path.stat().st_size
+        for part in PARTS
+        for path in (folder / part).rglob("*")
+        if path.is_file()
+    }
+    assert {path: one["bytes"] for path, one in uploaded.files.items()} == sizes
+    _require_snapshots(uploaded)
+
+
+def _require_snapshots(uploaded) -> None:
+    """Each checkpoint is one, of which nothing is claimed; each subtask recorded what it has."""
+    checkpoints = uploaded.contents.checkpoints
+    assert uploaded.verdicts.keys() == {one.snapshot or str(one.id) for one in checkpoints}
+    for one in checkpoints:
+        verdict = uploaded.verdicts[one.snapshot or str(one.id)]
+        assert verdict == "unknown" or (verdict == "incomplete" and one.status != "completed")

@@ -1,0 +1,55 @@
+"""Every log of ShiViz's, uploaded as it is: the API gives the counts that ShiViz itself gives."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.web import shiviz_answers
+from tests.web.agreement import pairs, require_documented
+from tests.web.given import a_client, a_person
+from tests.web.uploading import as_it_is, upload
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("data_dir"),
+    pytest.mark.spark,
+]
+LOGS = ("simple-reliable-broadcast", "facebook-multiple", "simpledb", "chord", "slack-execution1")
+
+
+@pytest.fixture
+def api():
+    return a_client(a_person())
+
+
+@pytest.fixture
+def case(shared_data):
+    """An entry of the manifest, by the name of its log, with the path of that."""
+    folder = shared_data / "shiviz"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    return lambda name: next(
+        one | {"path": folder / one["file"]} for one in manifest if Path(one["file"]).stem == name
+    )
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_the_api_tells_of_a_log_what_shiviz_does(api, case, name):
+    told, compared = case(name), []
+    several = len(told["executions"]) > 1
+    for execution in told["executions"]:
+        form = {"format": f"shiviz:{execution['execution']}"} if several else {}
+        uploaded = upload(api, as_it_is(told["path"]), **form)
+        recording = uploaded.get()
+        assert (recording["format"].partition(":")[0], recording["defects_total"]) == ("shiviz", 0)
+        found = shiviz_answers.found(uploaded)
+        compared += pairs(shiviz_answers.wanted(execution), found, execution["execution"])
+        assert uploaded.verdicts == {}
+    assert require_documented(name, compared) == []
+
+
+def test_a_log_of_several_executions_is_refused_with_their_names(api, case):
+    answer = api.post("/api/recordings", {"file": as_it_is(case("facebook-multiple")["path"])})
+    assert (answer.status_code, answer["content-type"]) == (422, "application/problem+json")
+    assert answer.json()["type"] == "/problems/several-executions"
+    assert '"Execution #1", "Execution #2"' in answer.json()["detail"]

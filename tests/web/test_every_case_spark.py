@@ -1,0 +1,55 @@
+"""Every checkpoint of Spark's, uploaded as it is: what the API tells is what was recorded."""
+
+import json
+import zipfile
+
+import pytest
+
+from tests.readers.spark_streaming.cases import DAMAGED, WRONG_ANSWERS
+from tests.web import spark_answers
+from tests.web.agreement import pairs, require_documented
+from tests.web.given import a_client, a_person
+from tests.web.uploading import as_it_is, upload
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("data_dir"),
+    pytest.mark.spark,
+]
+CASES = (
+    "apply-in-pandas-with-state-hdfs", "commit-log-v3-sink-evolution", "continuous-rate-to-memory",
+    "damaged-empty-commit", "damaged-missing-delta", "damaged-no-schema",
+    "damaged-truncated-offset", "dedup-watermark-hdfs", "flatmap-groups-with-state-scala",
+    "global-agg-no-key", "incident-partial-partitions", "incident-planned-only",
+    "incident-recovered", "incident-state-ahead", "join-inner-hdfs", "join-inner-rocksdb-vcf",
+    "offset-log-v2-named-sources", "plain-agg-rocksdb-v2", "purged-history", "session-window-hdfs",
+    "spark35-window-agg-hdfs", "spark40-tws-pandas", "stateless-file-to-parquet",
+    "stateless-rate-to-json", "tws-pandas-ttl", "tws-value-list-map-timers", "union-three-sources",
+    "window-agg-hdfs", "window-agg-rocksdb-changelog", "window-agg-rocksdb-full",
+)  # fmt: skip
+LEFT = {(case, *name.split(" ")) for case, name in WRONG_ANSWERS}
+
+
+@pytest.fixture
+def api():
+    return a_client(a_person())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_api_tells_of_a_checkpoint_what_spark_did(api, shared_data, data_dir, name):
+    archive = shared_data / "spark-streaming" / f"{name}.zip"
+    with zipfile.ZipFile(archive) as opened:
+        expected = json.loads(opened.read(f"{name}/expected.json"))
+        sizes = {one.filename: one.file_size for one in opened.infolist() if not one.is_dir()}
+    uploaded = upload(api, as_it_is(archive))
+    recording = uploaded.get()
+    assert (recording["format"], recording["defects_total"]) == ("spark-streaming", 0)
+    if expected["schema"] == DAMAGED:
+        wanted = spark_answers.wanted_of_damaged(expected)
+        found = spark_answers.found_of_damaged(uploaded)
+    else:
+        wanted, found = spark_answers.wanted(expected), spark_answers.found(uploaded, expected)
+    differing = require_documented(name, pairs(wanted, found))
+    assert {(name, *where) for where, _, _ in differing} <= LEFT
+    assert {path: one["bytes"] for path, one in uploaded.files.items()} == sizes
+    assert not list((data_dir / "store").glob("*.tmp*"))
