@@ -41,6 +41,7 @@ def test_an_instant_keeps_every_digit_that_the_log_holds(at, unit, written):
     [
         ({"balance": 9000}, "balance: 9,000"),
         ([1, "a"], '[1, "a"]'),
+        ({"a": {"b": 1, "c": {}}, "d": 2}, "a (b: 1, c ()), d: 2"),
         (True, "true"),
         (None, "null"),
         (0.00012, "0.00012"),
