@@ -44,7 +44,7 @@ def get() -> SparkSession:
     Raises: SparkUnavailable.
     """
     global _session
-    if _session is not None and not _answers(_session):
+    if _session is not None and not answers(_session):
         _forget()
     if _session is None:
         _session = _connect(_setting("SPARK_REMOTE", "")) or _start()
@@ -72,6 +72,27 @@ def stop() -> None:
         session.stop()
 
 
+def answers(session: SparkSession) -> bool:
+    """Whether the JVM, or the server, behind a session is still there."""
+    try:
+        return bool(session.conf.get("spark.sql.session.timeZone"))
+    except Exception:  # py4j and grpc have many ways to say that the other side is gone
+        return False
+
+
+def kill() -> None:
+    """Ends a local session's JVM, whatever it does; the next ``get`` starts another.
+
+    A cluster's driver goes likewise; a Spark Connect server is not ours to end.
+    """
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    if gateway is not None and getattr(gateway, "proc", None) is not None:
+        gateway.proc.kill()
+        gateway.proc.wait()
+
+
 def _nothing(task: int) -> int:
     return task
 
@@ -85,13 +106,6 @@ def _setting(name: str, default: str) -> str:
     if settings.configured and hasattr(settings, name):
         return str(getattr(settings, name))
     return os.environ.get(name) or default
-
-
-def _answers(session: SparkSession) -> bool:
-    try:
-        return bool(session.conf.get("spark.sql.session.timeZone"))
-    except Exception:  # py4j and grpc have many ways to say that the other side is gone
-        return False
 
 
 def _forget() -> None:

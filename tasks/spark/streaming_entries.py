@@ -32,6 +32,7 @@ from tasks.spark.state_failures import Failure
 from tasks.spark.streaming_history import History, of_side, same_rows
 from tasks.spark.streaming_state import (
     BY_FILES,
+    Patience,
     StateRead,
     StateReader,
     StateRequest,
@@ -86,6 +87,7 @@ class _Asking:
     histories: dict[tuple[int, Reading], History] = field(default_factory=dict)
     of_stores: dict[tuple[int, Reading], bool] = field(default_factory=dict)
     stack: ExitStack = field(default_factory=ExitStack)
+    patience: Patience = field(default_factory=Patience)
 
     def __enter__(self) -> "_Asking":
         return self
@@ -162,6 +164,7 @@ class _Asking:
                 wanted.job.checkpoint,
                 self.upload.limits,
                 _scratch(self.upload.root),
+                self.patience,
             )
             self.reader = self.stack.enter_context(opened)
             self.folder = wanted.job.folder

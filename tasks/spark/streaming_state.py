@@ -9,8 +9,10 @@ Source: Spark's documentation, "State Data Source".
 import shutil
 import tempfile
 import threading
+import time
+import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -38,11 +40,20 @@ from snapshots.readers.spark_streaming.state.stored_state import (
     read_partition,
 )
 from snapshots.readers.spark_streaming.upload import read_checkpoint
+from tasks.spark.session import answers, kill
 from tasks.spark.state_failures import Failure, explain
 from tasks.spark.state_values import json_rows, plain_columns
 
 FORMAT_SETTING = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 BY_SPARK, BY_FILES = "spark", "files"
+STOPPED = (
+    "Spark stopped while it read the state of this upload, and is not asked for it again. Is one "
+    "of its files damaged, or Spark's memory too small?"
+)
+TOO_SLOW = (
+    "Spark was ended because it had read the state of this upload for too long, and is not asked "
+    "for it again."
+)
 _one_at_a_time = threading.Lock()
 """The session's setting of the state format is changed for the time of a read."""
 
@@ -85,13 +96,59 @@ class StateRead:
     truncated: bool = False
 
 
+@dataclass
+class Patience:
+    """How long Spark may read the state of one upload. left: seconds.
+
+    gone: why Spark is not asked any more, as a sentence: it took too long, or a read was its end.
+    RocksDB reads tables in the JVM's own process, and whoever makes a table may mean to crash it.
+    """
+
+    left: float = 900.0
+    gone: str | None = None
+
+    @contextmanager
+    def reading(self, session: SparkSession) -> Iterator[None]:
+        """Interrupts what the session runs inside, and ends the session, when time is up."""
+        tag, began = f"state-{uuid.uuid4().hex}", time.monotonic()
+        timer = threading.Timer(max(0.0, self.left), self._interrupt, (session, tag))
+        timer.start()
+        try:
+            session.addTag(tag)
+            yield
+        except Exception:
+            if self.gone is None and not answers(session):
+                self.gone = STOPPED
+            raise
+        finally:
+            timer.cancel()
+            self.left -= time.monotonic() - began
+            if self.gone is None:
+                session.removeTag(tag)
+
+    def _interrupt(self, session: SparkSession, tag: str) -> None:
+        """A task that hangs in a library's own code would keep its core for ever."""
+        self.gone = TOO_SLOW
+        with suppress(Exception):  # whatever it says: it is ended
+            session.interruptTag(tag)
+        kill()
+
+
 class StateReader:
-    """Reads from one checkpoint, which is copied once. Use it as ``open_state`` gives it."""
+    """Reads from one checkpoint, which is copied once. Use it as ``open_state`` gives it.
+
+    patience: of all readers of one upload.
+    """
 
     def __init__(
-        self, session: SparkSession, checkpoint: SparkCheckpoint, copy: PrivateCopy
+        self,
+        session: SparkSession,
+        checkpoint: SparkCheckpoint,
+        copy: PrivateCopy,
+        patience: Patience,
     ) -> None:
         self._session = session
+        self._patience = patience
         self._checkpoint = checkpoint
         self._copy = copy
 
@@ -108,12 +165,17 @@ class StateReader:
         )
         if (refusal := self._refusal(request, batch)) is not None:
             return replace(answer, by=None, failure=refusal)
+        if self._patience.gone is not None:
+            return self._by_files(answer, Failure(None, self._patience.gone))
         try:
             self._prepare(request, batch)
-            rows, truncated = self._by_spark(request, batch)
+            with self._patience.reading(self._session):
+                rows, truncated = self._by_spark(request, batch)
         except NotDecodable as error:
             return self._by_files(answer, Failure(None, str(error)))
         except Exception as error:  # py4j, grpc and Spark have many
+            if self._patience.gone is not None:
+                return self._by_files(answer, Failure(None, self._patience.gone))
             return self._by_files(answer, self._explained(error, request, batch))
         return replace(answer, rows=rows, truncated=truncated)
 
@@ -248,6 +310,7 @@ def open_state(
     checkpoint: SparkCheckpoint,
     limits: SparkLimits | None = None,
     scratch: Path | None = None,
+    patience: Patience | None = None,
 ) -> Iterator[StateReader]:
     """scratch: a folder of a plain name that Spark's executors see, too; the system's by default.
 
@@ -256,7 +319,7 @@ def open_state(
     folder = Path(tempfile.mkdtemp(prefix="spark-state-", dir=scratch))
     try:
         copy = PrivateCopy(checkpoint, folder / "checkpoint", limits or SparkLimits())
-        yield StateReader(session, checkpoint, copy)
+        yield StateReader(session, checkpoint, copy, patience or Patience())
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -685,6 +685,19 @@ def test_it_is_one_of_the_readers():
     assert engines.READERS["flink"].title == "Flink checkpoints"
 
 
+def test_a_timeout_that_no_log_can_hold_is_not_known(shared_data, tmp_path):
+    folder = tmp_path / "types"
+    shutil.copytree(given.folder_of(shared_data, "types") / "rest", folder / "rest")
+    path = folder / "rest" / "checkpoints-config.json"
+    config = json.loads(path.read_text())
+    for timeout, known in ((2**63 - 1, 2**63 - 1), (2**63, None), (10**40, None), (-1, None)):
+        path.write_text(json.dumps(config | {"timeout": timeout}))
+        _, events = FlinkReader().read(folder).recording()
+        triggers = [event for event in events if event.kind == "cp_trigger"]
+        assert triggers
+        assert {json.loads(event.extra).get("timeout") for event in triggers} == {known}
+
+
 DAMAGED = {
     "sql-group-agg": ("rest", "files"),
     "two-pipelines": ("rest", "files"),

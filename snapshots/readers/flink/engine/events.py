@@ -30,6 +30,7 @@ from snapshots.readers.flink.engine.runs import Link
 from snapshots.readers.flink.engine.states import Subtask, finished
 from snapshots.readers.flink.engine.times import LONGEST, Times, times_of
 from snapshots.readers.flink.rest.checkpoints import RestCheckpoint, SubtaskTimes
+from snapshots.readers.flink.rest.fields import number
 
 _REASONS = (
     ("Checkpoint expired", "expired"),
@@ -136,8 +137,8 @@ class _Checkpoint:
             "type": "savepoint" if self.place.is_savepoint else "checkpoint",
             "mode": self._mode(),
             "flink_type": _cut(self.rest.kind),
-            "timeout": _number(config.get("timeout")),
-            "align_timeout": _number(config.get("aligned_checkpoint_timeout")) or None,
+            "timeout": number(config, "timeout"),
+            "align_timeout": number(config, "aligned_checkpoint_timeout") or None,
             "to_trigger": [run.process(*one) for one in sources] if run.links else None,
             "to_ack": [run.process(*one) for one in asked],
             "finished": [run.process(*one) for one in sorted(self.finished)] or None,
@@ -156,7 +157,7 @@ class _Checkpoint:
     def _mode(self) -> str:
         config = self.place.job.rest.config
         if (self.rest.kind or "").startswith("UNALIGNED"):
-            late = _number(config.get("aligned_checkpoint_timeout"))
+            late = number(config, "aligned_checkpoint_timeout")
             return "timeout" if late else "unaligned"
         return "at-least-once" if config.get("mode") == "at_least_once" else "aligned"
 
@@ -378,7 +379,3 @@ def _failure(rest: RestCheckpoint) -> dict[str, object]:
 
 def _cut(text: str | None) -> str | None:
     return text and text[:_LONGEST]
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

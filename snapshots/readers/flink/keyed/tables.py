@@ -89,6 +89,11 @@ class Table:
             raise Malformed("Blocks compressed with a dictionary are not read here", 0)
 
     @property
+    def checksums(self) -> int:
+        """The kind of the blocks' checksums, 0 for none; they are not verified here."""
+        return 1 if self._format == 0 else self._data[-_FOOTER]
+
+    @property
     def column_family(self) -> str | None:
         name = self._properties.get(b"rocksdb.column.family.name")
         return None if name is None else name.decode("utf-8", "replace")
@@ -257,6 +262,9 @@ def _end_of_entries(block: bytes) -> int:
     end = len(block) - 4 - 4 * restarts
     if end < 0:
         raise Malformed(f"A block of {len(block)} bytes with {restarts} restart points", 0)
+    points = struct.unpack_from(f"<{restarts}I", block, end)
+    if any(point > end for point in points) or list(points) != sorted(points):
+        raise Malformed("The restart points of a block are not in order", end)
     return end
 
 

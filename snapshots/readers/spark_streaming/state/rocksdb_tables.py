@@ -12,6 +12,7 @@ from snapshots.readers.spark_streaming.state.deltas import STATE_BYTES
 
 BLOCK_BYTES = 16 * 2**20
 MOST_TABLES = 1_000
+_CHECKSUMS = range(1, 5)  # CRC-32C, xxHash, its 64 bits, XXH3
 
 
 def read_tables(files: Files, paths: Sequence[str], limits: SparkLimits) -> dict[bytes, bytes]:
@@ -47,7 +48,10 @@ def _table(files: Files, path: str, block_bytes: int, room: Room) -> Table:
         raise DamagedFile(path, "This table is named by a snapshot, and is not there.")
     try:
         data = files.read(path, files.entries[path].size)
-        return Table(data, block_bytes, room.most, room)
+        table = Table(data, block_bytes, room.most, room)
+        if table.checksums not in _CHECKSUMS:
+            raise DamagedFile(path, "Its blocks have no checksums, which Spark always writes.")
+        return table
     except Malformed as error:
         raise DamagedFile(path, f"{error}.") from error
 

@@ -1,0 +1,166 @@
+"""Small valid uploads of every format: what hostile ones are made of."""
+
+import gzip
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from snapshots.domain.samples import two_banks
+from snapshots.readers.native import write_lines
+from tests.readers.inputs import text
+from tests.readers.test_cos418 import RECEIVE, SEND, START, STOP, log
+from tests.readers.test_mapped_lines import MAPPING as MAPPING
+from tests.readers.test_mapped_lines import RECEIVE as MAPPED_RECEIVE
+from tests.readers.test_mapped_lines import SEND as MAPPED_SEND
+from tests.readers.test_mapped_lines import SNAP
+from tests.readers.test_raft_trace import VOTE, a_line, receive, send
+from tests.stack import ROOT
+
+SHARED = Path(os.environ.get("SHARED_DATA", ROOT.parent / "shared" / "data"))
+LARGEST_FILE = 60_000  # bytes; larger ones of a case are left out
+MOST_FILES = 24
+MAPPED = "MAPPED"  # stands for the format that names the saved mapping
+
+
+@dataclass(frozen=True)
+class Seed:
+    """files: by path, one for a log. name: of the upload, without an archive's suffix.
+
+    format: what the form says; MAPPED for the saved mapping.
+    """
+
+    name: str
+    files: dict[str, bytes]
+    format: str = ""
+
+
+@cache
+def seeds(format: str) -> tuple[Seed, ...]:
+    """Never empty."""
+    return tuple(_SEEDS[format]())
+
+
+def _native() -> list[Seed]:
+    found = two_banks()
+    whole = b"".join(write_lines(found.header, found.events))
+    return [_one("banks.jsonl", whole), _one("banks.jsonl.gz", gzip.compress(whole))]
+
+
+def _parquet() -> list[Seed]:
+    header = {
+        "kind": "header", "format": "cutline", "version": 1, "name": "p", "time_unit": "us",
+        "processes": [{"id": "A"}, {"id": "B"}],
+        "channels": [{"id": "A->B", "source": "A", "target": "B"}],
+    }  # fmt: skip
+    rows = []
+    for n in range(20):
+        message = {"channel": "A->B", "message": f"m{n}"}
+        rows.append({"process": "A", "kind": "send", "at": 10 * n, "state": f"{n}", **message})
+        rows.append({"process": "B", "kind": "receive", "at": 10 * n + 5, "state": None, **message})
+    table = pa.Table.from_pylist(rows).replace_schema_metadata({"cutline": json.dumps(header)})
+    found = []
+    for compression in ("snappy", "zstd", "none"):
+        file = io.BytesIO()
+        pq.write_table(table, file, row_group_size=16, compression=compression)
+        found.append(_one(f"{compression}.parquet", file.getvalue()))
+    return found
+
+
+def _cos418() -> list[Seed]:
+    real = SHARED / "cos418" / "original" / "3nodes-bidirectional-messages.log.jsonl"
+    return [
+        _one("run.jsonl", log(SEND, START, RECEIVE, STOP)),
+        _one("nodes.jsonl", real.read_bytes()),
+    ]
+
+
+def _shiviz() -> list[Seed]:
+    folder = SHARED / "shiviz"
+    names = ("facebook-multiple.log", "simple-reliable-broadcast.log", "slack-execution1.log")
+    chord = (folder / "chord.log").read_bytes().splitlines(keepends=True)[:40]
+    return [*(_one(n, (folder / n).read_bytes()) for n in names), _one("c.log", b"".join(chord))]
+
+
+def _raft() -> list[Seed]:
+    lines = []
+    for term in range(9):
+        vote = VOTE | {"term": term}
+        lines += [a_line("Ready", "1", term), send(vote), receive(vote, 1)]
+    return [_one("trace.ndjson", text(*lines))]
+
+
+def _mapped() -> list[Seed]:
+    lines = text(*[MAPPED_SEND, SNAP, MAPPED_RECEIVE] * 4)
+    return [Seed("app.log", {"app.log": lines}, MAPPED)]
+
+
+def _flink() -> list[Seed]:
+    names = (
+        "types", "v5-unaligned-bank", "sql-group-agg", "v2-bank-fs", "savepoint-canonical",
+        "changelog-files", "forst-async-state", "two-pipelines", "windows-timers",
+        "rocksdb-incremental",
+    )  # fmt: skip
+    found = [Seed(name, _folder(SHARED / "flink" / name)) for name in names]
+    alone = next(data for path, data in found[0].files.items() if "savepoint" in path)
+    plan = next(data for path, data in found[0].files.items() if path.endswith("checkpoints.json"))
+    return [*found, _one("_metadata", alone), _one("checkpoints.json", plan)]
+
+
+def _folder(root: Path) -> dict[str, bytes]:
+    paths = [
+        path
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+        and "truth" not in path.parts
+        and path.name != "expected.json"
+        and path.stat().st_size < LARGEST_FILE
+    ]
+    metadata = [path for path in paths if path.name == "_metadata"]
+    others = [path for path in paths if path.name != "_metadata"]
+    kept = (metadata + others)[:MOST_FILES]
+    return {f"{root.name}/{p.relative_to(root).as_posix()}": p.read_bytes() for p in kept}
+
+
+def _spark() -> list[Seed]:
+    names = (
+        "plain-agg-rocksdb-v2", "incident-planned-only", "join-inner-rocksdb-vcf", "tws-pandas-ttl",
+        "flatmap-groups-with-state-scala", "commit-log-v3-sink-evolution", "global-agg-no-key",
+        "stateless-rate-to-json", "continuous-rate-to-memory", "spark40-tws-pandas",
+    )  # fmt: skip
+    return [Seed(name, _zip(SHARED / "spark-streaming" / f"{name}.zip")) for name in names]
+
+
+def _seatunnel() -> list[Seed]:
+    return [Seed(path.stem, _zip(path)) for path in sorted((SHARED / "seatunnel").glob("*.zip"))]
+
+
+def _zip(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if not name.endswith(("/", "expected.json"))]
+        return {name: archive.read(name) for name in names}
+
+
+def _one(name: str, data: bytes) -> Seed:
+    return Seed(name, {name: data})
+
+
+_SEEDS: dict[str, Callable[[], list[Seed]]] = {
+    "native": _native,
+    "parquet": _parquet,
+    "cos418": _cos418,
+    "shiviz": _shiviz,
+    "raft-trace": _raft,
+    "mapped": _mapped,
+    "flink": _flink,
+    "spark-streaming": _spark,
+    "seatunnel": _seatunnel,
+}
+FORMATS = tuple(_SEEDS)

@@ -1,0 +1,75 @@
+"""State that crashes Spark's JVM, or keeps it busy for ever, costs that state and nothing else."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.readers.spark_streaming.cases import unpack
+from tests.stack import ROOT
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+def test_a_worker_outlives_spark(shared_data, tmp_path):
+    """In a process of its own: other tests want their session to live."""
+    archive = shared_data / "spark-streaming" / "window-agg-hdfs.zip"
+    folder, _ = unpack(archive, tmp_path)
+    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
+    answer = subprocess.run(
+        [sys.executable, "-m", "tests.spark.test_state_that_stops_spark", str(folder)],
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert answer.stdout.splitlines()[-1:] == ["all is well"], answer.stderr[-3000:]
+
+
+def main(folder: Path) -> None:
+    from pyspark import SparkContext
+
+    from snapshots.readers.spark_streaming.engine.reader import SparkUpload
+    from tasks.spark import session
+    from tasks.spark.streaming_entries import WithState
+    from tasks.spark.streaming_state import (
+        BY_FILES,
+        STOPPED,
+        TOO_SLOW,
+        Patience,
+        StateRequest,
+        open_state,
+    )
+
+    by_files = sorted(map(repr, SparkUpload(folder).entries()))
+    upload = WithState(SparkUpload(folder), session.get())
+    entries = upload.entries()
+    found = [next(entries)]
+    jvm = SparkContext._gateway.proc
+    os.kill(jvm.pid, signal.SIGKILL)  # as a fault in RocksDB's own code would end it
+    jvm.wait()
+    found += entries
+    assert sorted(map(repr, found)) == by_files
+    states = [one.operators[0].states[0] for one in upload.contents().checkpoints]
+    assert states[7].reason is None  # of the newest five, the one that was read before
+    assert all(state.reason.startswith(STOPPED) for state in states[8:12])
+
+    again = session.get()
+    assert again.range(3).count() == 3
+    jvm = SparkContext._gateway.proc
+    [job] = upload.upload.jobs
+    with open_state(again, job.checkpoint, patience=Patience(0.0)) as reader:
+        slow = reader.read(StateRequest(batch=11))
+        after = reader.read(StateRequest(batch=10))
+    for answer in (slow, after):
+        assert (answer.by, answer.failure.sentence) == (BY_FILES, TOO_SLOW)
+        assert answer.rows
+    assert jvm.wait(60) is not None
+    print("all is well")
+
+
+if __name__ == "__main__":
+    import django
+
+    django.setup()
+    main(Path(sys.argv[1]))
