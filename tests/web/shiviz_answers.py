@@ -1,6 +1,9 @@
 """What the API tells of an execution of a ShiViz log, in the words of the manifest."""
 
+from base64 import b64decode
 from collections import Counter
+
+import numpy as np
 
 from tests.web.uploading import Uploaded
 
@@ -15,38 +18,36 @@ def wanted(execution: dict) -> dict[tuple, object]:
 
 
 def found(uploaded: Uploaded) -> dict[tuple, object]:
-    """By each of its events: one of the log that sends or receives is several here; the first has
-    its fields, the others its number."""
+    """By a window of all events: one of the log that sends or receives is several here, of which
+    the first has its text."""
+    counts, extent = (uploaded.get()[name] for name in ("counts", "extent"))
+    told = uploaded.get("/window", axis="order", width=8_192, **{"from": 0, "to": extent["steps"]})
+    assert told["exact"]
+    assert told["events_total"] == counts["events"]
+    hosts = [one["id"] for one in uploaded.get("/topology")["processes"]]
+    kinds = [told["kinds"][code] for code in _numbers(told["events"]["kind"])]
+    assert kinds.count("send") == counts["messages"] == told["messages_total"]
     events: Counter = Counter()
     receiving: set[tuple[str, int]] = set()
-    kinds: Counter = Counter()
-    in_flight = 0
-    for process, count in _counts(uploaded).items():
-        for index in range(count):
-            event = uploaded.get(f"/events/{process}/{index}")
-            kinds[event["kind"]] += 1
-            events[process] += "event" not in event["extra"]
-            if event["kind"] == "receive":
-                receiving.add((process, events[process]))
-            if event["flight"] is not None:
-                in_flight += event["flight"]["received_index"] is None
-    counts = uploaded.get()["counts"]
-    assert (sum(kinds.values()), kinds["send"]) == (counts["events"], counts["messages"])
+    rows = zip(_numbers(told["events"]["process"]), _numbers(told["events"]["index"]), kinds,
+               told["events"]["label"], strict=True)  # fmt: skip
+    for process, _, kind, label in sorted(rows, key=lambda row: row[:2]):
+        host = hosts[process]
+        events[host] += label is not None
+        if kind == "receive":
+            receiving.add((host, events[host]))
     facts: dict[tuple, object] = {
         ("events",): sum(events.values()),
         ("receives",): len(receiving),
-        ("edges",): kinds["receive"],
-        ("messages that are in flight at the end",): in_flight,
-        ("hosts",): sorted(one["id"] for one in uploaded.get("/topology")["processes"]),
+        ("edges",): kinds.count("receive"),
+        ("messages that are in flight at the end",): _numbers(
+            told["messages"]["received_index"]
+        ).count(-1),
+        ("hosts",): sorted(hosts),
     }
     return facts | {("events of", host): count for host, count in events.items()}
 
 
-def _counts(uploaded: Uploaded) -> dict[str, int]:
-    """Events of each process: a cut at the end has them all inside."""
-    steps = uploaded.get()["extent"]["steps"]
-    answer = uploaded.api.post(
-        f"/api/recordings/{uploaded.id}/cuts", {"step": steps}, content_type="application/json"
-    )
-    assert answer.status_code == 200, answer.content
-    return answer.json()["positions"]
+def _numbers(array: dict) -> list[int]:
+    """Of a typed array."""
+    return np.frombuffer(b64decode(array["bdata"]), array["dtype"]).tolist()
