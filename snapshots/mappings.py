@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from django.core.files.uploadedfile import UploadedFile
 
-from snapshots import access, payloads, topologies
+from snapshots import access, mapping_payloads, topologies
 from snapshots.limits import recording_limits
 from snapshots.models import Mapping
 from snapshots.problems import Invalid, NotFound, Refused
@@ -84,13 +84,13 @@ def require_fit(mapping: Mapping, file: UploadedFile) -> None:
     )
 
 
-def previewed(path: Path, mapping: readers.Mapping) -> payloads.MappingPreview:
+def previewed(path: Path, mapping: readers.Mapping) -> mapping_payloads.MappingPreview:
     """The first events of a log as they would be read. Raises: what reading a file raises."""
     limits = recording_limits()
     return _payload(preview(path, mapping, limits), fields_of(path, limits))
 
 
-def _payload(found: Preview, fields: dict[str, str]) -> payloads.MappingPreview:
+def _payload(found: Preview, fields: dict[str, str]) -> mapping_payloads.MappingPreview:
     return {
         "events": [_event(shown) for shown in found.events],
         "lines": found.lines,
@@ -103,7 +103,7 @@ def _payload(found: Preview, fields: dict[str, str]) -> payloads.MappingPreview:
     }
 
 
-def _event(shown: Shown) -> payloads.PreviewedEvent:
+def _event(shown: Shown) -> mapping_payloads.PreviewedEvent:
     told = shown.told
     return {
         "line": shown.line,

@@ -11,7 +11,7 @@ import orjson
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.header_notes import notes_of
-from snapshots.models import Job, Mapping, Recording, Snapshot, Topology
+from snapshots.models import Job, Recording, Snapshot, Topology
 from snapshots.problems import LISTED_DEFECTS
 from snapshots.progress import remaining
 from snapshots.store.reader import StoredRecording
@@ -146,53 +146,6 @@ class TopologyList(TypedDict):
     total: int
 
 
-class MappingDetail(TypedDict):
-    """document: readers/mapped/mapping.py; format: that of an upload which it reads."""
-
-    id: int
-    name: str
-    document: dict[str, Any]
-    format: str
-    created_at: str
-    updated_at: str
-
-
-class MappingList(TypedDict):
-    items: list[MappingDetail]
-    total: int
-
-
-class PreviewedEvent(TypedDict):
-    """at: microseconds since the first time shown; instant: the time itself, where it is a date or
-    counted from 1970; channel: null where only its name is told."""
-
-    line: int
-    process: str
-    kind: str
-    channel: str | None
-    message: str | None
-    at: int | None
-    instant: str | None
-    state: Any
-    value: Any
-    snapshot: str | None
-    label: str | None
-
-
-class MappingPreview(TypedDict):
-    """lines: how many were looked at; misfits: those that are no event, the first of them in
-    misfit_lines; ended: by what reading stopped before its end. fields: paths with examples."""
-
-    events: list[PreviewedEvent]
-    lines: int
-    left_out: int
-    misfits: int
-    misfit_lines: list[list[Any]]
-    without_time: int
-    ended: str | None
-    fields: dict[str, str]
-
-
 class VerdictCount(TypedDict):
     verdict: str
     count: int
@@ -213,45 +166,6 @@ class SnapshotSummary(TypedDict):
     markers_received: int
     positions: dict[str, int]
     totals: dict[str, Any] | None
-
-
-class BuiltInProperty(TypedDict):
-    """definition: when it is true. shape: what states and values must look like."""
-
-    property: str
-    title: str
-    definition: str
-    shape: str
-
-
-class PropertyList(TypedDict):
-    items: list[BuiltInProperty]
-
-
-class PropertyAnswer(TypedDict):
-    """answer: true, false or unknown; missing says what the log does not hold. conclusion: what
-    follows for the run, in the terms of Chandy and Lamport, section 5."""
-
-    property: str
-    snapshot: str
-    answer: str
-    sentence: str
-    conclusion: str
-    witness: dict[str, Any]
-    missing: list[str]
-
-
-class PropertyStrip(TypedDict):
-    """A built-in property has title, definition and shape. omitted: snapshots not evaluated."""
-
-    property: str | None
-    title: NotRequired[str]
-    definition: NotRequired[str]
-    shape: NotRequired[str]
-    expression: str | None
-    items: list[PropertyAnswer]
-    total: int
-    omitted: int
 
 
 class SnapshotList(TypedDict):
@@ -321,7 +235,7 @@ def recording_summary(row: Recording, job: int | None) -> RecordingSummary:
         "sample": row.is_sample,
         "description": row.description,
         "time_unit": row.time_unit,
-        "created_at": _date(row.created_at),
+        "created_at": date(row.created_at),
         "size": row.size,
         "counts": {
             "events": row.event_count,
@@ -415,8 +329,8 @@ def job_detail(row: Job) -> JobDetail:
         "result": row.result,
         "error": row.error,
         "cancel_requested": row.cancel_requested,
-        "created_at": _date(row.created_at),
-        "finished_at": _date(row.finished_at) if row.finished_at else None,
+        "created_at": date(row.created_at),
+        "finished_at": date(row.finished_at) if row.finished_at else None,
     }
 
 
@@ -428,20 +342,9 @@ def topology_detail(row: Topology) -> TopologyDetail:
         "processes": row.definition["processes"],
         "channels": row.definition["channels"],
         "layout": row.definition.get("layout", {}),
-        "created_at": _date(row.created_at),
-        "updated_at": _date(row.updated_at),
+        "created_at": date(row.created_at),
+        "updated_at": date(row.updated_at),
     } | ({"dataflow": row.definition["dataflow"]} if row.is_dataflow else {})
-
-
-def mapping_detail(row: Mapping) -> MappingDetail:
-    return {
-        "id": row.pk,
-        "name": row.name,
-        "document": row.document,
-        "format": row.format,
-        "created_at": _date(row.created_at),
-        "updated_at": _date(row.updated_at),
-    }
 
 
 def topology_summary(row: Topology) -> TopologySummary:
@@ -451,9 +354,9 @@ def topology_summary(row: Topology) -> TopologySummary:
         "sample": row.is_sample,
         "processes": len(row.definition["processes"]),
         "channels": len(row.definition["channels"]),
-        "updated_at": _date(row.updated_at),
+        "updated_at": date(row.updated_at),
     }
 
 
-def _date(moment: datetime) -> str:
+def date(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")

@@ -5,7 +5,13 @@ from typing import Annotated
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
-from snapshots import access, contents, contents_difference, contents_payloads
+from snapshots import (
+    access,
+    contents,
+    contents_difference,
+    contents_payloads,
+    restore_plan_payloads,
+)
 from snapshots.api.json import reply
 from snapshots.api.parameters import Limit, Offset
 from snapshots.store.contents import StoredContents
@@ -112,7 +118,7 @@ def get_difference(request: HttpRequest, id: int, before: int, after: int) -> Ht
 
 @router.get(
     "/recordings/{int:id}/contents/{int:number}/restore-plan",
-    response=contents_payloads.RestorePlanDetail,
+    response=restore_plan_payloads.RestorePlanDetail,
 )
 def get_restore_plan(
     request: HttpRequest,

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import File, Form, Router, Schema, UploadedFile
 
-from snapshots import access, mappings, payloads
+from snapshots import access, mapping_payloads, mappings
 from snapshots.api.json import reply
 from snapshots.api.parameters import Limit, Offset
 
@@ -22,22 +22,22 @@ class MappingDocument(Schema):
     document: Any = None
 
 
-@router.get("/mappings", response=payloads.MappingList)
+@router.get("/mappings", response=mapping_payloads.MappingList)
 def list_mappings(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
     """Yours, the last changed first."""
     rows = access.mappings(request.user)
-    items = [payloads.mapping_detail(row) for row in rows[offset : offset + limit]]
+    items = [mapping_payloads.mapping_detail(row) for row in rows[offset : offset + limit]]
     return reply({"items": items, "total": rows.count()})
 
 
-@router.post("/mappings", response={201: payloads.MappingDetail})
+@router.post("/mappings", response={201: mapping_payloads.MappingDetail})
 def create_mapping(request: HttpRequest, body: MappingDocument) -> HttpResponse:
     """An upload with `format=mapping:ID` is read by it."""
     row = mappings.save(request.user, body.name, body.document)
-    return reply(payloads.mapping_detail(row), 201)
+    return reply(mapping_payloads.mapping_detail(row), 201)
 
 
-@router.post("/mappings/preview", response=payloads.MappingPreview)
+@router.post("/mappings/preview", response=mapping_payloads.MappingPreview)
 def preview_mapping(
     request: HttpRequest, file: File[UploadedFile], mapping: Form[str]
 ) -> HttpResponse:
@@ -50,17 +50,17 @@ def preview_mapping(
     return reply(mappings.previewed(file.draft.path, found))
 
 
-@router.get("/mappings/{int:id}", response=payloads.MappingDetail)
+@router.get("/mappings/{int:id}", response=mapping_payloads.MappingDetail)
 def get_mapping(request: HttpRequest, id: int) -> HttpResponse:
-    return reply(payloads.mapping_detail(access.mapping(request.user, id)))
+    return reply(mapping_payloads.mapping_detail(access.mapping(request.user, id)))
 
 
-@router.put("/mappings/{int:id}", response=payloads.MappingDetail)
+@router.put("/mappings/{int:id}", response=mapping_payloads.MappingDetail)
 def replace_mapping(request: HttpRequest, id: int, body: MappingDocument) -> HttpResponse:
     """Recordings that were read by it stay as they are."""
     row = access.mapping(request.user, id)
     saved = mappings.save(request.user, body.name, body.document, mapping=row)
-    return reply(payloads.mapping_detail(saved))
+    return reply(mapping_payloads.mapping_detail(saved))
 
 
 @router.delete("/mappings/{int:id}", response={204: None})

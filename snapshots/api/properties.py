@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
 
-from snapshots import access, payloads, properties, services
+from snapshots import access, properties, property_payloads, services
 from snapshots.api.json import reply
 from snapshots.domain.properties import BUILT_IN
 from snapshots.stores import open_recording
@@ -21,13 +21,13 @@ class PropertyQuestion(Schema):
     expression: Any = None
 
 
-@router.get("/properties", response=payloads.PropertyList)
+@router.get("/properties", response=property_payloads.PropertyList)
 def list_properties(request: HttpRequest) -> HttpResponse:
     """The built-in ones: when each is true, and what states must look like for it."""
     return reply({"items": [known.to_json() for known in BUILT_IN.values()]})
 
 
-@router.post("/recordings/{int:id}/properties", response=payloads.PropertyStrip)
+@router.post("/recordings/{int:id}/properties", response=property_payloads.PropertyStrip)
 def evaluate(request: HttpRequest, id: int, body: PropertyQuestion) -> HttpResponse:
     """One property over all snapshots, the first 200, in the order in which they were begun.
 
