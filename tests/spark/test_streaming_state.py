@@ -2,12 +2,9 @@
 
 import json
 import os
-from contextlib import nullcontext
 from datetime import UTC, datetime
 
 import pytest
-from pyspark.errors import StreamingQueryException
-from pyspark.sql import functions as F
 
 from snapshots.readers.spark_streaming.incidents import PARTIAL, PLANNED_ONLY, STATE_AHEAD
 from snapshots.readers.spark_streaming.limits import SparkLimits
@@ -30,6 +27,7 @@ from tests.readers.spark_streaming.cases import (
     in_order,
     unpack,
 )
+from tests.spark.stopped_query import query_stopped
 
 ALL_READS = "ALL_SPARK_READS" in os.environ
 SOME = {
@@ -219,63 +217,10 @@ def test_a_read_changes_nothing_in_the_checkpoint(spark, case):
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
-class _StopHere(Exception):
-    """Stops the query as a sink that fails would."""
-
-
 @pytest.fixture
 def stopped_query(spark, tmp_path):
-    """Runs a real query over three files, stopped by its sink in the batch of the third.
-
-    before_writing: the sink fails before the plan ran, else when every partition wrote its state.
-    """
-    before = {key: spark.conf.get(key) for key in ("spark.sql.shuffle.partitions",)}
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
-    arrivals = [
-        [("ana", 1), ("bo", 2), ("ana", 3)],
-        [("ana", 10), ("cyd", 20)],
-        [("bo", 100), ("cyd", 200), ("dan", 300)],
-    ]
-
-    def run(before_writing: bool):
-        folder = tmp_path / "stopped"
-        (folder / "input").mkdir(parents=True)
-
-        def sink(frame, batch):
-            if batch == 2 and before_writing:
-                raise _StopHere
-            frame.collect()
-            if batch == 2:
-                raise _StopHere
-
-        for place, rows in enumerate(arrivals):
-            text = "".join(json.dumps({"user": u, "amount": n}) + "\n" for u, n in rows)
-            (folder / "input" / f"{place}.json").write_text(text)
-            query = _query(spark, folder).foreachBatch(sink).start()
-            stops = pytest.raises(StreamingQueryException) if place == 2 else nullcontext()
-            with stops:
-                query.awaitTermination(60)
-            query.stop()
-        return folder
-
-    yield run
-    for key, value in before.items():
-        spark.conf.set(key, value)
-
-
-def _query(spark, folder):
-    source = spark.readStream.schema("user string, amount long").json(str(folder / "input"))
-    totals = source.groupBy("user").agg(
-        F.count("*").alias("n"),
-        F.sum("amount").alias("total"),
-        F.max(F.col("amount").cast("decimal(20,2)")).alias("largest"),
-        F.max(F.to_date(F.lit("2026-02-03"))).alias("day"),
-    )
-    return (
-        totals.writeStream.outputMode("update")
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)
-    )
+    """See ``query_stopped``, in a folder of this test's."""
+    return lambda before_writing: query_stopped(spark, tmp_path / "stopped", before_writing)
 
 
 def test_a_query_stopped_by_its_sink_shows_the_batch_in_flight(spark, stopped_query):
