@@ -24,6 +24,9 @@ _SENTENCES = {
     "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_SNAPSHOT_FILE": "The snapshot that the state of "
     "this batch builds on is not there.",
 }
+NO_REASON = "its reader stumbled over the bytes and gives no reason"
+_ELSEWHERE = re.compile(r"(?<![\w./])(?:file:)?/+(?:[^\s/:,;'\"]+/)+([^\s/:,;'\"]*)")
+_WORDS = re.compile(r"[A-Za-z]{2,}\W+[A-Za-z]{2,}")
 _CAUSES = {
     "java.io.FileNotFoundException": "A file that Spark needs is not there",
     "org.apache.hadoop.fs.ChecksumException": "A file does not have its checksum",
@@ -51,6 +54,15 @@ def explain(error: Exception, folder: Path, problem: str | None) -> Failure:
     return Failure(condition, _from_causes(error, causes, folder))
 
 
+def plain(message: str, folder: Path) -> str:
+    """The first line of a message without places of this machine: paths in ``folder`` are the
+    upload's, of others the file's name is left. Numbers and names alone say nothing."""
+    said = next(iter(message.strip().splitlines()), "")
+    said = re.sub(rf"(?:file:)?/*{re.escape(str(folder).lstrip('/'))}/?", "", said)
+    said = _ELSEWHERE.sub(r"\1", said).strip()
+    return said if _WORDS.search(said) else NO_REASON
+
+
 def _java_causes(error: Exception):
     """The exceptions of the JVM behind a Python one, the outermost first."""
     java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
@@ -71,9 +83,7 @@ def _condition(error) -> str | None:
 
 def _from_causes(error: Exception, causes: list, folder: Path) -> str:
     innermost = causes[-1] if causes else None
-    message = str(innermost.getMessage() if innermost is not None else error) or "no reason given"
-    said = message.strip().splitlines()[0]
-    said = re.sub(rf"(?:file:)?/*{re.escape(str(folder).lstrip('/'))}/?", "", said)
+    said = plain(str(innermost.getMessage() if innermost is not None else error), folder)
     if innermost is not None and (kind := innermost.getClass().getName()) in _CAUSES:
         return f"{_CAUSES[kind]}: {said[:LONGEST_MESSAGE].rstrip('.')}."
     return f"Spark cannot read it: {said[:LONGEST_MESSAGE].rstrip('.')}."

@@ -183,3 +183,10 @@ def test_a_handle_that_names_one_table_many_times_costs_no_more_than_the_room():
     assert (asked, said[0]) == (5, "Of 40 tables the first 5 are read.")
     _, _, said = read(Limits(alive_bytes=40 * 100))
     assert any("read here" in sentence or "are read" in sentence for sentence in said)
+
+
+@pytest.mark.parametrize("points", [b"\x05\0\0\0", b"\x04\0\0\0\x00\0\0\0"])
+def test_restart_points_lie_in_their_block_and_in_order(points):
+    block = b"\x00\x01\x00k" + points + (len(points) // 4).to_bytes(4, "little")
+    with pytest.raises(Malformed, match="restart points"):
+        list(block_entries(block))
