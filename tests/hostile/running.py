@@ -319,6 +319,7 @@ def main() -> None:
                 os._exit(9)
             print(json.dumps(taker.take(number)), file=output)
     finally:
+        os.chdir("/")  # the watch cannot tell a path from a folder that is gone
         shutil.rmtree(folder, ignore_errors=True)
 
 

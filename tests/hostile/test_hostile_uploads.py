@@ -19,12 +19,14 @@ COUNT = int(os.environ.get("HOSTILE_UPLOADS", "20"))  # of each format
 pytestmark = pytest.mark.slow
 
 
-def test_hostile_uploads(shared_data):
+def test_hostile_uploads(shared_data, tmp_path, monkeypatch):
     """One process for all: starting it takes longer than most cases."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     total = driving.run(",".join(FORMATS), COUNT * len(FORMATS), options=("--whole", "5"))
     assert not total.wrong, "\n".join(total.wrong)
     assert total.cases == COUNT * len(FORMATS)
     assert min(total.outcomes[outcome] for outcome in driving.OUTCOMES) >= COUNT // 5
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.spark
