@@ -160,6 +160,10 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
 def _refusing_damage() -> Iterator[None]:
     try:
         yield
+    except UnicodeDecodeError:
+        raise refuse(
+            "not-utf8", "The Parquet file has a column whose name is no UTF-8: is it damaged?"
+        ) from None
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise refuse(
             "truncated",

@@ -306,3 +306,13 @@ def test_damaged_archives_are_unpacked_or_refused(tmp_path):
     assert good
     assert names(tmp_path) == ["outside"]
     assert names(outside) == []
+
+
+def test_a_directory_that_lies_before_the_beginning_is_refused_in_words(tmp_path):
+    data = bytearray(KINDS["zip"])
+    end = data.rindex(b"PK\x05\x06")
+    data[end + 16 : end + 20] = (len(data) * 3).to_bytes(4, "little")
+    source = tmp_path / "upload"
+    source.write_bytes(data)
+    with pytest.raises(InputRefused, match="does not lie where it says"):
+        unpack(source, tmp_path / "target", LIMITS)

@@ -9,6 +9,7 @@ import pytest
 
 from snapshots.domain.defects import InputRefused
 from snapshots.domain.recording import LoggedEvent
+from snapshots.readers import native_parquet
 from snapshots.readers.base import Limits
 from snapshots.readers.native_parquet import row_groups
 from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, read, source, text
@@ -246,3 +247,23 @@ def test_a_text_beyond_the_line_limit_is_refused(tmp_path):
     data = table([EVENTS[7], EVENTS[7] | {"label": "x" * 70_000}])
     defect = refusal(parquet(tmp_path, data))
     assert (defect.code, defect.line, defect.field) == ("line-too-long", 2, "label")
+
+
+def test_names_of_columns_that_are_no_text_are_refused(tmp_path):
+    """The library decodes them itself, whoever asks."""
+    path = parquet(tmp_path, table(EVENTS, oddname=[1] * len(EVENTS)))
+    path.write_bytes(path.read_bytes().replace(b"oddname", b"odd\xffame"))
+    found = refusal(path)
+    assert (found.code, "name is no UTF-8" in found.sentence) == ("not-utf8", True)
+
+
+def test_the_reason_of_damage_names_no_exception(tmp_path):
+    path = parquet(tmp_path, table(EVENTS))
+    data = bytearray(path.read_bytes())
+    data[-40:-8] = b"\xff" * 32
+    path.write_bytes(data)
+    sentence = refusal(path).sentence
+    assert "damaged or cut short" in sentence
+    assert "Exception" not in sentence
+    assert native_parquet._why(OSError("TProtocolException: Invalid data")) == " (Invalid data)"
+    assert native_parquet._why(MemoryError()).startswith(" (there is not the memory")
