@@ -51,6 +51,8 @@ def is_stale(job: Job) -> bool:
     """Whether nobody runs this running job: its heart stopped, or its process is gone."""
     if job.heartbeat_at is None or timezone.now() - job.heartbeat_at > STALE_AFTER:
         return True
+    if not job.worker:
+        return False
     host, pid, started = job.worker.rsplit("/", 2)
     return host == socket.gethostname() and _started(int(pid)) != started
 

@@ -62,6 +62,8 @@ def _sweep_until_stopped() -> None:
             sweep()
         except (DatabaseError, OSError, OperationalError) as error:
             logger.warning("The sweep was put off: %s", error)
+        except Exception:  # a thread that ended would leave lost jobs lost
+            logger.exception("The sweep failed")
         finally:
             connections.close_all()
         if _stopping.wait(SWEEP_SECONDS):

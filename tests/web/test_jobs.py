@@ -100,6 +100,12 @@ def test_a_pid_that_was_given_to_another_process_is_not_the_worker(job):
     assert leases.claim(job.pk) is not None
 
 
+def test_a_job_with_a_heart_and_no_worker_is_left_alone(job):
+    Job.objects.update(state="running", attempt=1, heartbeat_at=timezone.now(), worker="")
+    assert leases.claim(job.pk) is None
+    assert leases.lost(queued_for=timedelta(seconds=10)) == []
+
+
 def test_jobs_that_the_queue_lost_are_found(job, ada):
     assert leases.lost(queued_for=timedelta(seconds=10)) == []
     Job.objects.update(enqueued_at=timezone.now() - timedelta(seconds=11))
