@@ -95,7 +95,7 @@ def test_the_same_content_on_another_channel_is_another_message(tmp_path):
     assert [(event.channel, event.message) for event in events] == [
         ("1->2", "1"), ("2->1", "1"), ("2->1", "1"),
     ]  # fmt: skip
-    assert "1 sends have no receive" in " ".join(header.extra["notes"])
+    assert "1 send has no receive" in " ".join(header.extra["notes"])
 
 
 def test_a_node_sends_to_itself(tmp_path):
