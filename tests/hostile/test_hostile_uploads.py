@@ -32,7 +32,7 @@ def test_hostile_uploads(shared_data, tmp_path, monkeypatch):
 @pytest.mark.spark
 def test_hostile_uploads_with_spark(shared_data):
     """All the way through the real Spark."""
-    total = driving.run("spark-streaming,native", max(10, COUNT // 10), options=("--spark",))
+    total = driving.run("spark-streaming", max(5, COUNT // 10), options=("--spark",))
     assert not total.wrong, "\n".join(total.wrong)
 
 
