@@ -60,6 +60,7 @@ class Recording(models.Model):
     size = models.BigIntegerField(default=0)  # bytes of the upload
     upload = models.CharField(max_length=64, blank=True)  # file in UPLOADS_DIR; blank: not kept
     store = models.CharField(max_length=200, blank=True)  # folder under STORE_URL; blank: none
+    stored_bytes = models.BigIntegerField(default=0)  # size of that folder, when it was published
 
     time_unit = models.CharField(max_length=20, blank=True)
     event_count = models.BigIntegerField(default=0)
@@ -133,6 +134,10 @@ class Job(models.Model):
 
     ``worker`` and ``attempt`` are the lease: who may write to a running job. ``heartbeat_at`` is
     renewed while the worker lives. ``enqueued_at`` is when the queue last got the job.
+
+    ``deaths`` counts the runs whose worker ended in the middle. ``postponements`` counts the runs
+    that something passing stopped (a full disk, no Spark), since ``postponed_at``; such a job waits
+    until ``retry_at``.
     """
 
     class Kind(models.TextChoices):
@@ -175,6 +180,10 @@ class Job(models.Model):
     attempt = models.IntegerField(default=0)
     heartbeat_at = models.DateTimeField(null=True)
     enqueued_at = models.DateTimeField(null=True)
+    deaths = models.IntegerField(default=0)
+    postponements = models.IntegerField(default=0)
+    postponed_at = models.DateTimeField(null=True)
+    retry_at = models.DateTimeField(null=True)
     cancel_requested = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
@@ -185,6 +194,7 @@ class Job(models.Model):
         indexes = [
             models.Index(fields=["owner", "-created_at"]),
             models.Index(fields=["recording", "-created_at"]),
+            models.Index(fields=["owner", "-started_at"], name="turns_of_owners"),
             models.Index(
                 fields=["state"], condition=Q(state__in=["queued", "running"]), name="open_jobs"
             ),
@@ -196,6 +206,62 @@ class Job(models.Model):
     @property
     def is_open(self) -> bool:
         return self.state in self.OPEN
+
+
+class Installation(models.Model):
+    """The one row by which a database and its data folder recognise each other.
+
+    ``identity`` also stands in the folder, and so does ``beats``, which grows while a worker lives:
+    a folder whose count is higher belongs to a later state of this database. ``known_since``: files
+    that are older may belong to rows that this database has never seen.
+    """
+
+    identity = models.CharField(max_length=32)
+    beats = models.BigIntegerField(default=0)
+    known_since = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.identity
+
+
+class Allowance(models.Model):
+    """How much one person may use, where that differs from the server's settings.
+
+    A null field means that the setting holds.
+    """
+
+    owner = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="allowance", primary_key=True
+    )
+    open_jobs = models.IntegerField(null=True)
+    collectors = models.IntegerField(null=True)
+    stored_bytes = models.BigIntegerField(null=True)
+    retention_days = models.IntegerField(null=True)
+
+    def __str__(self) -> str:
+        return f"allowance of {self.owner_id}"
+
+
+class IdempotentRequest(models.Model):
+    """A request that carried an ``Idempotency-Key``, and the answer that a repetition gets.
+
+    ``fingerprint``: SHA-256 of what was asked. ``status``: null while the first one is under way.
+    """
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    key = models.CharField(max_length=200)
+    fingerprint = models.CharField(max_length=64)
+    status = models.IntegerField(null=True)
+    body = models.JSONField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "key"], name="one_request_per_key"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
 
 
 class Mapping(models.Model):
