@@ -10,12 +10,12 @@ import os
 import socket
 import threading
 import time
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 
-from django.db import DatabaseError, connection, transaction
-from django.db.models import Q, QuerySet
+from django.db import DatabaseError, OperationalError, connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from snapshots import live
@@ -25,7 +25,6 @@ logger = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 2.0
 STALE_AFTER = timedelta(seconds=20)
-REQUEUE_AFTER = timedelta(seconds=10)
 TELL_SECONDS = 0.34  # between two progress reports of a job: at most three a second
 
 
@@ -51,10 +50,18 @@ def is_stale(job: Job) -> bool:
     """Whether nobody runs this running job: its heart stopped, or its process is gone."""
     if job.heartbeat_at is None or timezone.now() - job.heartbeat_at > STALE_AFTER:
         return True
-    if not job.worker:
-        return False
-    host, pid, started = job.worker.rsplit("/", 2)
-    return host == socket.gethostname() and _started(int(pid)) != started
+    return _is_ours(job.worker) and _is_gone(job.worker)
+
+
+def _is_ours(worker: str) -> bool:
+    """Tell whether a worker ran on this host."""
+    return worker.rpartition("/")[0].rpartition("/")[0] == socket.gethostname()
+
+
+def _is_gone(worker: str) -> bool:
+    """Tell whether no process of this host is that worker."""
+    _, pid, started = worker.rsplit("/", 2)
+    return _started(int(pid)) != started
 
 
 def _started(pid: int) -> str:
@@ -128,7 +135,11 @@ class Lease:
             return
         seconds = now - self._phase_began
         rate = done / seconds if done and seconds > 0 else None
-        self.write(phase=phase, progress=progress, done=done, total=total, rate=rate)
+        try:
+            self.write(phase=phase, progress=progress, done=done, total=total, rate=rate)
+        except OperationalError as error:  # the run needs the row only at its end
+            logger.warning("%s: its progress was not written (%s)", self.job, error)
+            self._told_at = now
 
     def _beat(self) -> None:
         while not self._over.wait(HEARTBEAT_SECONDS):
@@ -144,7 +155,10 @@ class Lease:
 
 
 def claim(job_id: int) -> Lease | None:
-    """The lease on an open job that nobody runs, else None: closed, deleted, or run elsewhere."""
+    """Return the lease on an open job that nobody runs, or None where it cannot be had.
+
+    A job whose worker ended in the middle of it has one more of its ``deaths``.
+    """
     job = Job.objects.select_related("recording").filter(pk=job_id).first()
     if job is None or not job.is_open:
         return None
@@ -155,16 +169,23 @@ def claim(job_id: int) -> Lease | None:
         "state": Job.State.RUNNING,
         "worker": this_worker(),
         "attempt": job.attempt + 1,
+        "deaths": job.deaths + _has_died(job),
         "heartbeat_at": now,
         "started_at": now,
+        "retry_at": None,
         "phase": "starting",
         "progress": 0.0,
         "done": 0,
         "total": None,
         "rate": None,
+        "error": None,
     }
     unchanged = Job.objects.filter(
-        pk=job.pk, state=job.state, worker=job.worker, attempt=job.attempt
+        pk=job.pk,
+        state=job.state,
+        worker=job.worker,
+        attempt=job.attempt,
+        heartbeat_at=job.heartbeat_at,
     )
     if not unchanged.update(**fields):
         return None
@@ -173,28 +194,23 @@ def claim(job_id: int) -> Lease | None:
     return Lease(job)
 
 
-def lost(queued_for: timedelta) -> list[Job]:
-    """Open jobs that nobody will run: their worker is gone, or the queue's message seems to be.
+def lost() -> list[Job]:
+    """Return the running jobs that nobody runs any more, the oldest first."""
+    running = Job.objects.filter(state=Job.State.RUNNING).order_by("pk")
+    return [job for job in running if is_stale(job)]
 
-    queued_for: how long the queue may have had a job before its message is taken for lost. After a
-    job was queued again, its next worker has REQUEUE_AFTER to take it.
+
+def _has_died(job: Job) -> bool:
+    """Tell whether the worker of a stale running job has ended.
+
+    One that still lives on this host was frozen, or could not reach the database for a while.
     """
-    now = timezone.now()
-    queued = Q(state=Job.State.QUEUED) & _enqueued_before(now - queued_for)
-    running = Q(state=Job.State.RUNNING) & _enqueued_before(now - REQUEUE_AFTER)
-    found = Job.objects.filter(queued | running).order_by("pk")
-    return [job for job in found if job.state == Job.State.QUEUED or is_stale(job)]
-
-
-def _enqueued_before(moment: datetime) -> Q:
-    return Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=moment)
+    if job.state != Job.State.RUNNING or not job.worker:
+        return False
+    return not _is_ours(job.worker) or _is_gone(job.worker)
 
 
 def is_held(job_id: int, attempt: int) -> bool:
     """Whether a living worker runs this attempt at the job."""
     job = Job.objects.filter(pk=job_id, attempt=attempt, state=Job.State.RUNNING).first()
     return job is not None and not is_stale(job)
-
-
-def note_enqueued(job: Job) -> None:
-    Job.objects.filter(pk=job.pk).update(enqueued_at=timezone.now())

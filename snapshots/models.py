@@ -133,7 +133,7 @@ class Job(models.Model):
     """One requested computation, and the only record of how it went.
 
     ``worker`` and ``attempt`` are the lease: who may write to a running job. ``heartbeat_at`` is
-    renewed while the worker lives. ``enqueued_at`` is when the queue last got the job.
+    renewed while the worker lives.
 
     ``deaths`` counts the runs whose worker ended in the middle. ``postponements`` counts the runs
     that something passing stopped (a full disk, no Spark), since ``postponed_at``; such a job waits
@@ -179,7 +179,6 @@ class Job(models.Model):
     worker = models.CharField(max_length=120, blank=True)
     attempt = models.IntegerField(default=0)
     heartbeat_at = models.DateTimeField(null=True)
-    enqueued_at = models.DateTimeField(null=True)
     deaths = models.IntegerField(default=0)
     postponements = models.IntegerField(default=0)
     postponed_at = models.DateTimeField(null=True)

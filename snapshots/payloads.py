@@ -173,7 +173,11 @@ class SnapshotList(TypedDict):
 
 
 class JobDetail(TypedDict):
-    """progress: 0..1; done, total: events; rate: events a second; remaining: seconds."""
+    """How a job goes.
+
+    progress: 0..1; done, total: events; rate: events a second; remaining: seconds. error: why it
+    failed, or what a queued job waits for; retry_at: when a worker may try that one again.
+    """
 
     id: int
     kind: str
@@ -191,6 +195,7 @@ class JobDetail(TypedDict):
     result: dict[str, Any] | None
     error: dict[str, Any] | None
     cancel_requested: bool
+    retry_at: str | None
     created_at: str
     finished_at: str | None
 
@@ -329,6 +334,7 @@ def job_detail(row: Job) -> JobDetail:
         "result": row.result,
         "error": row.error,
         "cancel_requested": row.cancel_requested,
+        "retry_at": date(row.retry_at) if row.retry_at else None,
         "created_at": date(row.created_at),
         "finished_at": date(row.finished_at) if row.finished_at else None,
     }

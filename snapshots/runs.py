@@ -9,7 +9,8 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from django.db import transaction
+from django.conf import settings
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from snapshots import engine_uploads, leases, stores, uploads
@@ -20,6 +21,7 @@ from snapshots.domain.expressions import ExpressionError
 from snapshots.domain.reordering_report import NotReorderable
 from snapshots.domain.restore import NotRestorable
 from snapshots.engine_uploads import Source
+from snapshots.jobs import postponing, turns
 from snapshots.leases import Cancelled, Lease, LeaseLost
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot
@@ -28,36 +30,44 @@ from snapshots.progress import reached
 from snapshots.readers.native import NativeReader
 from snapshots.simulating import simulations
 from snapshots.store.contents_writer import write_contents
+from tasks.spark.errors import SparkUnavailable
 
 logger = logging.getLogger(__name__)
 
-MOST_ATTEMPTS = 4
+MOST_DEATHS = 6
 IMPOSSIBLE = {
     NotRestorable: ("not-restorable", "Not restorable"),
     NotReorderable: ("not-reorderable", "Not reorderable"),
 }
 
 
-class TryAgain(Exception):
-    """The job could not run now and is queued again; a later try may succeed."""
-
-
 class WorkerDied(Exception):
+    """The job has ended its worker, or Spark, as often as one job may."""
+
     def __init__(self) -> None:
         super().__init__(
-            f"The worker stopped {MOST_ATTEMPTS} times while it ran this job. Is its memory too "
-            "small for a recording of this size?"
+            f"The worker or its Spark ended {MOST_DEATHS} times in the middle of this job. Is the "
+            "memory too small for a recording of this size?"
         )
 
 
-def run(job_id: int) -> None:
-    """Run the job to its end. Nothing happens if it has ended or a living worker has it.
+def run_next() -> bool:
+    """Run the job whose turn it is; False where no job can run now."""
+    lease = turns.claim_next()
+    if lease is not None:
+        _run(lease)
+    return lease is not None
 
-    Raises: TryAgain. Everything else that can go wrong ends in the job's ``error``.
-    """
+
+def run(job_id: int) -> None:
+    """Run this job, out of turn. Nothing happens if it has ended or a living worker has it."""
     lease = leases.claim(job_id)
-    if lease is None:
-        return
+    if lease is not None:
+        _run(lease)
+
+
+def _run(lease: Lease) -> None:
+    """Run a job to its end, or put it back. All that goes wrong ends in the job's ``error``."""
     with lease:
         try:
             _guarded(lease)
@@ -69,7 +79,7 @@ def run(job_id: int) -> None:
 
 def _guarded(lease: Lease) -> None:
     try:
-        if lease.job.attempt > MOST_ATTEMPTS:
+        if lease.job.deaths >= MOST_DEATHS:
             raise WorkerDied
         if lease.job.cancel_requested:
             raise Cancelled
@@ -87,26 +97,18 @@ def _guarded(lease: Lease) -> None:
         body = Refused.of_expression(error).as_json()
         _end(lease, Job.State.REFUSED, Recording.Status.REFUSED, body)
     except Exception as error:
-        if _is_passing(error) and lease.job.attempt < MOST_ATTEMPTS:
-            _put_back(lease, error)
-        logger.exception("%s failed", lease.job)
-        _end(lease, Job.State.FAILED, Recording.Status.FAILED, _failure(lease, error))
+        reason = postponing.reason(error)
+        if reason is None or not postponing.put_back(lease, reason, error):
+            logger.exception("%s failed", lease.job)
+            _end(lease, Job.State.FAILED, Recording.Status.FAILED, _failure(lease, error, reason))
 
 
-def _is_passing(error: Exception) -> bool:
-    """Whether a later try may succeed: the error says so itself."""
-    return getattr(error, "permanent", True) is False
-
-
-def _put_back(lease: Lease, error: Exception) -> None:
-    lease.write(state=Job.State.QUEUED, worker="", phase=f"waiting: {error}"[:60], progress=0.0)
-    raise TryAgain(str(error)) from error
-
-
-def _failure(lease: Lease, error: Exception) -> dict[str, Any]:
-    """What, where, likely cause."""
-    known = hasattr(error, "permanent") or isinstance(error, WorkerDied)
+def _failure(lease: Lease, error: Exception, reason: postponing.Reason | None) -> dict[str, Any]:
+    """Return the problem that says what failed, where, and the likely cause."""
+    known = reason is not None or isinstance(error, WorkerDied)
     sentence = str(error) if known else f"{type(error).__name__}: {error}"
+    if reason is not None:
+        sentence = f"{reason.sentence} {postponing.tries(lease.job)}"
     return problem(
         "failed",
         "The job failed",
@@ -118,23 +120,44 @@ def _failure(lease: Lease, error: Exception) -> dict[str, Any]:
 
 
 def _refuse(lease: Lease, refused: InputRefused) -> None:
-    """The recording keeps why it was refused, and nothing else."""
+    """Keep in the recording why it was refused, and nothing else of it."""
     body = Refused.of(refused, lease.job.recording.source_name).as_json()
     upload = lease.job.recording.upload
-    with transaction.atomic():
-        Recording.objects.filter(pk=lease.job.recording_id).update(
-            upload="", defects=body["defects"], defects_total=body["defects_total"]
-        )
-        _end(lease, Job.State.REFUSED, Recording.Status.REFUSED, body)
+    kept = {"upload": "", "defects": body["defects"], "defects_total": body["defects_total"]}
+    _end(lease, Job.State.REFUSED, Recording.Status.REFUSED, body, **kept)
     uploads.remove(upload)
 
 
-def _end(lease: Lease, state: str, status: str, error: dict[str, Any]) -> None:
-    """The end of a job that did not succeed; the READING ones leave their recording as it is."""
-    with transaction.atomic():
+def _end(lease: Lease, state: str, status: str, error: dict[str, Any], **fields: Any) -> None:
+    """Write the end of a job that did not succeed.
+
+    The recording gets ``status``, ``error`` and ``fields``; a READING job leaves it as it is.
+    """
+
+    @transaction.atomic
+    def write() -> None:
         lease.write(state=state, finished_at=timezone.now(), error=error, rate=None)
         if lease.job.kind not in Job.READING:
-            Recording.objects.filter(pk=lease.job.recording_id).update(status=status, error=error)
+            row = Recording.objects.filter(pk=lease.job.recording_id)
+            row.update(status=status, error=error, **fields)
+
+    postponing.insist(write)
+
+
+def _with_spark(step: Callable[[Lease], None]) -> Callable[[Lease], None]:
+    """Start Spark before a step. A local Spark that ends during it counts as a death."""
+
+    def run_step(lease: Lease) -> None:
+        from tasks.spark import session
+
+        session.get()
+        try:
+            step(lease)
+        except SparkUnavailable as error:
+            error.is_death = not settings.SPARK_REMOTE
+            raise
+
+    return run_step
 
 
 def _ingest(lease: Lease) -> None:
@@ -165,7 +188,7 @@ def _ingest(lease: Lease) -> None:
         told = archive_uploads.told_by(source.upload)
     lease.report("publishing", 0.99)
     stores.publish(temporary, name)
-    _make_ready(lease, name, source, told)
+    postponing.insist(lambda: _make_ready(lease, name, source, told))
 
 
 def _make_ready(lease: Lease, name: str, source: Source, told: tuple[JobFacts, ...] = ()) -> None:
@@ -243,22 +266,17 @@ def _search(lease: Lease) -> None:
 
 
 def _answer(lease: Lease, phase: str, result: dict[str, Any]) -> None:
-    """The end of a READING job that succeeded."""
-    lease.write(
-        state=Job.State.DONE,
-        finished_at=timezone.now(),
-        phase=phase,
-        progress=1.0,
-        result=result,
-    )
+    """Write the end of a READING job that succeeded."""
+    fields = {"phase": phase, "progress": 1.0, "result": result, "finished_at": timezone.now()}
+    postponing.insist(lambda: lease.write(state=Job.State.DONE, **fields))
 
 
 STEPS: dict[str, Callable[[Lease], None]] = {
-    Job.Kind.INGEST: _ingest,
-    Job.Kind.SIMULATE: _simulate,
-    Job.Kind.RESTORE: _restore,
-    Job.Kind.REORDERING: _reorder,
-    Job.Kind.PREDICATE: _search,
+    Job.Kind.INGEST: _with_spark(_ingest),
+    Job.Kind.SIMULATE: _with_spark(_simulate),
+    Job.Kind.RESTORE: _with_spark(_restore),
+    Job.Kind.REORDERING: _with_spark(_reorder),
+    Job.Kind.PREDICATE: _with_spark(_search),
 }
 
 
@@ -274,8 +292,11 @@ class Progress:
 
 
 def _drop_leftovers(lease: Lease) -> None:
-    """The folders of a run that did not succeed; one that did has none besides the row's."""
-    stores.drop_unfinished(stores.name_of(lease.job.pk, lease.job.attempt))
+    """Remove what a run wrote that did not succeed; a later sweep removes what stays now."""
+    try:
+        stores.drop_unfinished(stores.name_of(lease.job.pk, lease.job.attempt))
+    except (OSError, DatabaseError) as error:
+        logger.warning("%s: what it wrote could not be removed yet (%s)", lease.job, error)
 
 
 def remove_leftovers() -> None:

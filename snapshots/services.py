@@ -215,7 +215,6 @@ def create_job(
         snapshot=snapshot,
         expression=expression,
         phase="waiting for a worker",
-        enqueued_at=timezone.now(),
     )
     transaction.on_commit(lambda: tasks.enqueue(job.pk))
     transaction.on_commit(lambda: live.job_changed(job), robust=True)
@@ -256,11 +255,13 @@ def ingest_again(recording: Recording) -> Job:
     return create_job(Job.Kind.INGEST, recording.owner, recording=recording)
 
 
-@transaction.atomic
 def request_restore(user, recording: Recording, snapshot: Snapshot) -> Job:
-    """Raises: Conflict unless the recording is ready."""
+    """Return the person's open or done restore of this snapshot of this store, else a new one.
+
+    Raises: Conflict unless the recording is ready.
+    """
     require_ready(recording)
-    return create_job(Job.Kind.RESTORE, user, recording=recording, snapshot=snapshot.snapshot)
+    return _found_or_new(Job.Kind.RESTORE, user, recording, snapshot=snapshot.snapshot)
 
 
 def request_reordering(user, recording: Recording, snapshot: Snapshot) -> Job:

@@ -1,42 +1,36 @@
-"""The queue's tasks: thin, ids in, nothing out, safe to run twice.
+"""The queue's tasks and the worker's sweep.
 
-The job's row is the record. The queue may lose a message or deliver it twice; a lease on the row
-(``snapshots/leases.py``) sees to it that one worker runs the job, and each worker's sweep gives the
-queue again what it lost.
+A message says that there is work; which job runs is decided when a worker is free
+(``snapshots/jobs/turns.py``), and the job's row is the record. The queue may lose a message or
+deliver it twice: each worker's sweep adds as many as are missing, and one too many does nothing.
 """
 
 import logging
 import threading
-from datetime import timedelta
 
 from celery import current_app, shared_task
 from celery.signals import worker_ready, worker_shutting_down
 from django.db import DatabaseError, connections
 from kombu.exceptions import KombuError, OperationalError
 
-from snapshots import leases, runs
+from snapshots import runs
+from snapshots.jobs import turns
 
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5.0
-LOST_AFTER = timedelta(seconds=30)  # in the queue's hands, though the queue is empty
-MOST_WAITING = 15  # seconds between two tries; below the queue's visibility timeout
 
 _stopping = threading.Event()
 
 
-@shared_task(bind=True, max_retries=None)
-def run_job(self, job_id: int) -> None:
-    """Run a job, unless it has ended or another worker runs it."""
-    try:
-        runs.run(job_id)
-    except runs.TryAgain as error:
-        seconds = min(2 ** (self.request.retries + 1), MOST_WAITING)
-        raise self.retry(exc=error, countdown=seconds) from None
+@shared_task
+def run_job(job_id: int | None = None) -> None:
+    """Run the job whose turn it is. ``job_id``: the one whose request sent the message."""
+    runs.run_next()
 
 
-def enqueue(job_id: int) -> bool:
-    """Give the job to the queue. False: it cannot be reached; a worker's sweep tries later."""
+def enqueue(job_id: int | None = None) -> bool:
+    """Send a message; False where the queue cannot be reached, and a later sweep sends it."""
     try:
         run_job.apply_async((job_id,), retry=False)
     except (OperationalError, KombuError, OSError) as error:
@@ -71,17 +65,23 @@ def _sweep_until_stopped() -> None:
 
 
 def sweep() -> None:
-    """Queue again the jobs that a crash left behind, and remove the files that it left."""
-    lost = leases.lost(queued_for=LOST_AFTER)
-    if lost and _queue_is_empty():
-        for job in lost:
-            if enqueue(job.pk):
-                leases.note_enqueued(job)
-                logger.info("%s was lost and is queued again", job)
+    """Give the queue the messages that it lacks, and remove the files that a crash left."""
+    fill_queue()
     runs.remove_leftovers()
 
 
-def _queue_is_empty() -> bool:
+def fill_queue() -> int:
+    """Add a message for each job that could run and has none; return how many were added."""
+    missing = turns.runnable() - _queue_length()
+    for _ in range(missing):
+        if not enqueue():
+            break
+    if missing > 0:
+        logger.info("The queue lacked %d messages", missing)
+    return max(missing, 0)
+
+
+def _queue_length() -> int:
     with current_app.connection_for_read() as connection:
         queue = current_app.conf.task_default_queue
-        return not connection.default_channel.queue_declare(queue).message_count
+        return connection.default_channel.queue_declare(queue).message_count

@@ -46,10 +46,10 @@ def _ended(job: Job, *, inline: bool) -> Job:
 
 
 def _run_here(job: Job) -> None:
-    try:
-        runs.run(job.pk)
-    except runs.TryAgain as passing:
-        raise CommandError(str(passing)) from None
+    runs.run(job.pk)
+    job.refresh_from_db()
+    if job.is_open and job.retry_at:
+        raise CommandError(job.error["detail"])
 
 
 def _sentence(job: Job) -> str:

@@ -44,6 +44,10 @@ class Migration(migrations.Migration):
                 ('known_since', models.DateTimeField()),
             ],
         ),
+        migrations.RemoveField(
+            model_name='job',
+            name='enqueued_at',
+        ),
         migrations.AddField(
             model_name='job',
             name='deaths',

@@ -78,14 +78,15 @@ def test_a_queued_job_can_be_cancelled_where_it_is_shown(server, page):
 
 
 def a_waiting_job(server) -> int:
-    """One that no queue knows of, so no worker takes it."""
+    """One that no worker may take before tomorrow."""
     code = (
-        "from django.contrib.auth.models import User; from django.utils import timezone; "
+        "from datetime import timedelta; from django.utils import timezone; "
+        "from django.contrib.auth.models import User; "
         "from snapshots.models import Job, Recording; "
         "owner = User.objects.get(username='owner@localhost'); "
         "recording = Recording.objects.create(owner=owner, name='waiting'); "
         "print(Job.objects.create(kind='ingest', owner=owner, recording=recording, "
-        "enqueued_at=timezone.now()).pk)"
+        "retry_at=timezone.now() + timedelta(days=1)).pk)"
     )
     return int(server.manage("shell", "--verbosity", "0", "-c", code))
 

@@ -1,21 +1,24 @@
 """Jobs: asked for, leased, cancelled, tried again, and what they leave in their rows."""
 
+import errno
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from snapshots import leases, runs, services, stores
 from snapshots.domain.reordering import reorder
 from snapshots.domain.samples import two_banks
 from snapshots.domain.verdicts import judge
+from snapshots.jobs import postponing
 from snapshots.leases import Cancelled, LeaseLost
 from snapshots.models import Job, Recording
 from snapshots.problems import Conflict
+from tasks.spark import session
 from tasks.spark.errors import SparkUnavailable
 from tests.builders import recorded, simulated
 from tests.damage import never_sending
@@ -103,17 +106,18 @@ def test_a_pid_that_was_given_to_another_process_is_not_the_worker(job):
 def test_a_job_with_a_heart_and_no_worker_is_left_alone(job):
     Job.objects.update(state="running", attempt=1, heartbeat_at=timezone.now(), worker="")
     assert leases.claim(job.pk) is None
-    assert leases.lost(queued_for=timedelta(seconds=10)) == []
+    assert leases.lost() == []
 
 
-def test_jobs_that_the_queue_lost_are_found(job, ada):
-    assert leases.lost(queued_for=timedelta(seconds=10)) == []
-    Job.objects.update(enqueued_at=timezone.now() - timedelta(seconds=11))
-    assert leases.lost(queued_for=timedelta(seconds=10)) == [job]
+def test_a_heart_that_beats_again_keeps_its_job(job):
+    """The heart may beat between the look at the row and the claim."""
     leases.claim(job.pk)
-    assert leases.lost(queued_for=timedelta(seconds=10)) == []
+    seen = Job.objects.get()
     Job.objects.update(heartbeat_at=timezone.now() - leases.STALE_AFTER * 2)
-    assert leases.lost(queued_for=timedelta(seconds=10)) == [job]
+    stale = Job.objects.get()
+    Job.objects.update(heartbeat_at=seen.heartbeat_at)
+    assert leases.is_stale(stale)
+    assert leases.claim(job.pk) is None
 
 
 def test_progress_is_in_the_row_and_phases_are_never_skipped(job):
@@ -170,32 +174,118 @@ def test_a_fault_of_ours_is_in_the_row_and_not_in_the_way(job, monkeypatch):
     assert Recording.objects.get().status == "failed"
 
 
-def test_spark_that_is_away_puts_the_job_back_and_the_last_try_fails_it(job, monkeypatch):
-    def no_spark(lease):
-        raise SparkUnavailable("Spark needs Java 17, and there is none.")
+def no_spark(lease):
+    raise SparkUnavailable("Spark needs Java 17, and there is none.")
 
+
+def test_spark_that_does_not_start_puts_the_job_off_and_counts_no_death(job, monkeypatch):
     steps(monkeypatch, no_spark)
-    for _ in range(runs.MOST_ATTEMPTS - 1):
-        with pytest.raises(runs.TryAgain):
-            runs.run(job.pk)
-        assert Job.objects.get().state == "queued"
-        assert Recording.objects.get().status != "failed"
+    pauses = []
+    for tries in range(1, 13):
+        runs.run(job.pk)
+        job.refresh_from_db()
+        assert (job.state, job.deaths, job.postponements) == ("queued", 0, tries)
+        assert "Java 17" in job.error["detail"]
+        assert Recording.objects.get().status == "queued"
+        pauses.append(round((job.retry_at - timezone.now()).total_seconds()))
+    assert pauses == sorted(pauses)
+    assert pauses[:3] == [2, 4, 8]
+    assert pauses[-1] == 300
+
+
+def test_a_job_that_was_put_off_for_a_day_has_failed_for_the_true_reason(job, monkeypatch):
+    steps(monkeypatch, no_spark)
     runs.run(job.pk)
-    assert Job.objects.get().state == "failed"
-    assert "Java 17" in Job.objects.get().error["detail"]
+    Job.objects.update(postponed_at=timezone.now() - postponing.PATIENCE - timedelta(minutes=1))
+    runs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, Recording.objects.get().status) == ("failed", "failed")
+    assert "Java 17" in job.error["detail"]
+    assert "tried 2 times" in job.error["detail"]
+    assert "cause" not in job.error or job.error["cause"] is None
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (OperationalError("database is locked"), "busy"),
+        (OSError(errno.ENOSPC, "No space left on device"), "disk is full"),
+        (OSError(errno.EROFS, "Read-only file system"), "cannot be written"),
+        (RuntimeError("Job aborted: IOException: No space left on device"), "disk is full"),
+    ],
+)
+def test_what_passes_by_itself_puts_a_job_off(job, monkeypatch, error, sentence):
+    def stopped(lease):
+        raise error
+
+    steps(monkeypatch, stopped)
+    runs.run(job.pk)
+    job.refresh_from_db()
+    assert job.state == "queued"
+    assert sentence in job.error["detail"]
+    steps(monkeypatch, lambda lease: runs._answer(lease, "ready", {}))
+    runs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.error, job.retry_at) == ("done", None, None)
+
+
+def test_a_database_that_is_locked_at_the_end_is_asked_until_it_answers(job, monkeypatch):
+    """The answer is written by the same run, however long the lock is held."""
+    monkeypatch.setattr(postponing, "SECONDS_BETWEEN_WRITES", 0.01)
+    refusals = iter([OperationalError("database is locked")] * 3)
+    write = leases.Lease.write
+
+    def locked(lease, **fields):
+        for error in refusals:
+            raise error
+        write(lease, **fields)
+
+    monkeypatch.setattr(leases.Lease, "write", locked)
+    steps(monkeypatch, lambda lease: runs._answer(lease, "ready", {}))
+    runs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.attempt) == ("done", 1)
+
+
+def test_a_database_that_is_locked_in_the_middle_costs_only_progress(job, monkeypatch):
+    def locked(lease, **fields):
+        raise OperationalError("database is locked")
+
+    with leases.claim(job.pk) as lease:
+        monkeypatch.setattr(leases.Lease, "write", locked)
+        lease.report("reading", 0.5)
+    assert Job.objects.get().progress == 0
+
+
+def gone(job: Job) -> None:
+    Job.objects.filter(pk=job.pk).update(
+        state="running", worker="elsewhere/1/1", heartbeat_at=timezone.now() - timedelta(hours=1)
+    )
 
 
 def test_a_job_that_kills_its_worker_each_time_ends(job, monkeypatch):
+    for deaths in range(1, runs.MOST_DEATHS + 1):
+        gone(job)
+        assert leases.claim(job.pk).job.deaths == deaths
     steps(monkeypatch, lambda lease: pytest.fail("it would kill this worker, too"))
-    Job.objects.update(
-        state="running",
-        attempt=runs.MOST_ATTEMPTS,
-        worker="elsewhere/1/1",
-        heartbeat_at=timezone.now() - leases.STALE_AFTER * 2,
-    )
+    Job.objects.update(state="queued")
     runs.run(job.pk)
     assert Job.objects.get().state == "failed"
     assert "memory" in Job.objects.get().error["detail"]
+
+
+def test_a_worker_that_was_frozen_has_not_died(job):
+    leases.claim(job.pk)
+    Job.objects.update(heartbeat_at=timezone.now() - leases.STALE_AFTER * 2)
+    assert leases.claim(job.pk).job.deaths == 0
+
+
+def test_a_spark_that_ends_in_the_middle_counts_as_a_death(job, monkeypatch):
+    monkeypatch.setattr(session, "get", lambda: None)
+    steps(monkeypatch, runs._with_spark(no_spark))
+    runs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.deaths, job.retry_at) == ("queued", 1, None)
 
 
 def test_a_deleted_recording_stops_its_job_and_nothing_stays(job, monkeypatch, data_dir):
@@ -234,6 +324,15 @@ def test_a_restore_that_fails_leaves_its_recording_ready(ada, monkeypatch):
     runs.run(restore.pk)
     assert Job.objects.get().state == "cancelled"
     assert Recording.objects.get().status == "ready"
+
+
+def test_the_same_restore_asked_ten_times_is_one_job(ada):
+    recording = a_ready_recording(ada, ready_at=timezone.now())
+    snapshot = recording.snapshots.get()
+    asked = {services.request_restore(ada, recording, snapshot).pk for _ in range(10)}
+    assert len(asked) == 1
+    Job.objects.update(state="failed")
+    assert services.request_restore(ada, recording, snapshot).pk not in asked
 
 
 def a_reordering(user, recording: Recording) -> Job:

@@ -1,6 +1,5 @@
 """Sessions in the database, under the hash of their key: who reads the table can use none."""
 
-
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
 
 from webapp.accounts.models import Session

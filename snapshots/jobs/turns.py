@@ -1,0 +1,63 @@
+"""Decides which job a free worker runs next.
+
+A message in the queue says only that there is work; the job is chosen here, when a worker is free.
+A job whose worker is gone comes first. After that people take turns: whoever has the fewest running
+jobs, and among those whoever was served longest ago. Each person's own jobs keep their order.
+"""
+
+from datetime import datetime
+
+from django.db.models import Max, Q, QuerySet
+from django.utils import timezone
+
+from snapshots import leases
+from snapshots.leases import Lease
+from snapshots.models import Job
+
+MOST_RACES = 50  # lost to other workers, before this one waits for the next message
+
+
+def claim_next() -> Lease | None:
+    """Return the lease on the job whose turn it is, or None where no job can run now."""
+    for _ in range(MOST_RACES):
+        job = next_job()
+        if job is None:
+            return None
+        if lease := leases.claim(job.pk):
+            return lease
+    return None
+
+
+def next_job() -> Job | None:
+    """Return the job whose turn it is, without claiming it."""
+    lost = leases.lost()
+    if lost:
+        return lost[0]
+    due = due_jobs(timezone.now())
+    owners = list(due.order_by().values_list("owner_id", flat=True).distinct())
+    if not owners:
+        return None
+    owner = min(owners, key=_turn)
+    return due.filter(_owned_by(owner)).order_by("pk").first()
+
+
+def runnable() -> int:
+    """Return how many jobs a worker could begin now: the due ones and the lost ones."""
+    return due_jobs(timezone.now()).count() + len(leases.lost())
+
+
+def due_jobs(now: datetime) -> QuerySet[Job]:
+    """Return the queued jobs that need not wait until a later time."""
+    return Job.objects.filter(Q(retry_at=None) | Q(retry_at__lte=now), state=Job.State.QUEUED)
+
+
+def _turn(owner: int | None) -> tuple[int, float, int]:
+    """Return the sort key of a person: the smallest is served first."""
+    jobs = Job.objects.filter(_owned_by(owner))
+    last = jobs.aggregate(last=Max("started_at"))["last"]
+    running = jobs.filter(state=Job.State.RUNNING).count()
+    return running, last.timestamp() if last else 0.0, owner or 0
+
+
+def _owned_by(owner: int | None) -> Q:
+    return Q(owner__isnull=True) if owner is None else Q(owner_id=owner)

@@ -1,0 +1,139 @@
+"""Which job runs next: lost ones first, then people in turn; and messages for all of them."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from snapshots import leases, runs, services
+from snapshots.jobs import turns
+from snapshots.models import Job, Recording
+from tasks import recordings as queue
+from tests.web.given import a_person
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
+
+
+@pytest.fixture
+def ada():
+    return a_person("ada@example.org")
+
+
+@pytest.fixture
+def bob():
+    return a_person("bob@example.org")
+
+
+def a_job(owner) -> Job:
+    recording = Recording.objects.create(owner=owner, name="log", upload="file")
+    return services.create_job(Job.Kind.INGEST, owner, recording=recording)
+
+
+@pytest.fixture
+def order(monkeypatch) -> list:
+    """The owners' names, in the order in which their jobs run; jobs end at once."""
+    ran = []
+
+    def step(lease):
+        ran.append(lease.job.owner.username[:3] if lease.job.owner else "nobody")
+        runs._answer(lease, "ready", {})
+
+    monkeypatch.setitem(runs.STEPS, Job.Kind.INGEST, step)
+    return ran
+
+
+def run_all() -> None:
+    while runs.run_next():
+        pass
+
+
+def test_one_upload_does_not_wait_for_a_thousand_jobs_of_somebody_else(ada, bob, order):
+    for _ in range(20):
+        a_job(ada)
+    runs.run_next()
+    a_job(bob)
+    runs.run_next()
+    assert order == ["ada", "bob"]
+
+
+def test_people_take_turns_and_each_keeps_the_order_of_their_jobs(ada, bob, order):
+    theirs = [a_job(ada) for _ in range(3)] + [a_job(bob) for _ in range(3)]
+    run_all()
+    assert order == ["ada", "bob"] * 3
+    began = Job.objects.order_by("started_at").values_list("pk", flat=True)
+    assert [pk for pk in began if pk in {job.pk for job in theirs[:3]}] == [
+        job.pk for job in theirs[:3]
+    ]
+
+
+def test_samples_take_their_turn_like_a_person(ada, order):
+    for owner in (None, None, ada, ada):
+        a_job(owner)
+    run_all()
+    assert sorted(order[:2]) == ["ada", "nobody"]
+
+
+def test_who_has_a_running_job_waits_for_who_has_none(ada, bob):
+    running, _, waiting = a_job(ada), a_job(ada), a_job(bob)
+    assert leases.claim(running.pk)
+    Job.objects.filter(pk=running.pk).update(started_at=timezone.now() - timedelta(days=1))
+    done = a_job(bob)
+    Job.objects.filter(pk=done.pk).update(state="done", started_at=timezone.now())
+    assert turns.next_job() == waiting
+
+
+def test_a_lost_job_runs_before_all_that_wait(ada, bob, order):
+    lost = a_job(bob)
+    for _ in range(8):
+        a_job(ada)
+    Job.objects.filter(pk=lost.pk).update(
+        state="running", worker="elsewhere/1/1", heartbeat_at=timezone.now() - timedelta(minutes=1)
+    )
+    runs.run_next()
+    assert order == ["bob"]
+
+
+def test_a_job_that_is_put_off_is_passed_over_until_its_time(ada, order):
+    first, second = a_job(ada), a_job(ada)
+    Job.objects.filter(pk=first.pk).update(retry_at=timezone.now() + timedelta(hours=1))
+    assert turns.next_job() == second
+    assert turns.runnable() == 1
+    Job.objects.filter(pk=first.pk).update(retry_at=timezone.now() - timedelta(seconds=1))
+    assert turns.next_job() == first
+
+
+def test_a_worker_without_work_takes_nothing(ada):
+    job = a_job(ada)
+    assert leases.claim(job.pk)
+    assert turns.claim_next() is None
+
+
+@pytest.fixture
+def messages(monkeypatch) -> list:
+    """The messages that the queue holds."""
+    held = []
+    monkeypatch.setattr(queue.run_job, "apply_async", lambda args, **options: held.append(args))
+    monkeypatch.setattr(queue, "_queue_length", lambda: len(held))
+    return held
+
+
+def test_a_lost_job_gets_its_message_while_others_wait_in_the_queue(ada, bob, messages):
+    """It waited until the queue was empty: minutes, with a few open jobs before it."""
+    for _ in range(8):
+        a_job(ada)
+    lost = a_job(bob)
+    messages.pop()
+    Job.objects.filter(pk=lost.pk).update(
+        state="running", worker="elsewhere/1/1", heartbeat_at=timezone.now() - timedelta(minutes=1)
+    )
+    assert queue.fill_queue() == 1
+    assert queue.fill_queue() == 0
+    assert len(messages) == 9
+
+
+def test_a_queue_that_forgot_everything_is_filled_again(ada, messages):
+    for _ in range(3):
+        a_job(ada)
+    messages.clear()
+    assert queue.fill_queue() == 3
+    assert len(messages) == 3
