@@ -13,12 +13,15 @@ MEASUREMENTS = (
     ("The simulators and the check", "bench.simulator"),
     ("Over HTTP and in the browser", "bench.server"),
 )
-ARCHIVE = ("The archive of 100,000 checkpoints", "bench.archive", "100000")
+OF_THEIR_OWN_SIZE = (
+    ("Somebody's upload among a thousand jobs", "bench.fairness", "1000"),
+    ("The archive of 100,000 checkpoints", "bench.archive", "100000"),
+)
 
 
 def main() -> None:
     events = sys.argv[1] if len(sys.argv) > 1 else "1000000"
-    for title, module, size in (*((*each, events) for each in MEASUREMENTS), ARCHIVE):
+    for title, module, size in (*((*each, events) for each in MEASUREMENTS), *OF_THEIR_OWN_SIZE):
         print(f"\n## {title}: python -m {module} {size}\n", flush=True)
         subprocess.run([sys.executable, "-m", module, size], check=True)
 
