@@ -1,15 +1,17 @@
 """Which job runs next: lost ones first, then people in turn; and messages for all of them."""
 
+import errno
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from snapshots import leases, runs, services
 from snapshots.jobs import turns
 from snapshots.models import Job, Recording
 from tasks import recordings as queue
-from tests.web.given import a_person
+from tests.web.given import a_client, a_person
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
 
@@ -137,3 +139,21 @@ def test_a_queue_that_forgot_everything_is_filled_again(ada, messages):
     messages.clear()
     assert queue.fill_queue() == 3
     assert len(messages) == 3
+
+
+def test_the_page_of_a_job_that_is_put_off_says_why_and_when_it_goes_on(ada, monkeypatch):
+    def stopped(lease):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setitem(runs.STEPS, Job.Kind.INGEST, stopped)
+    job = a_job(ada)
+    runs.run_next()
+    browser = Client()
+    browser.force_login(ada)
+    page = browser.get(f"/jobs/{job.pk}").content.decode()
+    assert "The server&#x27;s disk is full." in page
+    assert "Next try" in page
+    assert "1 time</dd>" in page
+    answer = a_client(ada).get(f"/api/jobs/{job.pk}").json()
+    assert answer["error"]["type"] == "/problems/postponed"
+    assert answer["retry_at"] is not None
