@@ -4,6 +4,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from snapshots.fields import JsonField, Line, Prose
+
 
 class Topology(models.Model):
     """Processes and channels to simulate on, perhaps of a dataflow; a sample has no owner."""
@@ -11,9 +13,9 @@ class Topology(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE
     )
-    name = models.CharField(max_length=200)
+    name = Line(max_length=200)
     slug = models.SlugField(max_length=80, null=True, unique=True)  # of a sample  # noqa: DJ001
-    definition = models.JSONField()  # a topology document: see docs/architecture.md
+    definition = JsonField()  # a topology document: see docs/architecture.md
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -47,16 +49,16 @@ class Recording(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE
     )
-    name = models.CharField(max_length=200)
+    name = Line(max_length=200)
     slug = models.SlugField(max_length=80, null=True, unique=True)  # of a sample  # noqa: DJ001
-    description = models.TextField(blank=True)  # of a sample: what to look for
+    description = Prose(blank=True)  # of a sample: what to look for
     fingerprint = models.CharField(max_length=64, blank=True)  # of a sample: file and store
     topology = models.ForeignKey(Topology, null=True, on_delete=models.SET_NULL)  # simulated on
-    parameters = models.JSONField(null=True)  # of a simulation; of an upload mapping, recognised
+    parameters = JsonField(null=True)  # of a simulation; of an upload mapping, recognised
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
 
     format = models.CharField(max_length=40, blank=True)
-    source_name = models.CharField(max_length=255, blank=True)  # the file's name as it came
+    source_name = Line(max_length=255, blank=True)  # the file's name as it came
     size = models.BigIntegerField(default=0)  # bytes of the upload
     upload = models.CharField(max_length=64, blank=True)  # file in UPLOADS_DIR; blank: not kept
     store = models.CharField(max_length=200, blank=True)  # folder under STORE_URL; blank: none
@@ -71,9 +73,9 @@ class Recording(models.Model):
     snapshot_count = models.IntegerField(default=0)
     began_at = models.BigIntegerField(default=0)  # instants, in time_unit
     ended_at = models.BigIntegerField(default=0)
-    defects = models.JSONField(default=list)  # the first 100
+    defects = JsonField(default=list)  # the first 100
     defects_total = models.BigIntegerField(default=0)
-    error = models.JSONField(null=True)  # a problem, see problems.py
+    error = JsonField(null=True)  # a problem, see problems.py
 
     created_at = models.DateTimeField(auto_now_add=True)
     ready_at = models.DateTimeField(null=True)
@@ -106,17 +108,17 @@ class Snapshot(models.Model):
 
     recording = models.ForeignKey(Recording, on_delete=models.CASCADE, related_name="snapshots")
     code = models.IntegerField()
-    snapshot = models.TextField()
+    snapshot = Prose()
     verdict = models.CharField(max_length=20)  # the worst one
-    verdicts = models.JSONField(default=list)  # findings, worst first
-    verdict_counts = models.JSONField(default=list)
-    initiators = models.JSONField(default=list)
+    verdicts = JsonField(default=list)  # findings, worst first
+    verdict_counts = JsonField(default=list)
+    initiators = JsonField(default=list)
     began_at = models.BigIntegerField(null=True)
     ended_at = models.BigIntegerField(null=True)
     markers_sent = models.BigIntegerField(default=0)
     markers_received = models.BigIntegerField(default=0)
-    positions = models.JSONField(default=dict)
-    totals = models.JSONField(null=True)
+    positions = JsonField(default=dict)
+    totals = JsonField(null=True)
 
     class Meta:
         ordering = ["recording", "code"]
@@ -166,15 +168,15 @@ class Job(models.Model):
     recording = models.ForeignKey(
         Recording, null=True, on_delete=models.CASCADE, related_name="jobs"
     )
-    snapshot = models.TextField(blank=True)  # of a restore or a reordering: the snapshot's id
-    expression = models.TextField(blank=True, default="")  # of a predicate
-    phase = models.CharField(max_length=60, blank=True)
+    snapshot = Prose(blank=True)  # of a restore or a reordering: the snapshot's id
+    expression = Prose(blank=True, default="")  # of a predicate
+    phase = Line(max_length=60, blank=True)
     done = models.BigIntegerField(default=0)  # events so far
     total = models.BigIntegerField(null=True)  # events in all, where known
     rate = models.FloatField(null=True)  # events a second
     progress = models.FloatField(default=0)  # 0..1
-    result = models.JSONField(null=True)
-    error = models.JSONField(null=True)  # what, where, likely cause
+    result = JsonField(null=True)
+    error = JsonField(null=True)  # what, where, likely cause
 
     worker = models.CharField(max_length=120, blank=True)
     attempt = models.IntegerField(default=0)
@@ -251,7 +253,7 @@ class IdempotentRequest(models.Model):
     key = models.CharField(max_length=200)
     fingerprint = models.CharField(max_length=64)
     status = models.IntegerField(null=True)
-    body = models.JSONField(null=True)
+    body = JsonField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -267,8 +269,8 @@ class Mapping(models.Model):
     """Which field of a JSON line says what; a person's own (readers/mapped/mapping.py)."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
-    name = models.CharField(max_length=200)
-    document = models.JSONField()
+    name = Line(max_length=200)
+    document = JsonField()
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -300,7 +302,7 @@ class Collector(models.Model):
     is_collecting = models.BooleanField(default=True)
     next_poll_at = models.DateTimeField(null=True)
     last_polled_at = models.DateTimeField(null=True)  # and answered
-    last_error = models.TextField(blank=True)  # of the last attempt
+    last_error = Prose(blank=True)  # of the last attempt
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -331,11 +333,11 @@ class EngineJob(models.Model):
     engine = models.CharField(max_length=20)
     key = models.CharField(max_length=128)
     run = models.IntegerField(default=1)
-    name = models.CharField(max_length=200, blank=True)
-    state = models.CharField(max_length=40, blank=True)  # in the engine's word, or GONE
+    name = Line(max_length=200, blank=True)
+    state = Line(max_length=40, blank=True)  # in the engine's word, or GONE
     heard_from = models.CharField(max_length=300, blank=True)
     heard_at = models.DateTimeField(null=True)
-    counts = models.JSONField(default=dict)
+    counts = JsonField(default=dict)
     collector = models.ForeignKey(Collector, null=True, on_delete=models.SET_NULL)
     uploads = models.ManyToManyField(Recording, related_name="engine_jobs")
     version = models.BigIntegerField(default=0)
@@ -365,7 +367,7 @@ class EngineCheckpoint(models.Model):
     job = models.ForeignKey(EngineJob, on_delete=models.CASCADE, related_name="checkpoints")
     pipeline = models.IntegerField(default=0)
     number = models.BigIntegerField()
-    kind = models.CharField(max_length=40, blank=True)
+    kind = Line(max_length=40, blank=True)
     status = models.CharField(max_length=12)
     triggered_at = models.BigIntegerField(null=True)  # epoch ms
     ended_at = models.BigIntegerField(null=True)
@@ -376,17 +378,17 @@ class EngineCheckpoint(models.Model):
     in_flight = models.BigIntegerField(null=True)
     subtasks = models.IntegerField(null=True)
     acknowledged = models.IntegerField(null=True)
-    failure = models.TextField(blank=True)
-    told_phase = models.CharField(max_length=40, blank=True)  # in which it failed, by the source
-    path = models.TextField(blank=True)
+    failure = Prose(blank=True)
+    told_phase = Line(max_length=40, blank=True)  # in which it failed, by the source
+    path = Prose(blank=True)
 
     start_delay_max = models.BigIntegerField(null=True)
     alignment_max = models.BigIntegerField(null=True)
     sync_max = models.BigIntegerField(null=True)
     async_max = models.BigIntegerField(null=True)
-    slowest = models.CharField(max_length=220, blank=True)
-    cause = models.CharField(max_length=120, blank=True)
-    phase = models.CharField(max_length=40, blank=True)
+    slowest = Line(max_length=220, blank=True)
+    cause = Line(max_length=120, blank=True)
+    phase = Line(max_length=40, blank=True)
 
     recording = models.ForeignKey(Recording, null=True, on_delete=models.SET_NULL)
     contents = models.IntegerField(null=True)

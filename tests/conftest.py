@@ -8,7 +8,7 @@ import pytest
 from django.core.management.commands import flush
 from xdist.scheduler import LoadScopeScheduling
 
-from tests import effort
+from tests import effort, postgres
 from tests.stack import ROOT, Stack
 from webapp import machine
 from webapp.middleware import StaticFiles
@@ -84,6 +84,13 @@ def static_files_are_listed_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(StaticFiles, "add_files_from_finders", copy)
         yield
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix):
+    """pytest-django asks for this before it makes the database: the server has to run by then."""
+    if postgres.IS_CHOSEN:
+        postgres.server().start()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,6 +13,7 @@ import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests import postgres
 from webapp import embedded_redis
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,6 +42,9 @@ class Stack:
             "REDIS_URL": self.redis.url,
             "PORT": str(self.port),
         }
+        if postgres.IS_CHOSEN:
+            postgres.server().start()
+            self.environment["DATABASE_URL"] = postgres.server().new_database()
         self.run_redis()
         self.manage("migrate", "--verbosity", "0")
 

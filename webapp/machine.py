@@ -1,6 +1,6 @@
 """What Cutline needs of the machine besides Python packages: find it, get it, or say how.
 
-python -m webapp.machine java chromium node
+python -m webapp.machine java chromium node postgres
 """
 
 import os
@@ -13,6 +13,7 @@ from pathlib import Path
 
 JAVA_NEEDED = 17
 JAVA_PACKAGES = ["openjdk-17-jre-headless", "openjdk-21-jre-headless"]  # Debian 13 lacks the first
+POSTGRES = Path("/usr/lib/postgresql")
 
 
 class Missing(Exception):
@@ -46,6 +47,16 @@ def ensure_node() -> Path:
         ["nodejs"],
         "The JavaScript tests need Node 18, which is missing: install it "
         "(Debian, Ubuntu: apt-get install nodejs).",
+    )
+
+
+def ensure_postgres() -> Path:
+    """Return the folder of PostgreSQL's programs, for the tests that run on it. Raises: Missing."""
+    return find_postgres() or get(
+        find_postgres,
+        ["postgresql"],
+        "The tests on PostgreSQL need its server, which is missing: install it "
+        "(Debian, Ubuntu: apt-get install postgresql).",
     )
 
 
@@ -90,6 +101,14 @@ def find_node() -> Path | None:
     return Path(found) if found else None
 
 
+def find_postgres() -> Path | None:
+    """Return the folder of a PostgreSQL server's programs, which Debian keeps off the PATH."""
+    programs = sorted(POSTGRES.glob("*/bin/postgres"), key=lambda path: float(path.parts[-3]))
+    if on_path := shutil.which("postgres"):
+        programs.append(Path(on_path).resolve())
+    return programs[-1].parent if programs else None
+
+
 def may_install() -> bool:
     return os.geteuid() == 0 and shutil.which("apt-get") is not None
 
@@ -104,7 +123,12 @@ def apt_install(package: str) -> bool:
 
 
 def main(names: list[str]) -> None:
-    ensure = {"java": ensure_java, "chromium": ensure_chromium, "node": ensure_node}
+    ensure = {
+        "java": ensure_java,
+        "chromium": ensure_chromium,
+        "node": ensure_node,
+        "postgres": ensure_postgres,
+    }
     try:
         for name in names:
             ensure[name]()

@@ -9,6 +9,7 @@ from ninja import Field, File, Form, Router, Schema, UploadedFile
 from snapshots import access, payloads, services
 from snapshots.api.json import reply
 from snapshots.api.parameters import Limit, Offset
+from snapshots.fields import storable
 from snapshots.stores import open_recording
 
 router = Router()
@@ -32,7 +33,7 @@ def list_recordings(
     if status:
         rows = rows.filter(status=status)
     if q:
-        rows = rows.filter(name__icontains=q.replace("\0", ""))
+        rows = rows.filter(name__icontains=storable(q))
     page = rows.annotate(job=Max("jobs__pk"))[offset : offset + limit]
     items = [payloads.recording_summary(row, row.job) for row in page]
     return reply({"items": items, "total": rows.count()})

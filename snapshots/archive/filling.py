@@ -14,6 +14,7 @@ from snapshots.domain.archive import absence, causes
 from snapshots.domain.archive.merging import contradict, merged
 from snapshots.domain.archive.model import CheckpointFacts, JobFacts
 from snapshots.domain.archive.packing import pack, unpack
+from snapshots.fields import clipped, storable
 from snapshots.models import (
     Collector,
     EngineCheckpoint,
@@ -116,14 +117,20 @@ def columns_of(facts: CheckpointFacts) -> dict[str, Any]:
     """The fields of a row that hold these facts, and those that follow from them."""
     return {name: getattr(facts, name) for name in _TOLD} | {
         "told_phase": facts.phase,
-        "phase": causes.phase_of(facts)[:40],
-        "start_delay_max": causes.most(facts, "start_delay"),
-        "alignment_max": causes.most(facts, "alignment"),
-        "sync_max": causes.most(facts, "sync"),
-        "async_max": causes.most(facts, "async_"),
-        "slowest": absence.slowest(facts)[:220],
+        "phase": causes.phase_of(facts),
+        "start_delay_max": _most(facts, "start_delay"),
+        "alignment_max": _most(facts, "alignment"),
+        "sync_max": _most(facts, "sync"),
+        "async_max": _most(facts, "async_"),
+        "slowest": absence.slowest(facts),
         "cause": causes.cause_of(facts),
     }
+
+
+def _most(facts: CheckpointFacts, number: str) -> int | None:
+    """Return the largest of all subtasks' numbers; None where no column can hold it."""
+    largest = causes.most(facts, number)
+    return None if largest is None or largest > _MOST_OF_OTHERS else largest
 
 
 def _job(owner, told: JobFacts, collector: Collector | None) -> EngineJob:
@@ -143,14 +150,17 @@ def _job(owner, told: JobFacts, collector: Collector | None) -> EngineJob:
 
 
 def _storable(told: JobFacts) -> JobFacts:
-    """Without what no database holds: numbers beyond 63 bits, texts with a zero in them."""
+    """Fit the facts to the columns, so that those of a row equal those that were put in.
+
+    Numbers beyond 63 bits are dropped; texts are marked and clipped, as ``fields`` says.
+    """
     checkpoints = [_bounded(one) for one in told.checkpoints]
     kept = [one for one in checkpoints if 0 <= one.number <= _MOST_OF_OTHERS]
     return replace(
         told,
-        key=told.key.replace("\0", "")[:_LONGEST_KEY],
-        name=told.name.replace("\0", "")[:200],
-        state=told.state.replace("\0", "")[:40],
+        key=_fitting(told.key, _LONGEST_KEY),
+        name=_fitting(told.name, 200),
+        state=_fitting(told.state, 40),
         counts={name: told.counts[name] for name in _COUNTED if name in told.counts},
         checkpoints=tuple(kept),
     )
@@ -163,10 +173,14 @@ def _bounded(facts: CheckpointFacts) -> CheckpointFacts:
         if isinstance(value, int) and not 0 <= value <= _MOST.get(name, _MOST_OF_OTHERS):
             changed[name] = None
     for name, longest in _LONGEST.items():
-        changed[name] = getattr(facts, name).replace("\0", "")[:longest]
+        changed[name] = _fitting(getattr(facts, name), longest)
     if changed.get("bytes", facts.bytes) is None:
         changed["is_bytes_told"] = False
     return replace(facts, **changed)
+
+
+def _fitting(text: str, longest: int) -> str:
+    return clipped(storable(text), longest)
 
 
 def _contradicts(job: EngineJob, checkpoints: Sequence[CheckpointFacts]) -> bool:

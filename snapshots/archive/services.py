@@ -12,6 +12,7 @@ from django.utils import timezone
 from snapshots.archive.addresses import Forbidden, NotAnAddress, checked, require_listed
 from snapshots.domain.archive.columns import SORTABLE, Filter
 from snapshots.domain.archive.model import STATUSES
+from snapshots.fields import storable
 from snapshots.models import Collector, EngineJob
 from snapshots.problems import Conflict, Invalid
 
@@ -106,4 +107,4 @@ def whole(
 
 
 def _text(query: Mapping[str, Any], name: str) -> str:
-    return str(query.get(name) or "").replace("\0", "")[:LONGEST_TEXT]
+    return storable(str(query.get(name) or ""))[:LONGEST_TEXT]

@@ -9,6 +9,8 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
+from snapshots.fields import storable
+
 ROWS = 100
 LONGEST_FILTER = 200
 
@@ -44,7 +46,7 @@ class Listing:
         sort: str,
     ) -> None:
         self.columns = columns
-        self.q = request.GET.get("q", "").replace("\0", "")[:LONGEST_FILTER]
+        self.q = storable(request.GET.get("q", ""))[:LONGEST_FILTER]
         self.sort = self._sort(request.GET.get("sort", ""), sort)
         self.total = rows.count()
         self._rows = rows.filter(self._matches(search)).order_by(self.sort, "-pk")

@@ -105,19 +105,25 @@ def test_a_key_that_counts_anew_is_another_run(ada, failures):
     assert first.checkpoints.count() == 15
 
 
-def test_numbers_and_texts_that_no_database_holds_are_left_out(ada):
+def test_numbers_that_no_column_holds_are_left_out_and_texts_are_marked(ada):
+    subtask = SubtaskFacts(0, acknowledged=True, duration=5, sync=2**70)
     odd = CheckpointFacts(
-        3, status="failed", bytes=2**70, duration=-1, subtasks=2**40, failure="a\0b"
+        3,
+        status="failed",
+        bytes=2**70,
+        duration=-1,
+        subtasks=2**40,
+        failure="a\0b" * 2_000,
+        vertices=(VertexFacts("v", "m\0p" * 100, 1, (subtask,)),),
     )
-    job = filling.take(ada, JobFacts("flink", "k\0ey", checkpoints=(odd, CheckpointFacts(2**70))))
+    told = JobFacts("flink", "k\0ey", checkpoints=(odd, CheckpointFacts(2**70)))
+    job = filling.take(ada, told)
     row = job.checkpoints.get()
-    assert (job.key, row.bytes, row.duration, row.subtasks, row.failure) == (
-        "key",
-        None,
-        None,
-        None,
-        "ab",
-    )
+    assert (job.key, row.bytes, row.duration, row.subtasks) == ("k␀ey", None, None, None)
+    assert (row.failure[:4], row.failure[-1], len(row.failure)) == ("a␀ba", "…", 4_000)
+    assert (row.slowest[:4], row.slowest[-1], len(row.slowest)) == ("m␀pm", "…", 220)
+    assert (row.sync_max, row.async_max) == (None, None)
+    assert filling.take(ada, told).version == job.version, "the same facts change nothing"
 
 
 def test_only_what_changed_is_read_again(ada, failures):

@@ -12,7 +12,11 @@ from snapshots.models import Recording
 from tests.web.given import a_client, a_person, a_ready_recording
 from tests.web.test_pages import signed_in, text_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir"), pytest.mark.spark]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("data_dir"),
+    pytest.mark.spark,
+]
 
 INVARIANT = (
     '8000 - processes["withdraw"]["balance"] == '

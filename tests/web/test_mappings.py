@@ -139,6 +139,7 @@ def test_an_upload_keeps_the_mapping_that_reads_it(api, ada):
 
 
 @pytest.mark.spark
+@pytest.mark.django_db(transaction=True)  # the heartbeat sees only what is committed
 def test_a_log_is_ingested_by_its_mapping(api, ada):
     row = saved(ada)
     format, log = row.format, a_log(SEND, {"event": 1}, SNAP, RECEIVE)

@@ -92,6 +92,7 @@ def refused(api, content: bytes, name: str = "upload.zip") -> tuple[Recording, s
 
 
 @pytest.mark.spark
+@pytest.mark.django_db(transaction=True)  # the heartbeat sees only what is committed
 def test_a_log_in_an_archive_is_read_as_that_log(api):
     content = zipped(banks=native(two_banks()))
     answer = api.post("/api/recordings", {"file": SimpleUploadedFile("banks.zip", content)})
@@ -117,6 +118,8 @@ def test_what_no_engine_wrote_is_refused_with_the_reason(api, data_dir, contents
     assert not any(stores.store().root.iterdir())
 
 
+@pytest.mark.spark
+@pytest.mark.django_db(transaction=True)  # the heartbeat sees only what is committed
 def test_the_file_of_an_archive_that_cannot_be_read_is_named(api):
     _, sentence = refused(api, zipped(holiday__photo=b"\xff\xd8\xff\xe0"))
     assert sentence.startswith('The file "holiday/photo" of the archive: This is a picture.')

@@ -3,6 +3,8 @@ from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.utils import timezone
 
+from snapshots.fields import JsonField, Line
+
 
 class SignInLink(models.Model):
     """Opens one session, once, for an hour. Only the token's hash is kept."""
@@ -55,11 +57,11 @@ class AuditEntry(models.Model):
 
     at = models.DateTimeField(default=timezone.now)
     actor_id = models.BigIntegerField(null=True)  # no foreign key: the person may be deleted
-    actor = models.CharField(max_length=150, blank=True)
+    actor = Line(max_length=150, blank=True)
     action = models.CharField(max_length=40)
-    subject = models.CharField(max_length=200, blank=True)  # what it was done to
-    address = models.CharField(max_length=64, blank=True)  # of the client; blank in the shell
-    detail = models.JSONField(default=dict)
+    subject = Line(max_length=200, blank=True)  # what it was done to
+    address = Line(max_length=64, blank=True)  # of the client; blank in the shell
+    detail = JsonField(default=dict)
 
     class Meta:
         ordering = ["-pk"]
