@@ -2,19 +2,27 @@ PORT ?= 8000
 export PORT
 PYTHON := .venv/bin/python
 
-.PHONY: run test test-fast lint bench clean
+.PHONY: run test test-fast test-postgres lint bench clean
 
 run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
 
+# Everything on SQLite, then the quick tests of tests/web once more on PostgreSQL.
 test: .venv/test.stamp
-	@$(PYTHON) -m webapp.machine java chromium node
+	@$(PYTHON) -m webapp.machine java chromium node postgres
 	@$(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder
+	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 tests/web \
+		-m "not spark and not browser and not slow"
 
 # Compiled tests are kept, whatever the shell says: compiling them takes each process seconds.
 test-fast: .venv/test.stamp
 	@FAST_TESTS=yes PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest --numprocesses 2 \
 		--ignore=tests/browser -m "not spark and not browser and not slow"
+
+# All of tests/web on a PostgreSQL server that the tests start.
+test-postgres: .venv/test.stamp
+	@$(PYTHON) -m webapp.machine java chromium node postgres
+	@TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder tests/web
 
 lint: .venv/test.stamp
 	@$(PYTHON) -m ruff check .

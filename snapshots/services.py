@@ -18,6 +18,7 @@ from snapshots.domain.dataflows.failover import FAILOVERS
 from snapshots.domain.defects import InputRefused
 from snapshots.domain.reordering_report import NotReorderable, require_complete
 from snapshots.domain.spark_streaming.failover import SPARK_FAILOVERS
+from snapshots.fields import clipped
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Mapping, Recording, Snapshot, Topology
 from snapshots.problems import Conflict, Invalid, Refused, cancelled
@@ -201,7 +202,7 @@ def _queue_upload(
 def _printable(name: str) -> str:
     """A file's name as a recording's: what cannot be shown is marked, at most 200 characters."""
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name).strip()
-    return (text or "recording")[:200]
+    return clipped(text or "recording", 200)
 
 
 def create_job(
@@ -324,7 +325,7 @@ def request_simulation(user, topology: Topology, parameters: dict[str, Any]) -> 
     name = checked.pop("name") or f"{topology.name}, {word}"
     recording = Recording.objects.create(
         owner=user,
-        name=name[:200],
+        name=clipped(name, 200),
         topology=None if topology.is_sample and user is None else topology,
         parameters={**checked, "topology": topology.definition},
     )
@@ -347,7 +348,7 @@ def request_failover_comparison(user, recording: Recording) -> list[Job]:
     for failover in STRATEGIES[asked["protocol"]]:
         again = Recording.objects.create(
             owner=user,
-            name=f"{recording.name}, {failover} failover"[:200],
+            name=clipped(f"{recording.name}, {failover} failover", 200),
             topology=recording.topology,
             parameters={**asked, "failover": failover},
         )

@@ -23,6 +23,7 @@ PATIENCE_SECONDS = 90
 @dataclass
 class Stack:
     folder: Path
+    database_url: str = ""  # empty: the one that the tests run on
     port: int = field(default_factory=embedded_redis.free_port)
     processes: dict[str, subprocess.Popen] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
@@ -42,9 +43,11 @@ class Stack:
             "REDIS_URL": self.redis.url,
             "PORT": str(self.port),
         }
-        if postgres.IS_CHOSEN:
+        if postgres.IS_CHOSEN and not self.database_url:
             postgres.server().start()
-            self.environment["DATABASE_URL"] = postgres.server().new_database()
+            self.database_url = postgres.server().new_database()
+        if self.database_url:
+            self.environment["DATABASE_URL"] = self.database_url
         self.run_redis()
         self.manage("migrate", "--verbosity", "0")
 

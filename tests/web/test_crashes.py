@@ -2,6 +2,7 @@
 
 import socket
 import time
+from functools import cache
 
 import pytest
 from redis import Redis
@@ -20,9 +21,9 @@ EVENTS = 120_000
 PATIENCE_SECONDS = 300
 
 
-@pytest.fixture(scope="module")
-def log() -> bytes:
-    """Large enough to be in the middle of for a while."""
+@cache
+def a_long_log() -> bytes:
+    """Simulate a log that is large enough to be in the middle of its ingest for a while."""
     simulation = Simulation(
         topologies.random_connected(20, 3, seed=1),
         Bank(),
@@ -30,6 +31,11 @@ def log() -> bytes:
         snapshots=(SnapshotStart(1_000_000, ("p1",)),),
     )
     return native(Log(simulation.header("crash"), tuple(simulate(simulation))))
+
+
+@pytest.fixture(scope="module")
+def log() -> bytes:
+    return a_long_log()
 
 
 @pytest.fixture

@@ -4,12 +4,15 @@ import json
 
 import pytest
 from django.apps import apps
-from django.db import models
+from django.db import OperationalError, connection, connections, models, transaction
+from django.db.migrations.executor import MigrationExecutor
 from django.db.models.fields.json import KT
+from django.test import Client
 
+from snapshots import runs
 from snapshots.fields import JsonField, Line, Prose, clipped
 from snapshots.models import EngineCheckpoint, EngineJob, Job, Recording, Snapshot, Topology
-from tests.web.given import a_person
+from tests.web.given import a_client, a_file, a_person, a_ready_recording
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -112,3 +115,170 @@ def test_every_column_of_free_text_and_json_is_one_of_ours():
     theirs = [name for name, kind in columns.items() if kind in django]
     assert theirs == ["accounts.Session.session_data"]
     assert {JsonField, Prose, Line} <= set(columns.values())
+
+
+BEFORE = [("snapshots", "0008_fair_turns_and_identity")]
+
+
+@pytest.fixture
+def tables_of_before(transactional_db):
+    """Take the tables back to before 0009, and forward again after the test."""
+    executor = MigrationExecutor(connection)
+    executor.migrate(BEFORE)
+    yield executor.loader.project_state(BEFORE).apps.get_model
+    forward()
+
+
+def forward() -> None:
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+def type_on_postgres(model: type[models.Model], column: str) -> str:
+    asked = "select data_type from information_schema.columns where (table_name, column_name) = "
+    with connection.cursor() as cursor:
+        cursor.execute(f"{asked} (%s, %s)", [model._meta.db_table, column])
+        return cursor.fetchone()[0]
+
+
+def test_rows_from_before_are_as_they_were_and_take_what_they_refused(tables_of_before):
+    plain = {"a": [1, 1.5, "\u00e9", None], "b": {}}
+    old = tables_of_before("snapshots", "Recording")
+    pk = old.objects.create(name="old", parameters=plain).pk
+    forward()
+    row = Recording.objects.get(pk=pk)
+    assert (row.parameters, row.defects, row.error) == (plain, [], None)
+    if connection.vendor == "postgresql":
+        assert type_on_postgres(Recording, "parameters") == "json"
+    row.error = STRANGE
+    row.save()
+    assert same(Recording.objects.get(pk=pk).error, STRANGE)
+    row.delete()
+
+
+def a_log_with_nuls() -> bytes:
+    """Write a transfer whose states and message hold NUL, and whose second state is mismatched."""
+    head = {
+        **{"kind": "header", "format": "cutline", "version": 1, "name": "NUL", "time_unit": "us"},
+        "processes": [{"id": "A", "state": "full\0"}, {"id": "B", "state": {"\0": "empty"}}],
+        "channels": [{"id": "A->B", "source": "A", "target": "B"}],
+    }
+    channel = {"channel": "A->B"}
+    message = {**channel, "message": "m\0", "value": ["\0"]}
+    lines = [
+        head,
+        {"kind": "send", "process": "A", **message, "state": "half\0", "at": 10},
+        {"kind": "record_state", "process": "A", "snapshot": "s1", "state": "half\0", "at": 20},
+        {"kind": "record_state", "process": "B", "snapshot": "s1", "state": "wrong\0", "at": 25},
+        {"kind": "receive", "process": "B", **message, "state": "half\0", "at": 30},
+        {
+            **{"kind": "record_channel", "process": "B", "snapshot": "s1", **channel},
+            **{"messages": ["m\0"], "at": 40},
+        },
+    ]
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+@pytest.mark.spark
+@pytest.mark.django_db(transaction=True)  # the heartbeat sees only what is committed
+def test_a_log_with_nuls_is_ingested_shown_and_restored():
+    ada = a_person()
+    api, browser = a_client(ada), Client()
+    browser.force_login(ada)
+    accepted = api.post("/api/recordings", {"file": a_file(a_log_with_nuls(), "NUL.jsonl")}).json()
+    runs.run(accepted["job"])
+    address = f"/api/recordings/{accepted['id']}"
+    assert api.get(address).json()["status"] == "ready", api.get(address).json()["error"]
+    snapshot = api.get(f"{address}/snapshots/s1").json()
+    assert snapshot["verdict"] == "state-mismatch"
+    assert snapshot["recorded"]["processes"] == {"A": "half\0", "B": "wrong\0"}
+    assert snapshot["processes"] == {"A": "half\0", "B": {"\0": "empty"}}
+    restore = api.post(f"{address}/snapshots/s1/restore").json()["job"]
+    runs.run(restore)
+    assert api.get(f"/api/jobs/{restore}").json()["state"] == "done"
+    for page in ("", "/snapshots/s1", "/predicates"):
+        assert browser.get(f"/recordings/{accepted['id']}{page}").status_code == 200, page
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/?q=%00",
+        "/recordings/{}?q=%00&sort=%00&page=%00",
+        "/recordings/{}/snapshots?id=%00",
+        "/recordings/{}/predicates?expression=%00",
+        "/recordings/{}/properties?expression=%00",
+        "/recordings/{}/proof?snapshot=%00",
+        "/topologies?q=%00",
+        "/archive?q=%00",
+        "/api/recordings?q=%00",
+        "/api/recordings/{}/snapshots/%00",
+    ],
+)
+def test_an_address_with_a_nul_is_answered(address):
+    ada = a_person()
+    browser = Client(raise_request_exception=False)
+    browser.force_login(ada)
+    pk = a_ready_recording(ada).pk
+    client = a_client(ada) if address.startswith("/api/") else browser
+    assert client.get(address.format(pk)).status_code < 500
+
+
+def test_a_recording_is_found_by_the_mark_of_its_nul():
+    ada = a_person()
+    Recording.objects.create(owner=ada, name="a\0b")
+    for text in ("\0", "␀"):
+        found = a_client(ada).get("/api/recordings", {"q": text}).json()
+        assert [item["name"] for item in found["items"]] == ["a␀b"]
+
+
+@pytest.fixture
+def broken_connection(transactional_db):
+    """End this thread's connection from the side of the server, as its restart does."""
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has no server that restarts.")
+
+    def end() -> None:
+        other = connections.create_connection("default")
+        with other.cursor() as cursor:
+            pid = connection.connection.info.backend_pid
+            cursor.execute("select pg_terminate_backend(%s, 10000)", [pid])
+        other.close()
+
+    return end
+
+
+def test_a_connection_that_rested_is_replaced_where_the_server_ended_it(
+    broken_connection, monkeypatch
+):
+    monkeypatch.setattr("webapp.postgres.base.REST_SECONDS", 0.0)
+    Topology.objects.create(name="before", definition={})
+    broken_connection()
+    assert Topology.objects.filter(name="before").exists()
+    broken_connection()
+    with transaction.atomic():
+        Topology.objects.create(name="after", definition={})
+    assert Topology.objects.filter(name="after").exists()
+
+
+def test_a_connection_that_broke_under_a_statement_is_replaced_for_the_next(broken_connection):
+    assert not Topology.objects.filter(name="before").exists()
+    broken_connection()
+    with pytest.raises(OperationalError):
+        Topology.objects.create(name="lost", definition={})
+    Topology.objects.create(name="after", definition={})
+    assert list(Topology.objects.filter(owner=None, slug=None).values_list("name")) == [("after",)]
+
+
+@transaction.atomic
+def create_halves(between) -> None:
+    Topology.objects.create(name="first half", definition={})
+    between()
+    Topology.objects.create(name="second half", definition={})
+
+
+def test_what_a_transaction_did_is_not_committed_in_halves(broken_connection, monkeypatch):
+    monkeypatch.setattr("webapp.postgres.base.REST_SECONDS", 0.0)
+    with pytest.raises(OperationalError):
+        create_halves(between=broken_connection)
+    assert not Topology.objects.filter(name__endswith="half").exists()

@@ -136,6 +136,23 @@ def test_an_old_java_does_not_count(monkeypatch, tmp_path):
     assert machine.find_java() != tmp_path
 
 
+def test_a_missing_postgres_is_one_sentence(monkeypatch, tmp_path):
+    monkeypatch.setattr(machine, "POSTGRES", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(machine.Missing, match=r"missing: install it \(Debian.*install postgresql"):
+        machine.ensure_postgres()
+
+
+def test_the_newest_postgres_is_taken(monkeypatch, tmp_path):
+    for version in ("9.6", "15", "17"):
+        programs = tmp_path / version / "bin"
+        programs.mkdir(parents=True)
+        (programs / "postgres").touch()
+    monkeypatch.setattr(machine, "POSTGRES", tmp_path)
+    monkeypatch.setenv("PATH", "")
+    assert machine.find_postgres() == tmp_path / "17" / "bin"
+
+
 def test_java_is_installed_where_that_is_allowed(monkeypatch):
     installed = []
     monkeypatch.setattr(machine, "find_java", lambda: Path("/java") if len(installed) > 1 else None)

@@ -29,7 +29,8 @@ if connection.vendor == "sqlite":
     mode = connection.cursor().execute("pragma journal_mode").fetchone()
     print(mode, connection.transaction_mode)
 else:
-    print(connection.settings_dict["HOST"], connection.settings_dict["NAME"])
+    told = connection.settings_dict
+    print(told["HOST"], told["NAME"], sorted(told["OPTIONS"].items()))
 """
 
 
@@ -90,8 +91,9 @@ def test_sqlite_writes_ahead_and_takes_turns(tmp_path):
 
 @pytest.mark.slow
 def test_another_database_is_one_setting(tmp_path):
-    ran = settings_with(tmp_path, DATABASE_URL="postgres://u:p@db.example/cutline")
-    assert ran.stdout.splitlines()[1] == "db.example cutline", ran.stderr
+    ran = settings_with(tmp_path, DATABASE_URL="postgres://u:p@db.example/cutline?sslmode=require")
+    shown = "db.example cutline [('connect_timeout', 5), ('sslmode', 'require')]"
+    assert ran.stdout.splitlines()[1] == shown, ran.stderr
 
 
 @pytest.mark.slow
