@@ -1,5 +1,8 @@
 """What the archive says of a job of which a running Flink has told, and tells no more."""
 
+import time
+from types import SimpleNamespace
+
 import pytest
 from django.core.management import call_command
 from django.db import OperationalError
@@ -171,7 +174,9 @@ def rounds(monkeypatch, *steps) -> None:
             raise KeyboardInterrupt
         left.pop(0)()
 
-    monkeypatch.setattr("snapshots.management.commands.collect.time.sleep", sleep)
+    # The command's own clock: threads of other tests sleep, too.
+    clock = SimpleNamespace(sleep=sleep, monotonic=time.monotonic)
+    monkeypatch.setattr("snapshots.management.commands.collect.time", clock)
 
 
 def test_what_is_wrong_is_said_once_and_then_that_it_is_right_again(flink, monkeypatch, capsys):

@@ -13,7 +13,8 @@ from snapshots.models import Job, Recording
 from snapshots.problems import Refused
 from tests.web.given import a_client, a_person, native, uploads_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+# The heartbeat of a job sees only what is committed.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
 
 
 @pytest.fixture
@@ -92,7 +93,6 @@ def refused(api, content: bytes, name: str = "upload.zip") -> tuple[Recording, s
 
 
 @pytest.mark.spark
-@pytest.mark.django_db(transaction=True)  # the heartbeat sees only what is committed
 def test_a_log_in_an_archive_is_read_as_that_log(api):
     content = zipped(banks=native(two_banks()))
     answer = api.post("/api/recordings", {"file": SimpleUploadedFile("banks.zip", content)})
@@ -119,7 +119,6 @@ def test_what_no_engine_wrote_is_refused_with_the_reason(api, data_dir, contents
 
 
 @pytest.mark.spark
-@pytest.mark.django_db(transaction=True)  # the heartbeat sees only what is committed
 def test_the_file_of_an_archive_that_cannot_be_read_is_named(api):
     _, sentence = refused(api, zipped(holiday__photo=b"\xff\xd8\xff\xe0"))
     assert sentence.startswith('The file "holiday/photo" of the archive: This is a picture.')
