@@ -15,7 +15,6 @@ from tests.web.test_crashes import EVENTS, a_long_log, begun, until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-AWAY_SECONDS = 4
 MOST_CONNECTIONS = 20  # of a stack at rest: a web process keeps none, a worker's threads few
 
 
@@ -54,10 +53,11 @@ def test_the_next_request_after_a_restart_is_answered(stack, api, database, how)
     assert stack.answers()
 
 
-def test_a_running_job_ends_although_its_database_was_away(api, database):
+@pytest.mark.parametrize("seconds", [0, 4])
+def test_a_running_job_ends_although_its_database_was_away(api, database, seconds):
     recording, job = begun(api, a_long_log())
     database.stop(signal.SIGQUIT)
-    time.sleep(AWAY_SECONDS)
+    time.sleep(seconds)
     database.start()
     assert api.ended(job)["state"] == "done"
     kept = api.get(f"/recordings/{recording}")
