@@ -7,6 +7,7 @@ was deleted) changes nothing any more. A job whose lease is stale may be taken a
 
 import logging
 import os
+import secrets
 import socket
 import threading
 import time
@@ -76,11 +77,14 @@ def _started(pid: int) -> str:
 class Lease:
     """The right to run one job. Use as a context manager: the heart beats inside.
 
-    Raises, from every method that writes: LeaseLost; from ``report``: Cancelled too.
+    ``nonce`` makes the names of what this run writes its own: after a database was restored from a
+    backup, ids of jobs come again. Raises, from every method that writes: LeaseLost; from
+    ``report``: Cancelled too.
     """
 
     def __init__(self, job: Job) -> None:
         self.job = job
+        self.nonce = secrets.token_hex(4)
         self._told_at = 0.0
         self._phase_began = time.monotonic()
         self._cancelled = threading.Event()

@@ -21,6 +21,7 @@ from snapshots.domain.expressions import ExpressionError
 from snapshots.domain.reordering_report import NotReorderable
 from snapshots.domain.restore import NotRestorable
 from snapshots.engine_uploads import Source
+from snapshots.files import sweeping
 from snapshots.jobs import postponing, turns
 from snapshots.leases import Cancelled, Lease, LeaseLost
 from snapshots.limits import recording_limits
@@ -168,7 +169,7 @@ def _ingest(lease: Lease) -> None:
 
     recording = lease.job.recording
     Recording.objects.filter(pk=recording.pk).update(status=Recording.Status.RUNNING, error=None)
-    name = stores.name_of(lease.job.pk, lease.job.attempt)
+    name = stores.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
     temporary = stores.store().temporary(name)
     progress = Progress(lease)
     with engine_uploads.opened(recording, name, progress) as source:
@@ -293,16 +294,13 @@ class Progress:
 
 def _drop_leftovers(lease: Lease) -> None:
     """Remove what a run wrote that did not succeed; a later sweep removes what stays now."""
+    name = stores.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
     try:
-        stores.drop_unfinished(stores.name_of(lease.job.pk, lease.job.attempt))
+        stores.drop_unfinished(name)
     except (OSError, DatabaseError) as error:
         logger.warning("%s: what it wrote could not be removed yet (%s)", lease.job, error)
 
 
 def remove_leftovers() -> None:
-    """What crashed workers and web processes left in the folders of uploads and stores."""
-    known = Recording.objects.filter
-    for name in uploads.sweep(lambda name: known(upload=name).exists()):
-        logger.info("The upload %s belonged to nothing and was removed", name)
-    for name in stores.sweep():
-        logger.info("The folder %s was left by a crash and was removed", name)
+    """Take away what crashed workers and web processes left in the folders."""
+    sweeping.sweep()

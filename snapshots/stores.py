@@ -1,12 +1,12 @@
 """The folders of recordings under ``STORE_URL``: opening, removing, sweeping.
 
-A folder is named after the job and the attempt that wrote it, so no two runs share one, and a row
-that changes its folder changes what everyone opens next.
+A folder is named after the job and the attempt that wrote it, and has a random part, so no two runs
+share one, and a row that changes its folder changes what everyone opens next.
 """
 
-import re
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ from typing import Any
 from django.conf import settings
 
 from snapshots import leases
+from snapshots.files import aside
+from snapshots.files.folders import STORED
 from snapshots.models import Recording
 from snapshots.problems import LISTED_DEFECTS
 from snapshots.store import publish as publishing
-from snapshots.store.locations import Store
+from snapshots.store.locations import TEMPORARY, Store
 from snapshots.store.reader import StoredRecording, open_cached
 
 _KEPT_OF_A_SNAPSHOT = (
@@ -33,15 +35,15 @@ _KEPT_OF_A_SNAPSHOT = (
     "positions",
     "totals",
 )
-_NAME = re.compile(r"j(?P<job>[0-9]+)-(?P<attempt>[0-9]+)(?P<rest>\..*)?")
 
 
 def store() -> Store:
     return Store.at(settings.STORE_URL)
 
 
-def name_of(job_id: int, attempt: int) -> str:
-    return f"j{job_id}-{attempt}"
+def name_of(job_id: int, attempt: int, nonce: str = "") -> str:
+    """Return the name of what an attempt at a job writes. nonce: of its lease, in hex."""
+    return f"j{job_id}-{attempt}-{nonce}" if nonce else f"j{job_id}-{attempt}"
 
 
 def open_recording(recording: Recording) -> StoredRecording:
@@ -106,21 +108,35 @@ def drop_unfinished(name: str) -> None:
         remove(name)
 
 
-def sweep() -> list[str]:
-    """Remove what crashed jobs left: folders no row names and no living job writes."""
+def aside_folder() -> Path:
+    return store().root / aside.FOLDER
+
+
+def sweep(may_touch: Callable[[Path], bool] = lambda path: True) -> list[str]:
+    """Remove unfinished folders of runs that are over, set aside whole ones that no row names.
+
+    may_touch: tells whether a whole folder may be moved. Returns the names of what has gone.
+    """
     place = store()
     if not place.root.is_dir():
         return []
-    removed = []
-    for path in [path for path in place.root.iterdir() if _is_leftover(path.name)]:
-        if path.exists():  # else its job published it meanwhile
-            shutil.rmtree(path, ignore_errors=True)
-            removed.append(path.name)
-    return removed
+    leftovers = [path for path in place.root.iterdir() if _is_leftover(path.name)]
+    return [path.name for path in leftovers if _swept(path, may_touch)]
+
+
+def _swept(path: Path, may_touch: Callable[[Path], bool]) -> bool:
+    if TEMPORARY in path.name:  # derived from an upload, which is kept
+        shutil.rmtree(path, ignore_errors=True)
+        return True
+    with aside.logged_faults(path.name):
+        if path.exists() and may_touch(path):  # else its job published it meanwhile
+            aside.put(path, aside_folder(), aside.STORE, "No recording in the database names it.")
+            return True
+    return False
 
 
 def _is_leftover(name: str) -> bool:
-    match = _NAME.fullmatch(name)
+    match = STORED.fullmatch(name)
     if match is None or leases.is_held(int(match["job"]), int(match["attempt"])):
         return False
     return bool(match["rest"]) or not Recording.objects.filter(store=name).exists()

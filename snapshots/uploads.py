@@ -1,8 +1,9 @@
 """Files on their way in, in ``UPLOADS_DIR``, each under a name of our own.
 
 Whoever writes a file holds a lock on it until its row is committed. The kernel drops the lock when
-the writer dies, so a file that is not locked and belongs to no row is a leftover: ``sweep`` may
-remove it at any time, without guessing from its age.
+the writer dies, so a file that is not locked and belongs to no row is a leftover, without guessing
+from its age. While it is written its name begins with a dot: such a leftover was never accepted and
+``sweep`` removes it; any other goes aside.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ import os
 import shutil
 import uuid
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,8 +21,10 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import FileUploadHandler
 
+from snapshots.files import aside
 from snapshots.problems import TooLarge, TooManyFiles
 
+UNFINISHED = "."  # begins the name of a file that is still written
 MOST_FILES = 500  # of one request: each is an open file while it is read
 
 
@@ -32,12 +35,11 @@ class Draft:
     """
 
     def __init__(self) -> None:
-        self.name = uuid.uuid4().hex
-        self.path = path_of(self.name)
         self.size = 0
         self._kept = False
-        self.file: BinaryIO = self.path.open("xb+")
-        fcntl.flock(self.file, fcntl.LOCK_EX)
+        self.file: BinaryIO
+        self.path, self.file = _locked_file()
+        self.name = self.path.name.removeprefix(UNFINISHED)
 
     def write(self, chunk: bytes) -> None:
         """Raises: TooLarge above MAX_UPLOAD_BYTES; what was written goes when this closes."""
@@ -50,6 +52,8 @@ class Draft:
         """Make the file outlive this object, on disk. Call it before its row is committed."""
         self.file.flush()
         os.fsync(self.file.fileno())
+        self.path = self.path.rename(path_of(self.name))
+        _sync(self.path.parent)
         self._kept = True
 
     def discard(self) -> None:
@@ -68,6 +72,33 @@ class Draft:
 
     def __exit__(self, *_) -> None:
         self.close()
+
+
+def _locked_file() -> tuple[Path, BinaryIO]:
+    """Return a new file that is locked. A sweep may remove it before: then another is made."""
+    while True:
+        path = path_of(f"{UNFINISHED}{uuid.uuid4().hex}")
+        file = path.open("xb+")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if _is_at(file, path):
+            return path, file
+        file.close()
+
+
+def _is_at(file: BinaryIO, path: Path) -> bool:
+    """Tell whether ``path`` still names the file that is open."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def pack(draft: Draft, files: Iterable[tuple[str, Path]]) -> None:
@@ -163,19 +194,34 @@ def too_many_files() -> TooManyFiles:
     )
 
 
-def sweep(is_known) -> list[str]:
-    """Remove the files that no living process writes and no row keeps; returns their names.
+def aside_folder() -> Path:
+    return Path(settings.DATA_DIR) / aside.FOLDER
 
-    is_known: tells whether a row keeps the name. Asked while the file is locked, so a writer that
-    commits its row in between cannot be missed.
+
+def sweep(
+    is_known: Callable[[str], bool], may_touch: Callable[[Path], bool] = lambda path: True
+) -> list[str]:
+    """Remove unfinished files that nobody writes, set aside whole ones that no row keeps.
+
+    Args:
+        is_known: tells whether a row keeps the name. Asked while the file is locked, so a writer
+            that commits its row in between cannot be missed.
+        may_touch: tells whether a whole file that no row keeps may be moved.
+
+    Returns the names of what was removed or set aside.
     """
-    return [path.name for path in _unlocked(Path(settings.UPLOADS_DIR).iterdir(), is_known)]
+    paths = [path for path in Path(settings.UPLOADS_DIR).iterdir() if path.is_file()]
+    return [path.name for path in paths if _swept(path, is_known, may_touch)]
 
 
-def _unlocked(paths: Iterable[Path], is_known) -> Iterator[Path]:
-    for path in paths:
-        with contextlib.suppress(FileNotFoundError, BlockingIOError), path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not is_known(path.name):
-                path.unlink()
-                yield path
+def _swept(path: Path, is_known: Callable[[str], bool], may_touch: Callable[[Path], bool]) -> bool:
+    passing = contextlib.suppress(FileNotFoundError, BlockingIOError)
+    with aside.logged_faults(path.name), passing, path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path.name.startswith(UNFINISHED):
+            path.unlink()
+            return True
+        if _is_at(file, path) and not is_known(path.name) and may_touch(path):
+            aside.put(path, aside_folder(), aside.UPLOAD, "No recording in the database names it.")
+            return True
+    return False

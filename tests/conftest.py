@@ -120,12 +120,16 @@ def shared_data() -> Path:
 
 
 @pytest.fixture
-def data_dir(tmp_path, settings) -> Path:
-    """A DATA_DIR for one test, with its store and uploads."""
+def data_dir(tmp_path, settings, request) -> Path:
+    """A DATA_DIR for one test, with its store and uploads; paired with the test's database."""
     settings.DATA_DIR = tmp_path
     settings.UPLOADS_DIR = settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "uploads"
     settings.UPLOADS_DIR.mkdir()
     settings.STORE_URL = (tmp_path / "store").as_uri()
+    if request.node.get_closest_marker("django_db"):
+        from snapshots.files import identity
+
+        identity.require_pair()
     return tmp_path
 
 

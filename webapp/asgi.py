@@ -1,5 +1,6 @@
 import os
 import resource
+import sys
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
@@ -16,8 +17,14 @@ if soft != resource.RLIM_INFINITY and soft < wanted:
 
 http = get_asgi_application()  # sets Django up, which the consumers' imports need
 
+from snapshots.files import starting  # noqa: E402
 from snapshots.limits import BodyLimit  # noqa: E402
 from snapshots.routing import websocket_urlpatterns  # noqa: E402
+
+try:
+    starting.require_all_from_a_thread()
+except starting.CannotStart as problem:
+    sys.exit(str(problem))
 
 application = ProtocolTypeRouter(
     {

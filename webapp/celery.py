@@ -1,9 +1,10 @@
 import os
+import sys
 import warnings
 
 from celery import Celery
 from celery.platforms import SecurityWarning
-from celery.signals import worker_process_init
+from celery.signals import celeryd_init, worker_process_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
@@ -12,6 +13,21 @@ warnings.filterwarnings("ignore", category=SecurityWarning)
 
 app = Celery("cutline", include=["tasks.recordings", "tasks.collectors"])
 app.config_from_object("django.conf:settings", namespace="CELERY")
+
+
+@celeryd_init.connect
+def require_own_files(**_) -> None:
+    """Stop a worker that must not start, before it takes a job or sweeps."""
+    from django.db import connections
+
+    from snapshots.files import starting
+
+    try:
+        starting.require_all()
+    except starting.CannotStart as problem:
+        sys.exit(str(problem))
+    finally:
+        connections.close_all()
 
 
 @worker_process_init.connect

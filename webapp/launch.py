@@ -93,13 +93,20 @@ def check_redis(url: str) -> None:
 
 
 def migrate() -> None:
+    """Change the tables as this version needs them; other people's are left as they are."""
     django.setup()
+    from snapshots.files import starting
+
     try:
+        starting.require_before_migrating()
         call_command("migrate", verbosity=0)
+        starting.require_all(patience=0)
     except DatabaseError as error:
         raise CannotStart(
             f"The database cannot be opened or changed: {str(error).strip()}"
         ) from None
+    except starting.CannotStart as problem:
+        raise CannotStart(str(problem)) from None
     connections.close_all()
 
 

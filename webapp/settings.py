@@ -1,5 +1,6 @@
 """Django's settings; every environment variable is read here and listed in the README."""
 
+import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -8,6 +9,8 @@ import plotly
 
 from webapp.env import env_bool, env_folder, env_int, env_list, env_port, env_str
 from webapp.secret_key import read_or_make
+
+os.umask(0o077)  # whatever a process of ours writes, no other user of the machine may read
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -27,6 +30,13 @@ STORE_URL = env_str(
     (DATA_DIR / "store").as_uri(),
     "Where recordings are stored. Every worker and web process must reach it.",
     shown="file:$DATA_DIR/store",
+)
+
+SET_ASIDE_DAYS = env_int(
+    "SET_ASIDE_DAYS",
+    7,
+    "Days for which files that no recording names are kept aside before they are removed.",
+    minimum=0,
 )
 
 DATABASE_URL = env_str(

@@ -290,7 +290,9 @@ def test_a_spark_that_ends_in_the_middle_counts_as_a_death(job, monkeypatch):
 
 def test_a_deleted_recording_stops_its_job_and_nothing_stays(job, monkeypatch, data_dir):
     def deleted_meanwhile(lease):
-        folder = stores.store().temporary(stores.name_of(lease.job.pk, lease.job.attempt))
+        folder = stores.store().temporary(
+            stores.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
+        )
         services.delete_recording(Recording.objects.get())
         (folder / "part").write_bytes(b"x")
         lease.write(phase="publishing")

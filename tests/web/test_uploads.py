@@ -10,6 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from snapshots import runs, uploads
 from snapshots.domain.samples import two_banks
+from snapshots.files import sweeping
 from snapshots.models import Job, Recording
 from tests.web.given import a_client, a_file, a_person, a_ready_recording, native, uploads_of
 
@@ -177,8 +178,29 @@ def test_the_sweep_removes_what_no_row_keeps_and_nobody_writes(data_dir):
     with uploads.Draft() as draft:
         draft.write(b"half")
         runs.remove_leftovers()
-        assert uploads_of(data_dir) == sorted([kept.upload, draft.name])
+        assert uploads_of(data_dir) == sorted([kept.upload, draft.path.name])
     assert uploads_of(data_dir) == [kept.upload]
+    assert [entry.was for entry in sweeping.all_aside()] == ["orphan"]
+
+
+def test_a_draft_that_a_sweep_removed_before_its_lock_is_made_again(data_dir, monkeypatch):
+    lock = fcntl.flock
+    swept = []
+
+    def swept_first(file, operation):
+        if operation == fcntl.LOCK_EX and not swept:
+            swept.append(file)
+            runs.remove_leftovers()
+        lock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", swept_first)
+    with uploads.Draft() as draft:
+        draft.write(b"whole")
+        draft.keep()
+        runs.remove_leftovers()
+        assert draft.path.read_bytes() == b"whole"
+        assert uploads_of(data_dir) == [draft.name]
+    assert swept
 
 
 def test_the_lock_on_a_draft_dies_with_its_writer(data_dir):
@@ -191,7 +213,7 @@ def test_the_lock_on_a_draft_dies_with_its_writer(data_dir):
         os.kill(os.getpid(), 9)
     os.waitpid(child, 0)
     name = os.read(read_end, 64).decode()
-    assert uploads_of(data_dir) == [name]
+    assert uploads_of(data_dir) == [f"{uploads.UNFINISHED}{name}"]
     runs.remove_leftovers()
     assert not uploads_of(data_dir)
 
@@ -207,4 +229,5 @@ def test_the_sweep_removes_folders_of_runs_that_are_over(data_dir):
         (data_dir / "store" / name).mkdir()
     runs.remove_leftovers()
     left = sorted(path.name for path in (data_dir / "store").iterdir())
-    assert left == sorted([kept.store, "not-ours"])
+    assert left == sorted([kept.store, "aside", "not-ours"])
+    assert [entry.was for entry in sweeping.all_aside()] == ["j77-1"]

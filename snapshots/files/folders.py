@@ -1,0 +1,32 @@
+"""Which names in the folders of uploads and stores are what."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+
+STORED = re.compile(r"j(?P<job>[0-9]+)-(?P<attempt>[0-9]+)(-[0-9a-f]+)?(?P<rest>\..*)?")
+"""A run's folder: of a job and an attempt, in newer names with a random part; ``rest`` stands
+behind the name while the folder is written or replaced."""
+
+
+def is_stored_name(name: str) -> bool:
+    """Tell whether a folder of this name holds a published recording."""
+    match = STORED.fullmatch(name)
+    return match is not None and not match["rest"]
+
+
+def stored_names(root: Path) -> set[str]:
+    """Return the names of the published recordings under a store's root."""
+    if not root.is_dir():
+        return set()
+    return {path.name for path in root.iterdir() if is_stored_name(path.name)}
+
+
+def upload_names() -> Iterator[str]:
+    """Yield the names of whole uploads; unfinished ones begin with a dot."""
+    folder = Path(settings.UPLOADS_DIR)
+    with os.scandir(folder) as entries:
+        yield from (entry.name for entry in entries if not entry.name.startswith("."))

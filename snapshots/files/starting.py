@@ -1,0 +1,141 @@
+"""What must hold before anything runs on a database and its files.
+
+The launcher, each worker, each web process and the commands that touch files ask here first.
+"""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from snapshots import stores
+from snapshots.files import identity, privacy
+from snapshots.files.identity import NotPaired
+from snapshots.files.privacy import NotPrivate
+
+FORMER_APPS = {"sessions"}
+"""Apps of earlier versions, whose migrations stay in the database."""
+PATIENCE_SECONDS = 30
+
+
+class CannotStart(Exception):
+    """The sentence says what is wrong and what to do."""
+
+
+def require_all(*, patience: float = PATIENCE_SECONDS) -> None:
+    """Check tables, versions, the pair and who may read. Raises: CannotStart.
+
+    patience: seconds in which a database that does not answer may begin to.
+    """
+    try:
+        _wait_for_database(patience)
+        require_known_migrations()
+        _require_all_migrations()
+        identity.require_pair()
+        close_to_others()
+    except NotPaired as problem:
+        raise CannotStart(str(problem)) from None
+    except DatabaseError as error:
+        raise CannotStart(f"The database cannot be read or written: {_first(error)}") from None
+
+
+def require_all_from_a_thread() -> None:
+    """``require_all`` for a process whose main thread runs an event loop. Raises: CannotStart."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(_in_thread).result()
+
+
+def _in_thread() -> None:
+    try:
+        require_all()
+    finally:
+        connections.close_all()
+
+
+def require_before_migrating() -> None:
+    """Check that changing the tables harms nobody. Raises: CannotStart, DatabaseError."""
+    require_known_migrations()
+    try:
+        identity.require_no_stranger()
+    except NotPaired as problem:
+        raise CannotStart(str(problem)) from None
+
+
+def require_known_migrations() -> None:
+    """Refuse a database that a newer version has changed. Raises: CannotStart."""
+    unknown = unknown_migrations()
+    if unknown:
+        listed = ", ".join(unknown[:3]) + (" …" if len(unknown) > 3 else "")
+        raise CannotStart(
+            f"The database was changed by a newer version of Cutline, which this one does not "
+            f"know ({listed}). Start the newer version, or go back as docs/upgrading.md says."
+        )
+
+
+def unknown_migrations() -> list[str]:
+    """Return what was applied to the database and is not in this code, as ``app.name``."""
+    on_disk = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
+    applied = MigrationRecorder(connection).applied_migrations()
+    unknown = set(applied) - set(on_disk)
+    return sorted(f"{app}.{name}" for app, name in unknown if app not in FORMER_APPS)
+
+
+def missing_migrations() -> list[str]:
+    """Return what is in this code and was not applied to the database, as ``app.name``."""
+    loader = MigrationLoader(connection, ignore_no_migrations=True)
+    missing = set(loader.graph.nodes) - set(loader.applied_migrations)
+    return sorted(f"{app}.{name}" for app, name in missing)
+
+
+def _require_all_migrations() -> None:
+    missing = missing_migrations()
+    if missing:
+        count = f"lacks {len(missing)} changes of this version"
+        what = "has no tables yet" if _is_empty() else count
+        raise CannotStart(
+            f"The database {what}: run “python manage.py migrate”, or “make run”, which does it. "
+            "If that is not expected, is DATABASE_URL right?"
+        )
+
+
+def _is_empty() -> bool:
+    return not connection.introspection.table_names()
+
+
+def close_to_others() -> None:
+    """Take the rights of other users from all that is kept. Raises: CannotStart."""
+    try:
+        for root in kept_roots():
+            privacy.mend(root)
+    except NotPrivate as problem:
+        raise CannotStart(str(problem)) from None
+
+
+def kept_roots() -> list[Path]:
+    """Return the folders in which everything lies that is kept."""
+    data, store = Path(settings.DATA_DIR), stores.store().root
+    inside = store.resolve().is_relative_to(data.resolve())
+    return [data] if inside or not store.exists() else [data, store]
+
+
+def _wait_for_database(patience: float) -> None:
+    """Raises: CannotStart when it has not answered for ``patience`` seconds."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            connection.ensure_connection()
+            return
+        except (OperationalError, InterfaceError) as error:
+            if time.monotonic() >= deadline:
+                raise CannotStart(
+                    f"The database (DATABASE_URL) cannot be opened: {_first(error)}"
+                ) from None
+        time.sleep(0.5)
+
+
+def _first(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
