@@ -32,15 +32,20 @@ def require_all(*, patience: float = PATIENCE_SECONDS) -> None:
     patience: seconds in which a database that does not answer may begin to.
     """
     try:
-        _wait_for_database(patience)
-        require_known_migrations()
-        _require_all_migrations()
+        require_tables(patience=patience)
         identity.require_pair()
         close_to_others()
     except NotPaired as problem:
         raise CannotStart(str(problem)) from None
     except DatabaseError as error:
         raise CannotStart(f"The database cannot be read or written: {_first(error)}") from None
+
+
+def require_tables(*, patience: float = 0) -> None:
+    """Check that the database answers and is of this version. Raises: CannotStart."""
+    _wait_for_database(patience)
+    require_known_migrations()
+    _require_all_migrations()
 
 
 def require_all_from_a_thread() -> None:

@@ -1,15 +1,16 @@
 from pathlib import Path
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from snapshots import services
+from snapshots.management.files import FilesCommand
 from snapshots.management.jobs import see_through, workers_answer
 from snapshots.models import Job
 from snapshots.problems import Problem
 from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user
 
 
-class Command(BaseCommand):
+class Command(FilesCommand):
     help = (
         "Ingest logs, archives, or folders of what an engine wrote, as the upload does. Without a "
         "worker they are ingested here."

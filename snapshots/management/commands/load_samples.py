@@ -1,10 +1,9 @@
-from django.core.management.base import BaseCommand
-
 from snapshots import gallery
+from snapshots.management.files import FilesCommand
 from snapshots.management.jobs import see_through
 
 
-class Command(BaseCommand):
+class Command(FilesCommand):
     help = "Load the sample gallery; samples that are there with the same content stay as they are."
 
     def add_arguments(self, parser) -> None:

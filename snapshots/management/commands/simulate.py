@@ -2,9 +2,10 @@ import json
 from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from snapshots import access, services, topologies
+from snapshots.management.files import FilesCommand
 from snapshots.management.jobs import see_through, workers_answer
 from snapshots.models import Topology
 from snapshots.problems import Problem
@@ -33,7 +34,7 @@ LISTS = {
 OBJECTS = {"checkpoints", "slow", "batches", "start_from"}
 
 
-class Command(BaseCommand):
+class Command(FilesCommand):
     help = "Simulate a run on a topology; the recording is ingested as any."
 
     def create_parser(self, *args, **kwargs):

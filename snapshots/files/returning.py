@@ -1,0 +1,123 @@
+"""Bringing back what lies aside, so that it stays: a row names it afterwards."""
+
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from snapshots import services, stores
+from snapshots.archive import uploads as archive_uploads
+from snapshots.domain.defects import InputRefused
+from snapshots.files import aside, sweeping
+from snapshots.limits import recording_limits
+from snapshots.models import Job, Recording, Snapshot
+from snapshots.problems import Problem
+from snapshots.readers import engines, registry
+from snapshots.store.errors import StoreError
+from snapshots.store.reader import StoredRecording
+
+
+class CannotBringBack(Exception):
+    """The sentence says why, and what to do."""
+
+
+def described(entry: aside.Entry) -> str:
+    """Say what an entry is, as far as its files tell."""
+    recording = sweeping.recording_of(entry)
+    if recording is not None:
+        return f"belongs to recording {recording.pk} “{recording.name}”"
+    try:
+        return (
+            _upload_in_words(entry.path) if entry.kind == aside.UPLOAD else _store_in_words(entry)
+        )
+    except (InputRefused, StoreError, OSError, Problem) as fault:
+        return f"cannot be read: {fault}"
+
+
+def _upload_in_words(path: Path) -> str:
+    format, name = _format_and_name(path)
+    return f"upload, {format}, “{name}”" if name else f"upload, {format}"
+
+
+def _format_and_name(path: Path) -> tuple[str, str]:
+    """Return the format of an upload and its header's name, empty in a format without one.
+
+    Raises: InputRefused, OSError.
+    """
+    format = engines.format_of(path, path.name, recording_limits())
+    if format is not None:
+        return format, ""
+    sniffed = registry.sniff(path, recording_limits(), None)
+    return sniffed.reader.name, sniffed.reader.header(path, recording_limits()).name
+
+
+def _store_in_words(entry: aside.Entry) -> str:
+    manifest = StoredRecording.open(entry.path).manifest
+    return f"stored recording, {manifest.counts['events']:,} events, “{manifest.name}”"
+
+
+def bring_back(entry: aside.Entry, owner: User) -> str:
+    """Put an entry back where it stays; returns a sentence. Raises: CannotBringBack."""
+    recording = sweeping.recording_of(entry)
+    try:
+        if recording is not None:
+            return _to_its_row(entry, recording)
+        if entry.kind == aside.UPLOAD:
+            return _as_new_upload(entry, owner)
+        return _as_new_recording(entry, owner)
+    except (OSError, StoreError) as fault:
+        raise CannotBringBack(f"{entry.name} stays aside: {fault}") from None
+    except Problem as problem:
+        raise CannotBringBack(f"{entry.name} stays aside: {problem.detail}") from None
+
+
+def _to_its_row(entry: aside.Entry, recording: Recording) -> str:
+    place = sweeping.place_of(entry)
+    if place.exists():
+        raise CannotBringBack(
+            f"{entry.name} stays aside: recording {recording.pk} has its {entry.kind} already."
+        )
+    aside.put_back(entry, place)
+    return f"{entry.was} is back as the {entry.kind} of recording {recording.pk}."
+
+
+def _as_new_upload(entry: aside.Entry, owner: User) -> str:
+    try:
+        _, name = _format_and_name(entry.path)
+    except InputRefused as refused:
+        raise CannotBringBack(f"{entry.name} stays aside: {refused}") from None
+    job: Job = services.accept_file(owner, entry.path, name=name[:200])
+    aside.remove(entry)
+    return f"{entry.was} is queued as recording {job.recording_id}, job {job.pk}."
+
+
+def _as_new_recording(entry: aside.Entry, owner: User) -> str:
+    """Make a ready recording of a store whose row is gone; its upload is not known."""
+    place = sweeping.place_of(entry)
+    if place.exists():
+        raise CannotBringBack(f"{entry.name} stays aside: {place} is taken.")
+    name = StoredRecording.open(entry.path).manifest.name or entry.was
+    size = entry.size()
+    aside.put_back(entry, place)
+    try:
+        with transaction.atomic():
+            recording = Recording.objects.create(
+                owner=owner, name=name[:200], store=entry.was, stored_bytes=size
+            )
+            _fill(recording)
+    except BaseException:
+        aside.put(place, entry.path.parent, aside.STORE, entry.why)
+        raise
+    return f"{entry.was} is recording {recording.pk} “{recording.name}” again, without its upload."
+
+
+def _fill(recording: Recording) -> None:
+    found = stores.summary(recording.store)
+    Snapshot.objects.bulk_create(
+        [Snapshot(recording=recording, **fields) for fields in found.snapshots], batch_size=200
+    )
+    Recording.objects.filter(pk=recording.pk).update(
+        status=Recording.Status.READY, ready_at=timezone.now(), **found.fields
+    )
+    archive_uploads.take_upload(recording, stores.store().folder(recording.store), ())

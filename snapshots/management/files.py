@@ -1,0 +1,26 @@
+"""Commands that touch uploads and stores."""
+
+from django.core.management.base import BaseCommand, CommandError
+
+from snapshots.files import starting
+
+
+class FilesCommand(BaseCommand):
+    """A command that runs only where the database and the data folder belong together."""
+
+    def execute(self, *args, **options):
+        try:
+            starting.require_all(patience=0)
+        except starting.CannotStart as problem:
+            raise CommandError(str(problem)) from None
+        return super().execute(*args, **options)
+
+
+def in_bytes(size: int) -> str:
+    """Return a size as people read it, such as “3.1 MB”."""
+    amount = float(size)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{size} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
