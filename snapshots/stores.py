@@ -135,8 +135,14 @@ def _swept(path: Path, may_touch: Callable[[Path], bool]) -> bool:
     return False
 
 
+def is_being_written(name: str) -> bool:
+    """Tell whether a living worker runs the attempt that a folder is named after."""
+    match = STORED.fullmatch(name)
+    return match is not None and leases.is_held(int(match["job"]), int(match["attempt"]))
+
+
 def _is_leftover(name: str) -> bool:
     match = STORED.fullmatch(name)
-    if match is None or leases.is_held(int(match["job"]), int(match["attempt"])):
+    if match is None or is_being_written(name):
         return False
     return bool(match["rest"]) or not Recording.objects.filter(store=name).exists()

@@ -214,6 +214,18 @@ def sweep(
     return [path.name for path in paths if _swept(path, is_known, may_touch)]
 
 
+def is_being_written(path: Path) -> bool:
+    """Tell whether a living process holds the lock on a file."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # it has gone, or is no file
+        return False
+    return False
+
+
 def _swept(path: Path, is_known: Callable[[str], bool], may_touch: Callable[[Path], bool]) -> bool:
     passing = contextlib.suppress(FileNotFoundError, BlockingIOError)
     with aside.logged_faults(path.name), passing, path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Bringing back what lies aside, so that it stays: a row names it afterwards."""
+"""Setting aside by hand, and bringing back so that it stays: a row names it afterwards."""
 
 from pathlib import Path
 
@@ -6,10 +6,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from snapshots import services, stores
+from snapshots import services, stores, uploads
 from snapshots.archive import uploads as archive_uploads
 from snapshots.domain.defects import InputRefused
 from snapshots.files import aside, sweeping
+from snapshots.files.folders import stored_names, upload_names
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Problem
@@ -20,6 +21,28 @@ from snapshots.store.reader import StoredRecording
 
 class CannotBringBack(Exception):
     """The sentence says why, and what to do."""
+
+
+class CannotSetAside(Exception):
+    """The sentence says why."""
+
+
+def take(name: str) -> Path:
+    """Set aside an upload or a stored recording that no row names; returns where it is.
+
+    Raises: CannotSetAside, OSError.
+    """
+    if name in upload_names():
+        kind, path, folder = aside.UPLOAD, uploads.path_of(name), uploads.aside_folder()
+        is_free = not uploads.is_being_written(path)
+    elif name in stored_names(stores.store().root):
+        kind, path, folder = aside.STORE, stores.store().root / name, stores.aside_folder()
+        is_free = not stores.is_being_written(name)
+    else:
+        raise CannotSetAside(f"There is no upload and no stored recording called {name!r}.")
+    if not is_free or Recording.objects.filter(**{kind: name}).exists():
+        raise CannotSetAside(f"{name} belongs to a recording: delete that instead.")
+    return aside.put(path, folder, kind, "An operator set it aside.")
 
 
 def described(entry: aside.Entry) -> str:

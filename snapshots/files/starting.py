@@ -89,6 +89,12 @@ def unknown_migrations() -> list[str]:
     return sorted(f"{app}.{name}" for app, name in unknown if app not in FORMER_APPS)
 
 
+def applied_migrations() -> list[str]:
+    """Return what was applied to the database by the apps of this version, as ``app.name``."""
+    applied = MigrationRecorder(connection).applied_migrations()
+    return sorted(f"{app}.{name}" for app, name in applied if app not in FORMER_APPS)
+
+
 def missing_migrations() -> list[str]:
     """Return what is in this code and was not applied to the database, as ``app.name``."""
     loader = MigrationLoader(connection, ignore_no_migrations=True)

@@ -19,18 +19,30 @@ class Command(FilesCommand):
             help="put it back: where its recording has it, or as a recording of --owner",
         )
         what.add_argument("--remove", metavar="NAME", nargs="?", const="", help="or --remove --all")
+        what.add_argument(
+            "--take", metavar="NAME", help="set aside what check_data lists as belonging to none"
+        )
         parser.add_argument("--all", action="store_true", help="with --remove: everything")
         parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="whose it will be")
 
     def handle(self, *, bring_back: str | None, remove: str | None, owner: str, **options) -> None:
         if options["all"] and remove != "":
             raise CommandError("--all goes with --remove alone.")
-        if bring_back is not None:
+        if options["take"] is not None:
+            self._take(options["take"])
+        elif bring_back is not None:
             self._bring_back(bring_back, owner)
         elif remove is not None:
             self._remove(sweeping.all_aside() if options["all"] else [_entry(remove)])
         else:
             self._list()
+
+    def _take(self, name: str) -> None:
+        try:
+            entry = returning.take(name)
+        except (returning.CannotSetAside, OSError) as fault:
+            raise CommandError(str(fault)) from None
+        self.stdout.write(f"{entry.name} lies aside now.")
 
     def _bring_back(self, name: str, owner: str) -> None:
         entry = _entry(name)

@@ -1,0 +1,129 @@
+"""The rows of the database as JSON Lines, which any database that Django knows can take back.
+
+SQLite's online backup would be quicker, but could not be restored into PostgreSQL, nor the other
+way; and a dump is read in one transaction, so it is as consistent.
+"""
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from django.apps import apps
+from django.core import serializers
+from django.core.management.color import no_style
+from django.core.serializers.base import DeserializationError
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import connection, models, transaction
+
+LEFT_OUT = {
+    "contenttypes.contenttype",  # made by migrate, as are the next
+    "auth.permission",
+    "sessions.session",  # who has signed in where
+    "accounts.session",
+    "accounts.signinlink",
+    "snapshots.installation",  # a restored installation has an identity of its own
+}
+BATCH = 500
+
+
+class CannotLoad(Exception):
+    """The rows cannot be read back. The sentence says where and why."""
+
+
+class _Exact(DjangoJSONEncoder):
+    """Instants with all their digits: Django's encoder keeps milliseconds alone."""
+
+    def default(self, o):
+        return o.isoformat() if isinstance(o, datetime) else super().default(o)
+
+
+def kept_models() -> list[type[models.Model]]:
+    return [model for model in apps.get_models() if model._meta.label_lower not in LEFT_OUT]
+
+
+@contextlib.contextmanager
+def one_moment() -> Iterator[None]:
+    """A transaction that reads the database as it was at its first query, and stops no writer."""
+    if connection.vendor == "sqlite":
+        with _deferred(), transaction.atomic():
+            yield
+        return
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+@contextlib.contextmanager
+def _deferred() -> Iterator[None]:
+    """Begin transactions without SQLite's lock for writing, which others would wait for."""
+    connection.ensure_connection()
+    before, connection.transaction_mode = connection.transaction_mode, "DEFERRED"
+    try:
+        yield
+    finally:
+        connection.transaction_mode = before
+
+
+def write(path: Path) -> dict[str, int]:
+    """Write all rows to ``path``; returns how many of each model. Call it in ``one_moment``."""
+    counts = {}
+    with path.open("w") as stream:
+        for model in kept_models():
+            rows = model._base_manager.order_by("pk").iterator(chunk_size=BATCH)
+            counts[model._meta.label_lower] = _write(rows, stream)
+    return counts
+
+
+def _write(rows: Iterable[models.Model], stream) -> int:
+    counted = _Counted(rows)
+    serializers.serialize("jsonl", counted, stream=stream, cls=_Exact, ensure_ascii=True)
+    return counted.count
+
+
+class _Counted:
+    """Rows that count themselves while they are read."""
+
+    def __init__(self, rows: Iterable[models.Model]) -> None:
+        self._rows = rows
+        self.count = 0
+
+    def __iter__(self) -> Iterator[models.Model]:
+        for row in self._rows:
+            self.count += 1
+            yield row
+
+
+def used_models() -> list[str]:
+    """Return the kept models of which the database has rows; a table may be missing."""
+    tables = set(connection.introspection.table_names())
+    made = [model for model in kept_models() if model._meta.db_table in tables]
+    return [str(m._meta.verbose_name_plural) for m in made if m._base_manager.exists()]
+
+
+def load(path: Path) -> dict[str, int]:
+    """Add all rows of a dump; returns how many of each model. Call it in a transaction.
+
+    Raises: CannotLoad, DatabaseError.
+    """
+    counts: Counter[str] = Counter()
+    with path.open() as stream:
+        try:
+            for row in serializers.deserialize("jsonl", stream):
+                row.save(force_insert=True)
+                counts[row.object._meta.label_lower] += 1
+        except (DeserializationError, json.JSONDecodeError) as error:
+            raise CannotLoad(f"Row {sum(counts.values()) + 1:,} of {path}: {error}") from error
+    _reset_sequences()
+    return dict(counts)
+
+
+def _reset_sequences() -> None:
+    """Let new rows count on from the highest id: PostgreSQL does not see ids that are given."""
+    statements = connection.ops.sequence_reset_sql(no_style(), kept_models())
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)

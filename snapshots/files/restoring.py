@@ -1,0 +1,149 @@
+"""Bringing a backup to life in an installation that holds nothing yet."""
+
+import contextlib
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import DatabaseError, transaction
+
+from snapshots import stores
+from snapshots.files import backup, dump, identity, starting
+
+
+class CannotRestore(Exception):
+    """The sentence says why; nothing was changed."""
+
+
+def restore(folder: Path) -> dict[str, int]:
+    """Restore the backup in ``folder``; returns how many rows of each model there are now.
+
+    Raises: CannotRestore, OSError, DatabaseError.
+    """
+    manifest = verified(folder)
+    with _alone():
+        _require_empty()
+        _require_no_rows()
+        call_command("migrate", verbosity=0)
+        _require_same_version(manifest)
+        placed: list[Path] = []
+        try:
+            _place(folder, placed)
+            return _load(folder / backup.ROWS, manifest)
+        except BaseException:
+            for path in placed:
+                backup.remove(path)
+            raise
+
+
+def verified(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a backup whose every file is as it was written.
+
+    Raises: CannotRestore.
+    """
+    sums = _sums(folder)
+    there = {path.relative_to(folder).as_posix() for path in backup.files_of(folder)}
+    for name in sorted(sums.keys() - there):
+        raise CannotRestore(f"The backup is not whole: {name} is missing.")
+    for name in sorted(there - sums.keys() - {backup.SUMS}):
+        raise CannotRestore(f"{name} does not belong to the backup.")
+    for name, expected in sums.items():
+        if backup.sha256(folder / name) != expected:
+            raise CannotRestore(f"The backup is damaged: {name} has another SHA-256 than it had.")
+    manifest = json.loads((folder / backup.MANIFEST).read_bytes())
+    if (manifest["format"], manifest["version"]) != (backup.FORMAT, backup.VERSION):
+        raise CannotRestore(f"{folder} is not a backup that this version of Cutline reads.")
+    return manifest
+
+
+def _sums(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file by its path in the backup."""
+    try:
+        lines = (folder / backup.SUMS).read_text().splitlines()
+    except OSError:
+        raise CannotRestore(
+            f"{folder} is no whole backup: it has no {backup.SUMS}, which is written last."
+        ) from None
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the lock of a running Cutline. Raises: CannotRestore."""
+    with (Path(settings.DATA_DIR) / "lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CannotRestore(
+                f"Cutline runs with the data in {settings.DATA_DIR}: stop it first."
+            ) from None
+        yield
+
+
+def _require_empty() -> None:
+    """Raises: CannotRestore where there are files already, or the folder is another's."""
+    if identity.holds_files():
+        raise CannotRestore(
+            f"There are uploads or stored recordings in {settings.DATA_DIR} or STORE_URL already. "
+            "A backup is restored into an empty installation: set DATA_DIR (and STORE_URL) to "
+            "new folders, and DATABASE_URL to a new database."
+        )
+    try:
+        starting.require_before_migrating()
+    except starting.CannotStart as problem:
+        raise CannotRestore(str(problem)) from None
+
+
+def _require_no_rows() -> None:
+    used = dump.used_models()
+    if used:
+        raise CannotRestore(
+            f"The database has {', '.join(used)} already. A backup is restored into an empty "
+            "installation: set DATABASE_URL to a new database."
+        )
+
+
+def _require_same_version(manifest: dict[str, Any]) -> None:
+    """Rows fit the tables of the version that wrote them."""
+    theirs, ours = set(manifest["migrations"]), set(starting.applied_migrations())
+    if theirs != ours:
+        newer = "an older" if theirs < ours else "another"
+        raise CannotRestore(
+            f"The backup was made by {newer} version of Cutline: restore it with that version, and "
+            "then upgrade as docs/upgrading.md says."
+        )
+
+
+def _place(folder: Path, placed: list[Path]) -> None:
+    """Copy uploads and stored recordings to where they belong. placed: grows with each."""
+    root = stores.store().root
+    root.mkdir(parents=True, exist_ok=True)
+    for kind, target in ((backup.UPLOADS, Path(settings.UPLOADS_DIR)), (backup.STORE, root)):
+        for path in sorted((folder / kind).iterdir()):
+            placed.append(target / path.name)
+            _copy(path, target / path.name)
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, target, copy_function=shutil.copyfile)
+    else:
+        shutil.copyfile(source, target)
+
+
+def _load(path: Path, manifest: dict[str, Any]) -> dict[str, int]:
+    with transaction.atomic():
+        try:
+            counts = dump.load(path)
+        except (dump.CannotLoad, DatabaseError, ValueError) as error:
+            raise CannotRestore(f"The rows cannot be taken over: {error}") from error
+        expected = {model: count for model, count in manifest["rows"].items() if count}
+        if counts != expected:
+            raise CannotRestore(f"The backup has other rows than it says: {counts}.")
+        identity.pair_anew()
+    return counts

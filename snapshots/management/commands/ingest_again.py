@@ -1,0 +1,61 @@
+from collections.abc import Iterable
+
+from django.core.management.base import CommandError
+
+from snapshots import services, uploads
+from snapshots.management.files import FilesCommand
+from snapshots.management.jobs import see_through
+from snapshots.models import Job, Recording
+from snapshots.problems import Problem
+from snapshots.quantities import counted
+
+
+class Command(FilesCommand):
+    help = (
+        "Queue the kept uploads of recordings again, as after an upgrade that stores more. Until "
+        "its job is done, the page of a recording shows how far it is."
+    )
+
+    def add_arguments(self, parser) -> None:
+        parser.add_argument("recordings", nargs="*", type=int, metavar="ID")
+        parser.add_argument("--all", action="store_true", help="every recording")
+        parser.add_argument("--failed", action="store_true", help="those that failed")
+        parser.add_argument("--wait", action="store_true", help="until they have ended")
+        parser.add_argument("--inline", action="store_true", help="ingest here, without a worker")
+
+    def handle(self, *, recordings: list[int], wait: bool, inline: bool, **options) -> None:
+        chosen = _chosen(recordings, options["all"], options["failed"])
+        jobs = [job for job in map(self._queued, chosen) if job is not None]
+        left_out = len(chosen) - len(jobs)
+        self.stdout.write(f"{counted(len(jobs), 'recording')} queued, {left_out:,} left out.")
+        if wait or inline:
+            see_through(self, jobs, inline=inline)
+
+    def _queued(self, recording: Recording) -> Job | None:
+        try:
+            if recording.upload and not uploads.path_of(recording.upload).exists():
+                raise _LeftOut("Its upload is missing: see python manage.py check_data.")
+            return services.ingest_again(recording)
+        except (Problem, _LeftOut) as why:
+            sentence = why.detail if isinstance(why, Problem) else str(why)
+            self.stdout.write(f"{recording.pk} “{recording.name}” is left out. {sentence}")
+            return None
+
+
+class _LeftOut(Exception):
+    """The sentence says why."""
+
+
+def _chosen(ids: Iterable[int], every: bool, failed: bool) -> list[Recording]:
+    """Raises: CommandError unless exactly one kind of choice was made, of recordings there are."""
+    if [bool(ids), every, failed].count(True) != 1:
+        raise CommandError("Give the ids of recordings, or --all, or --failed.")
+    rows = Recording.objects.order_by("pk")
+    if failed:
+        rows = rows.filter(status=Recording.Status.FAILED)
+    elif not every:
+        rows = rows.filter(pk__in=ids)
+        unknown = sorted(set(ids) - set(rows.values_list("pk", flat=True)))
+        if unknown:
+            raise CommandError(f"There is no recording {', '.join(map(str, unknown))}.")
+    return list(rows)

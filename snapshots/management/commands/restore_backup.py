@@ -1,0 +1,28 @@
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
+
+from snapshots.files import restoring
+from snapshots.quantities import counted
+
+
+class Command(BaseCommand):
+    help = (
+        "Restore the backup in FOLDER into an empty installation: its own DATA_DIR and a new "
+        "database of either kind. The backup is verified before anything is changed."
+    )
+
+    def add_arguments(self, parser) -> None:
+        parser.add_argument("folder", type=Path, metavar="FOLDER")
+
+    def handle(self, *, folder: Path, **_) -> None:
+        try:
+            rows = restoring.restore(folder)
+        except (restoring.CannotRestore, OSError, DatabaseError) as error:
+            raise CommandError(f"Nothing is restored. {error}") from None
+        recordings = counted(rows.get("snapshots.recording", 0), "recording")
+        self.stdout.write(
+            f"Restored: {counted(sum(rows.values()), 'row')}, {recordings} among them. Everyone "
+            "signs in again: “python manage.py sign_in_link EMAIL”. Tokens work as before."
+        )
