@@ -310,7 +310,7 @@ class Work(threading.Thread):
                 self.api.call("DELETE", f"/recordings/{recording}")
             if self.uploaded % 4 == 0:
                 self.api.call("POST", f"/recordings/{recording - 1}/ingest")
-            time.sleep(0.1)
+            time.sleep(0.4)
 
 
 def answers(api: Api, recording: int) -> dict[str, object]:
