@@ -101,7 +101,7 @@ def logged_faults(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        logger.warning("The sweep leaves %s where it is: %s", name, error)
+        logger.warning("The sweep cannot change %s now: %s", name, error)
 
 
 def size_of(path: Path) -> int:

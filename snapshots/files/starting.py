@@ -43,6 +43,7 @@ def require_all(*, patience: float = PATIENCE_SECONDS) -> None:
 
 def require_tables(*, patience: float = 0) -> None:
     """Check that the database answers and is of this version. Raises: CannotStart."""
+    _require_store_url()
     _wait_for_database(patience)
     require_known_migrations()
     _require_all_migrations()
@@ -63,10 +64,18 @@ def _in_thread() -> None:
 
 def require_before_migrating() -> None:
     """Check that changing the tables harms nobody. Raises: CannotStart, DatabaseError."""
+    _require_store_url()
     require_known_migrations()
     try:
         identity.require_no_stranger()
     except NotPaired as problem:
+        raise CannotStart(str(problem)) from None
+
+
+def _require_store_url() -> None:
+    try:
+        stores.store()
+    except ValueError as problem:
         raise CannotStart(str(problem)) from None
 
 

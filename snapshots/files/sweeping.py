@@ -25,7 +25,8 @@ def sweep() -> None:
     except NotPaired as problem:
         logger.error("The sweep touches nothing. %s", problem)
         return
-    _beat_at_times()
+    with logged_faults(identity.FILE):  # a full disk: what the sweep removes makes room
+        _beat_at_times()
     _sweep_uploads(pair.known_since)
     _sweep_stores(pair.known_since)
     for entry in all_aside():

@@ -215,6 +215,12 @@ def test_commands_that_touch_files_refuse_another_folder(data_dir, tmp_path):
             call_command(*command)
 
 
+def test_a_store_at_no_folder_is_one_sentence(data_dir, settings):
+    settings.STORE_URL = "s3://bucket/store"
+    with pytest.raises(starting.CannotStart, match="only file: is known"):
+        starting.require_all()
+
+
 def test_a_database_of_a_newer_version_is_refused(data_dir):
     MigrationRecorder(connection).record_applied("snapshots", "9999_from_the_future")
     with pytest.raises(starting.CannotStart, match=r"newer version.*snapshots\.9999"):

@@ -166,7 +166,18 @@ def test_one_that_cannot_be_moved_does_not_stop_the_sweep(lost_upload, monkeypat
     monkeypatch.setattr(aside, "put", stubborn)
     runs.remove_leftovers()
     assert {entry.was for entry in sweeping.all_aside()} == {"lost", "b"}
-    assert "leaves a where it is" in caplog.text
+    assert "cannot change a now" in caplog.text
+
+
+def test_a_beat_that_cannot_be_written_does_not_stop_the_sweep(monkeypatch, caplog):
+    def full():
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sweeping, "_beat_at_times", full)
+    uploads.path_of(f"{uploads.UNFINISHED}half").write_bytes(b"x")
+    runs.remove_leftovers()
+    assert not list(uploads.path_of("").iterdir())
+    assert "No space left" in caplog.text
 
 
 def test_deleting_a_recording_leaves_nothing_aside(django_capture_on_commit_callbacks):
