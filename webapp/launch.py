@@ -3,11 +3,11 @@
 Whatever is wrong is one sentence and exit code 1.
 """
 
-import fcntl
 import os
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 import django
 import redis
@@ -17,6 +17,7 @@ from django.db import DatabaseError, connections
 from honcho.environ import parse_procfile
 
 from webapp import embedded_redis, machine
+from webapp.operating import folder_lock, processes
 from webapp.supervisor import Supervisor
 
 PROCFILE = Path(__file__).resolve().parent.parent / "Procfile"
@@ -32,34 +33,31 @@ def main() -> None:
     try:
         from django.conf import settings
 
+        lock = lock_folder(settings.DATA_DIR, port=settings.PORT, url=settings.PUBLIC_URL)
         check_port(settings.HOST, settings.PORT)
-        lock = lock_folder(settings.DATA_DIR)
         environment = prepare(settings)
         migrate()
     except (ImproperlyConfigured, machine.Missing, CannotStart) as problem:
         sys.exit(str(problem))
     with lock:
-        sys.exit(supervise(environment))
+        sys.exit(supervise(environment, lock))
 
 
 def check_port(host: str, port: int) -> None:
     if not embedded_redis.port_is_free(host, port):
+        holders = "; ".join(map(str, processes.holders_of_port(port)))
         raise CannotStart(
-            f"Port {port} on {host} is taken, perhaps by another Cutline: "
+            f"Port {port} on {host} is taken ({holders or 'by a process of another user'}): "
             f"take another with make run PORT={port + 1}."
         )
 
 
-def lock_folder(folder: Path):
-    """An open file whose lock says that this folder's data are in use."""
-    lock = (folder / "lock").open("w")
+def lock_folder(folder: Path, **facts) -> TextIO:
+    """Return the open file whose lock says that this folder's data are in use."""
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise CannotStart(
-            f"Another Cutline runs with the data in {folder}: stop it, or set DATA_DIR to another."
-        ) from None
-    return lock
+        return folder_lock.lock(folder, **facts)
+    except folder_lock.FolderInUse as sentence:
+        raise CannotStart(str(sentence)) from None
 
 
 def prepare(settings) -> dict[str, str]:
@@ -69,6 +67,7 @@ def prepare(settings) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
         "HOST": settings.HOST,
         "PORT": str(settings.PORT),
+        folder_lock.VARIABLE: str(settings.DATA_DIR),
     }
     if not settings.SPARK_REMOTE:
         environment["JAVA_HOME"] = str(machine.ensure_java())
@@ -110,11 +109,11 @@ def migrate() -> None:
     connections.close_all()
 
 
-def supervise(environment: dict[str, str]) -> int:
-    """Until Ctrl-C, which is a good end."""
+def supervise(environment: dict[str, str], lock: TextIO) -> int:
+    """Until Ctrl-C, which is a good end. ``lock`` stays open in every process."""
     os.environ |= environment
     os.chdir(PROCFILE.parent)
-    supervisor = Supervisor()
+    supervisor = Supervisor(inherited=(lock.fileno(),))
     for name, command in parse_procfile(PROCFILE.read_text()).processes.items():
         if name != "redis" or "REDIS_SERVER" in environment:
             supervisor.add(name, command, once=name in RUN_ONCE)

@@ -12,7 +12,10 @@ from functools import partial
 from threading import Thread
 
 from honcho.manager import SIGNALS, Manager
+from honcho.printer import Message
 from honcho.process import Popen, Process
+
+from webapp.operating.processes import die_with_parent
 
 POLL_SECONDS = 0.1
 RESTART_SECONDS = 1
@@ -23,13 +26,20 @@ MOST_QUICK_ENDS = 3
 
 
 class Supervisor(Manager):
-    def __init__(self):
+    """Runs commands until one cannot start or a person stops them.
+
+    inherited: descriptors that every command keeps open.
+    """
+
+    def __init__(self, inherited: tuple[int, ...] = ()):
         super().__init__()
+        self.inherited = inherited
         # No Event: setting one waits for each waiter, also for those that were killed.
         self.stopping = multiprocessing.RawValue("b", False)
 
     def add(self, name: str, command: str, *, once: bool) -> None:
-        self._process_ctor = partial(OnceProcess if once else KeptProcess, stopping=self.stopping)
+        kind = OnceProcess if once else KeptProcess
+        self._process_ctor = partial(kind, stopping=self.stopping, inherited=self.inherited)
         self.add_process(name, command)
 
     @property
@@ -46,16 +56,26 @@ class Supervisor(Manager):
         super()._start()
         signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+        for name, entry in self._processes.items():
+            Thread(target=self._await_end, args=(name, entry["process"]), daemon=True).start()
+
+    def _await_end(self, name: str, keeper: multiprocessing.Process) -> None:
+        """Report the end of a keeper that was killed, which could not report it."""
+        keeper.join()
+        if keeper.exitcode:
+            now = self._clock.now()
+            end = {"returncode": keeper.exitcode}
+            self.events.put(Message(type="stop", data=end, time=now, name=name, colour=None))
 
 
 class KeptProcess(Process):
     """Started again when it ends, until everything stops or it keeps failing to start."""
 
-    def __init__(self, *args, stopping, **kwargs):
+    def __init__(self, *args, stopping, inherited, **kwargs):
         super().__init__(*args, **kwargs)
         self.stopping = stopping
         self.returncode = 0
-        self._child_ctor = partial(Popen, preexec_fn=hear_signals)
+        self._child_ctor = partial(Popen, preexec_fn=prepare_child, pass_fds=inherited)
 
     def run(self, events=None, ignore_signals=False):
         set_signals(signal.SIG_IGN)
@@ -112,9 +132,10 @@ class OnceProcess(KeptProcess):
             time.sleep(POLL_SECONDS)
 
 
-def hear_signals() -> None:
-    """What this process ignores, a child would inherit."""
+def prepare_child() -> None:
+    """Undo what a child inherits from its keeper: ignored signals, and outliving it."""
     set_signals(signal.SIG_DFL)
+    die_with_parent()
 
 
 def set_signals(action: signal.Handlers) -> None:

@@ -4,6 +4,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from contextlib import suppress
@@ -15,6 +16,7 @@ import redis
 
 from tests.stack import ROOT, clean_environment
 from webapp import embedded_redis, launch, machine
+from webapp.operating import folder_lock
 
 PATIENCE_SECONDS = 60
 
@@ -96,10 +98,10 @@ def sentence_of(launched: Launched) -> str:
 def test_a_taken_port_is_one_sentence(launched):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        assert sentence_of(launched(PORT=port)) == (
-            f"Port {port} on 127.0.0.1 is taken, perhaps by another Cutline: "
-            f"take another with make run PORT={port + 1}."
-        )
+        sentence = sentence_of(launched(PORT=port))
+        assert sentence.startswith(f"Port {port} on 127.0.0.1 is taken (pid {os.getpid()}: ")
+        assert sentence.endswith(f"): take another with make run PORT={port + 1}.")
+        assert "\n" not in sentence
 
 
 def test_a_wrong_port_is_one_sentence(launched):
@@ -110,7 +112,10 @@ def test_data_in_use_are_one_sentence(launched, tmp_path):
     (tmp_path / "var").mkdir()
     with launch.lock_folder(tmp_path / "var"):
         said = sentence_of(launched(PORT=embedded_redis.free_port()))
-    assert said.startswith("Another Cutline runs with the data in ")
+    assert said.startswith(
+        f"Another Cutline runs with the data in {tmp_path}/var (pid {os.getpid()}"
+    )
+    assert "\n" not in said
 
 
 def test_a_redis_that_does_not_answer_is_one_sentence(launched):
@@ -244,6 +249,123 @@ def supervised(tmp_path):
     yield start
     for each in everything:
         each.end()
+
+
+LAUNCH = """
+from pathlib import Path
+from webapp import launch
+launch.PROCFILE = Path({procfile!r})
+launch.main()
+"""
+SLOW_TO_END = "worker: echo begun $$; trap '' TERM; while :; do sleep 0.1; done\n"
+
+
+class LaunchedWith(Launched):
+    """The real launcher with a Procfile of the test's own."""
+
+    def __init__(self, folder: Path, procfile: str):
+        (folder / "Procfile").write_text(procfile)
+        self.mark = f"launched-by-{os.getpid()}-{folder}"
+        handle, path = tempfile.mkstemp(dir=folder, prefix="log")
+        self.log = os.fdopen(handle, "w+")
+        self.log_path = Path(path)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", LAUNCH.format(procfile=str(folder / "Procfile"))],
+            cwd=ROOT,
+            env=clean_environment()
+            | {
+                "DATA_DIR": str(folder / "var"),
+                "PORT": str(embedded_redis.free_port()),
+                "MARK": self.mark,
+            },
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def said(self) -> str:
+        return self.log_path.read_text()
+
+    def workers(self) -> list[int]:
+        """The shells of the Procfile's line that run now, of both launchers."""
+        return [p.pid for p in self.descendants() if "trap" in self.command_of(p)]
+
+    def keepers(self) -> list[psutil.Process]:
+        return [p for p in self.descendants() if p.pid != self.process.pid and is_keeper(p)]
+
+
+def is_keeper(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return "webapp import launch" in " ".join(process.cmdline())
+    return False
+
+
+@pytest.fixture
+def launched_with(tmp_path):
+    everything = []
+
+    def start(procfile):
+        everything.append(LaunchedWith(tmp_path, procfile))
+        return everything[-1]
+
+    yield start
+    for each in everything:
+        for process in each.descendants():
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+        each.end()
+
+
+def most_workers_until_it_says(run: LaunchedWith, pattern: str) -> int:
+    most = 0
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not re.search(pattern, run.said()):
+        assert time.monotonic() < deadline, run.said()
+        most = max(most, len(run.workers()))
+    return max(most, len(run.workers()))
+
+
+def test_after_a_killed_launcher_the_next_waits_for_its_processes(launched_with):
+    first = launched_with(SLOW_TO_END)
+    first.wait_to_say(r"begun \d+")
+    for keeper in first.keepers():
+        keeper.suspend()  # a busy machine: they notice late that their launcher is gone
+    first.process.kill()
+    second = launched_with(SLOW_TO_END)
+    time.sleep(4)
+    for keeper in second.keepers():
+        keeper.resume()
+    assert most_workers_until_it_says(second, r"begun \d+") == 1
+
+
+def test_processes_do_not_outlive_a_launcher_and_keepers_that_are_killed(launched_with):
+    first = launched_with(SLOW_TO_END)
+    first.wait_to_say(r"begun \d+")
+    first.process.kill()
+    for keeper in first.keepers():
+        keeper.kill()
+    second = launched_with(SLOW_TO_END)
+    assert most_workers_until_it_says(second, r"begun \d+") == 1
+
+
+def test_a_start_names_what_a_killed_launcher_left(launched_with, tmp_path, monkeypatch):
+    first = launched_with("worker: setsid sleep 1002 & echo begun $$; wait\n")
+    first.wait_to_say(r"begun \d+")
+    first.process.kill()
+    first.process.wait()
+    monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 0)
+    with pytest.raises(launch.CannotStart, match=r"have not ended within .*\(pid \d+: "):
+        launch.lock_folder(tmp_path / "var")
+
+
+def test_a_keeper_that_is_killed_stops_everything(supervised):
+    run = supervised("echo begun; exec sleep 1000")
+    run.wait_to_say("begun")
+    for process in run.descendants():
+        if process.pid != run.process.pid and "Supervisor" in run.command_of(process):
+            process.kill()
+    assert run.process.wait(PATIENCE_SECONDS) == 1
+    wait_until_nothing_is_left(run)
 
 
 def wait_until_nothing_is_left(launched: Launched) -> None:

@@ -1,0 +1,93 @@
+"""Sees to it that one Cutline at a time works with a data folder, also after a ``kill -9``.
+
+The lock belongs to an open file that every process of the stack inherits, so it is free only when
+the last of them has ended. Java closes what it inherits; it is recognised by its environment.
+"""
+
+import fcntl
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any, TextIO
+
+from webapp.operating import processes
+
+VARIABLE = "CUTLINE_FOLDER"  # in the environment of every process of the stack
+WAIT_SECONDS = 20  # for what a killed launcher left; its processes have about 7 s to end
+DYING_SECONDS = 0.5  # a launcher that was killed just now may still be listed as running
+POLL_SECONDS = 0.1
+
+
+class FolderInUse(Exception):
+    """The sentence says who uses the folder."""
+
+
+def lock(folder: Path, **facts: Any) -> TextIO:
+    """Return the open file whose lock says that this folder is in use.
+
+    What a launcher that was killed left gets WAIT_SECONDS to end.
+
+    Args:
+        facts: what other commands may know of this stack, see ``running``.
+
+    Raises: FolderInUse.
+    """
+    file = (folder / "lock").open("a+")
+    began = time.monotonic()
+    while not _take(file, folder):
+        patience = DYING_SECONDS if running(folder) else WAIT_SECONDS
+        if time.monotonic() - began > patience:
+            file.close()
+            raise FolderInUse(_sentence(folder))
+        time.sleep(POLL_SECONDS)
+    _write(file, facts)
+    os.set_inheritable(file.fileno(), True)
+    return file
+
+
+def running(folder: Path) -> dict[str, Any] | None:
+    """Return what the launcher that runs on this folder wrote; None where there is none."""
+    try:
+        facts = json.loads((folder / "lock").read_text())
+        alive = processes.started_at(facts["pid"]) == facts["started"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return facts if alive else None
+
+
+def holders(folder: Path) -> list[processes.RunningProcess]:
+    """Return the processes of a stack that uses this folder, without this one."""
+    pids = set(processes.holders_of_file(folder / "lock"))
+    pids |= set(processes.holders_of_variable(VARIABLE, str(folder)))
+    return [processes.describe(pid) for pid in sorted(pids - {os.getpid()})]
+
+
+def _take(file: TextIO, folder: Path) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return not processes.holders_of_variable(VARIABLE, str(folder))
+
+
+def _write(file: TextIO, facts: dict[str, Any]) -> None:
+    pid = os.getpid()
+    file.truncate(0)
+    file.write(json.dumps({"pid": pid, "started": processes.started_at(pid), **facts}))
+    file.flush()
+
+
+def _sentence(folder: Path) -> str:
+    launcher = running(folder)
+    if launcher:
+        who = str(processes.describe(launcher["pid"]))
+        return (
+            f"Another Cutline runs with the data in {folder} ({who}): "
+            "stop it, or set DATA_DIR to another folder."
+        )
+    who = "; ".join(map(str, holders(folder))) or "it belongs to another user or machine"
+    return (
+        f"Another Cutline runs with the data in {folder}: its launcher has ended, and these "
+        f"processes have not ended within {WAIT_SECONDS} s ({who}). End them, then start again."
+    )
