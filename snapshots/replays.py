@@ -24,6 +24,7 @@ from snapshots.store.mapped import Ints
 from snapshots.store.reader import StoredRecording
 from snapshots.store.tables import ORDER, TIME
 from snapshots.window_payloads import window_payload
+from webapp.operating import observed
 
 MOST_ORPHANS = 100
 MOST_STRAYS = 100
@@ -34,6 +35,7 @@ LARGEST = 2**63 - 1
 _NULL = orjson.Fragment("null")
 
 
+@observed.cut_seconds.time()
 def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
     """Is the cut consistent, and what lies in it? See CutAnswer in content_payloads.py.
 

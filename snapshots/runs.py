@@ -32,6 +32,8 @@ from snapshots.readers.native import NativeReader
 from snapshots.simulating import simulations
 from snapshots.store.contents_writer import write_contents
 from tasks.spark.errors import SparkUnavailable
+from webapp.operating.job_times import timed
+from webapp.operating.logging import about
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +71,7 @@ def run(job_id: int) -> None:
 
 def _run(lease: Lease) -> None:
     """Run a job to its end, or put it back. All that goes wrong ends in the job's ``error``."""
-    with lease:
+    with lease, about(job=lease.job.pk, user=lease.job.owner_id), timed(lease.job):
         try:
             _guarded(lease)
         except LeaseLost as lost:

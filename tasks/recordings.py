@@ -15,6 +15,7 @@ from kombu.exceptions import KombuError, OperationalError
 
 from snapshots import runs
 from snapshots.jobs import turns
+from webapp.operating import presence
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ def _sweep_until_stopped() -> None:
     while True:
         try:
             sweep()
+            presence.note_sweep()
         except (DatabaseError, OSError, OperationalError) as error:
             logger.warning("The sweep was put off: %s", error)
         except Exception:  # a thread that ended would leave lost jobs lost

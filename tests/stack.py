@@ -57,7 +57,7 @@ class Stack:
     def start_server(self) -> None:
         self.start(
             *["server", sys.executable, "-m", "uvicorn", "webapp.asgi:application"],
-            *["--port", self.port, "--lifespan", "off", "--no-access-log"],
+            *["--port", self.port, "--lifespan", "off", "--no-access-log", "--no-proxy-headers"],
             *["--timeout-graceful-shutdown", 2],
         )
         self.wait_for("the server", self.answers)

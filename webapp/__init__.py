@@ -1,3 +1,4 @@
 from webapp.celery import app as celery_app
+from webapp.version import VERSION
 
-__all__ = ["celery_app"]
+__all__ = ["VERSION", "celery_app"]

@@ -20,6 +20,8 @@ http = get_asgi_application()  # sets Django up, which the consumers' imports ne
 from snapshots.files import starting  # noqa: E402
 from snapshots.limits import BodyLimit  # noqa: E402
 from snapshots.routing import websocket_urlpatterns  # noqa: E402
+from webapp.edge.proxies import TrustedProxies  # noqa: E402
+from webapp.edge.requests import NotePerson, Requests  # noqa: E402
 
 try:
     starting.require_all_from_a_thread()
@@ -30,7 +32,8 @@ application = ProtocolTypeRouter(
     {
         "http": BodyLimit(http),
         "websocket": AllowedHostsOriginValidator(
-            AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
+            AuthMiddlewareStack(NotePerson(URLRouter(websocket_urlpatterns)))
         ),
     }
 )
+application = TrustedProxies(Requests(application))

@@ -1,17 +1,21 @@
+import logging
+import logging.config
 import os
 import sys
 import warnings
 
 from celery import Celery
 from celery.platforms import SecurityWarning
-from celery.signals import celeryd_init, worker_process_init
+from celery.signals import celeryd_init, setup_logging, worker_process_init
+
+from webapp.operating import processes
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
 # The worker reads JSON alone, so running it as root, as containers do, opens nothing by itself.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
-app = Celery("cutline", include=["tasks.recordings", "tasks.collectors"])
+app = Celery("cutline", include=["tasks.recordings", "tasks.collectors", "tasks.presence"])
 app.config_from_object("django.conf:settings", namespace="CELERY")
 
 
@@ -28,6 +32,21 @@ def require_own_files(**_) -> None:
         sys.exit(str(problem))
     finally:
         connections.close_all()
+
+
+@setup_logging.connect
+def log_like_the_server(loglevel, **_) -> None:
+    """Keep Celery's own format out: LOG_FORMAT holds for workers too."""
+    from django.conf import settings
+
+    logging.config.dictConfig(settings.LOGGING)
+    logging.getLogger("celery").setLevel(loglevel)
+
+
+@worker_process_init.connect
+def end_with_the_worker(**_) -> None:
+    """A child that outlived a killed worker would go on with its job and its JVM."""
+    processes.die_with_parent()
 
 
 @worker_process_init.connect

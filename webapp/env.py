@@ -1,10 +1,13 @@
 """Settings come from the environment, are typed, and fail loudly."""
 
+import ipaddress
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +28,10 @@ def env_str(name: str, default: str, meaning: str, *, shown: str | None = None) 
     return os.environ.get(name) or default
 
 
-def env_int(name: str, default: int, meaning: str, *, minimum: int = 1) -> int:
-    text = env_str(name, str(default), meaning)
+def env_int(
+    name: str, default: int, meaning: str, *, minimum: int = 1, shown: str | None = None
+) -> int:
+    text = env_str(name, str(default), meaning, shown=shown)
     try:
         number = int(text)
     except ValueError:
@@ -36,8 +41,8 @@ def env_int(name: str, default: int, meaning: str, *, minimum: int = 1) -> int:
     return number
 
 
-def env_port(name: str, default: int, meaning: str) -> int:
-    port = env_int(name, default, meaning)
+def env_port(name: str, default: int, meaning: str, *, shown: str | None = None) -> int:
+    port = env_int(name, default, meaning, shown=shown)
     if port > 65_535:
         raise ImproperlyConfigured(f"{name}='{port}' is not a port: ports end at 65535.")
     return port
@@ -54,6 +59,25 @@ def env_list(name: str, default: str, meaning: str, *, shown: str | None = None)
     """Comma-separated; blanks around the parts do not count."""
     parts = env_str(name, default, meaning, shown=shown).split(",")
     return [part.strip() for part in parts if part.strip()]
+
+
+def env_networks(name: str, default: str, meaning: str, *, shown: str) -> tuple[Network, ...]:
+    """Addresses and networks, separated by commas."""
+    try:
+        parts = env_list(name, default, meaning, shown=shown)
+        return tuple(ipaddress.ip_network(part, strict=False) for part in parts)
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"{name}: {error}. It takes addresses and networks, such as 127.0.0.1,10.0.0.0/8."
+        ) from None
+
+
+def env_choice(name: str, choices: tuple[str, ...], meaning: str) -> str:
+    """One of several words; the first is the default."""
+    word = env_str(name, choices[0], meaning)
+    if word not in choices:
+        raise ImproperlyConfigured(f"{name}={word!r} is not one of {', '.join(choices)}.")
+    return word
 
 
 def env_folder(name: str, default: Path, meaning: str, *, shown: str) -> Path:

@@ -7,7 +7,17 @@ from urllib.parse import urlsplit
 import dj_database_url
 import plotly
 
-from webapp.env import env_bool, env_folder, env_int, env_list, env_port, env_str
+from webapp.env import (
+    env_bool,
+    env_choice,
+    env_folder,
+    env_int,
+    env_list,
+    env_networks,
+    env_port,
+    env_str,
+)
+from webapp.operating import folder_lock, logging
 from webapp.secret_key import read_or_make
 
 os.umask(0o077)  # whatever a process of ours writes, no other user of the machine may read
@@ -73,16 +83,25 @@ REDIS_URL = env_str(
 
 # --- who may open it -------------------------------------------------------------------------
 
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 HOST = env_str("HOST", "127.0.0.1", "Address the server listens on.")
-PORT = env_port("PORT", 8000, "Port the server listens on.")
+# What `make run` was started with, for commands in other shells.
+_running = folder_lock.running(DATA_DIR) or {"port": 8000, "url": ""}
+PORT = env_port("PORT", _running["port"], "Port the server listens on.", shown="8000")
 PUBLIC_URL = env_str(
     "PUBLIC_URL",
-    f"http://127.0.0.1:{PORT}",
+    _running["url"] or f"http://127.0.0.1:{PORT}",
     "Address people type, when a proxy stands in front; https turns on secure cookies.",
     shown="http://127.0.0.1:$PORT",
 ).rstrip("/")
 ALLOWED_HOSTS = env_list(
     "ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]", "Host names that requests may carry."
+)
+TRUSTED_PROXIES = env_networks(
+    "TRUSTED_PROXIES",
+    "" if urlsplit(PUBLIC_URL).hostname in LOOPBACK else "127.0.0.1,::1",
+    "Addresses or networks of proxies whose X-Forwarded-For, -Proto and X-Request-ID are believed.",
+    shown="this machine if PUBLIC_URL names a proxy",
 )
 ALLOWED_HOSTS.append(urlsplit(PUBLIC_URL).hostname or "127.0.0.1")
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
@@ -96,8 +115,6 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 CSRF_COOKIE_SAMESITE = "Lax"
-if SESSION_COOKIE_SECURE:
-    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -194,6 +211,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "webapp.edge.requests.note_person",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -240,15 +258,17 @@ USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": "WARNING"},
-    "loggers": {
-        "django.request": {"level": "ERROR"},  # what a client did wrong is told to the client
-        "snapshots": {"level": "INFO"},
-        "tasks": {"level": "INFO"},
-    },
-}
+# --- what operators see ----------------------------------------------------------------------
+
+LOG_FORMAT = env_choice(
+    "LOG_FORMAT", ("line", "json"), "Log lines as text (line) or as JSON objects (json)."
+)
+ACCESS_LOG = env_bool("ACCESS_LOG", False, "A log line for every request and websocket.")
+METRICS_TOKEN = env_str(
+    "METRICS_TOKEN", "", "Bearer token with which /metrics can be read.", shown="unset"
+)
+MIN_FREE_BYTES = env_int(
+    "MIN_FREE_BYTES", 256 * 1024**2, "Free disk space below which /readyz answers 503."
+)
+
+LOGGING = logging.configuration(LOG_FORMAT)

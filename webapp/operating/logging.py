@@ -1,0 +1,147 @@
+"""Log lines as text or JSON, each with the request, the person and the job that it is about.
+
+Whatever the message, secrets do not reach the log: tokens, cookies and the last part of a sign-in
+link are replaced when the line is written.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from django.utils.functional import SimpleLazyObject
+
+HIDDEN = "[hidden]"
+_SECRETS = (
+    re.compile(r"(?<=/sign-in/)[^\s\"'?#/<>]+"),
+    re.compile(r"\bcut_[A-Za-z0-9_-]{6,}"),
+    re.compile(r"(?i)(?<=bearer )[^\s\"',]+"),
+    re.compile(r"(?i)(?<=sessionid=)[^\s\"';,]+"),
+    re.compile(r"(?i)(?<=csrftoken=)[^\s\"';,]+"),
+    re.compile(r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)"),  # user and password of an address
+)
+
+
+class Person:
+    """The person behind a request, who is known only after its outer layers have begun.
+
+    ``holder``: an object whose ``user`` is the person, such as Django's request.
+    """
+
+    holder: Any = None
+
+    @property
+    def key(self) -> int | None:
+        """The person's key; None where nobody signed in, or that is not known yet."""
+        user = getattr(self.holder, "user", None)
+        if isinstance(user, SimpleLazyObject):  # looking would take a query
+            user = getattr(self.holder, "_cached_user", None)
+        return getattr(user, "pk", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What the code that runs now works for."""
+
+    request: str | None = None
+    job: int | None = None
+    user: int | None = None
+    person: Person | None = None
+
+    def members(self) -> dict[str, Any]:
+        """Return what is known, in the order in which lines show it."""
+        user = self.person.key if self.person is not None else self.user
+        members = {"request": self.request, "user": user, "job": self.job}
+        return {name: value for name, value in members.items() if value is not None}
+
+
+_NOTHING = Subject()
+_subject: ContextVar[Subject] = ContextVar("subject", default=_NOTHING)
+
+
+@contextmanager
+def about(**members: Any) -> Iterator[None]:
+    """Mark every log line inside as being about a request, a user or a job."""
+    token = _subject.set(replace(_subject.get(), **members))
+    try:
+        yield
+    finally:
+        _subject.reset(token)
+
+
+def subject() -> dict[str, Any]:
+    """Return the members of the line that would be written now."""
+    return _subject.get().members()
+
+
+def redacted(text: str) -> str:
+    """Return a text without the secrets in it."""
+    for secret in _SECRETS:
+        text = secret.sub(HIDDEN, text)
+    return text
+
+
+class _Formatter(logging.Formatter):
+    """Shows times in UTC with milliseconds."""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        moment = datetime.fromtimestamp(record.created, UTC)
+        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class LineFormatter(_Formatter):
+    """Writes a line of text; what it is about stands at its end."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s%(about)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        words = [f"{name}={value}" for name, value in subject().items()]
+        record.about = f" [{' '.join(words)}]" if words else ""
+        return redacted(super().format(record))
+
+
+class JsonFormatter(_Formatter):
+    """Writes a line of JSON; a traceback is the member ``exception``."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": self.formatTime(record),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": redacted(record.getMessage()),
+            **subject(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            line["exception"] = redacted(self.formatException(record.exc_info))
+        return json.dumps(line, default=str, ensure_ascii=False)
+
+
+def configuration(format: str) -> dict[str, Any]:
+    """Return the ``LOGGING`` setting for ``line`` or ``json``."""
+    formatter = {"line": LineFormatter, "json": JsonFormatter}[format]
+    ours = {"handlers": [], "propagate": True}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"chosen": {"()": formatter}},
+        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "chosen"}},
+        "root": {"handlers": ["console"], "level": "WARNING"},
+        "loggers": {
+            "django": ours | {"level": "WARNING"},
+            "django.request": {"level": "ERROR"},  # what a client did wrong is told to the client
+            "django.server": ours,
+            "uvicorn": ours,
+            "uvicorn.error": ours | {"level": "INFO"},
+            "access": {"level": "INFO"},
+            "snapshots": {"level": "INFO"},
+            "tasks": {"level": "INFO"},
+            "webapp": {"level": "INFO"},
+        },
+    }

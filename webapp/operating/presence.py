@@ -1,0 +1,128 @@
+"""Workers note in Redis that they are there; health and metrics read it.
+
+Each worker has the key ``cutline:worker:HOST:PID``, which lapses when the worker no longer renews
+it. Spark's condition stands under ``cutline:spark:HOST:PID``, one key for each of the worker's
+processes.
+"""
+
+import json
+import logging
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from redis import Redis, RedisError
+
+from webapp.operating.redis_reading import client
+from webapp.version import VERSION
+
+logger = logging.getLogger(__name__)
+
+WORKER = "cutline:worker:"
+SPARK = "cutline:spark:"
+SWEEPS = "cutline:sweeps"
+SECONDS_BETWEEN_NOTES = 5
+SECONDS_TO_LIVE = 20
+
+_last_sweep: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SparkCondition:
+    """The Spark of one process: ``starting``, ``up`` or ``down``, and why."""
+
+    host: str
+    pid: int
+    state: str
+    since: str = ""
+    reason: str = ""
+    restarts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker as it noted itself.
+
+    processes: the pids in which it runs jobs. swept_at: when it last looked for lost jobs; None
+    before the first time. Moments are ISO 8601 in UTC.
+    """
+
+    host: str
+    pid: int
+    started_at: str
+    noted_at: str
+    concurrency: int
+    processes: list[int] = field(default_factory=list)
+    swept_at: str | None = None
+    version: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.host}:{self.pid}"
+
+
+def note_worker(started_at: str, processes: Sequence[int]) -> None:
+    """Note that this worker lives. Raises: RedisError."""
+    worker = Worker(
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        started_at=started_at,
+        noted_at=now(),
+        concurrency=len(processes),
+        processes=list(processes),
+        swept_at=_last_sweep,
+        version=VERSION,
+    )
+    with client() as redis:
+        redis.set(WORKER + worker.name, json.dumps(asdict(worker)), ex=SECONDS_TO_LIVE)
+
+
+def withdraw_worker() -> None:
+    """Remove the note, because this worker ends. Raises: RedisError."""
+    with client() as redis:
+        redis.delete(f"{WORKER}{socket.gethostname()}:{os.getpid()}")
+
+
+def note_sweep() -> None:
+    """Note that this worker has looked for lost jobs; without Redis only it knows."""
+    global _last_sweep
+    _last_sweep = now()
+    try:
+        with client() as redis:
+            redis.incr(SWEEPS)
+    except RedisError as error:
+        logger.debug("A sweep was not counted: %s", error)
+
+
+def workers(redis: Redis) -> list[Worker]:
+    """Return the workers that live, by name. Raises: RedisError."""
+    return [Worker(**note) for _, note in _notes(redis, WORKER)]
+
+
+def spark_conditions(redis: Redis) -> list[SparkCondition]:
+    """Return the condition of Spark in each process that runs jobs. Raises: RedisError."""
+    conditions = []
+    for key, note in _notes(redis, SPARK):
+        host, _, pid = key.rpartition(":")
+        known = {name: note[name] for name in ("state", "since", "reason", "restarts")}
+        conditions.append(SparkCondition(host=host, pid=int(pid), **known))
+    return conditions
+
+
+def sweeps(redis: Redis) -> int:
+    """Return how many sweeps all workers have done. Raises: RedisError."""
+    return int(redis.get(SWEEPS) or 0)
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _notes(redis: Redis, prefix: str) -> list[tuple[str, dict[str, Any]]]:
+    keys = sorted(redis.scan_iter(f"{prefix}*", count=1000))
+    values = redis.mget(keys) if keys else []
+    pairs = zip(keys, values, strict=True)
+    return [(key.removeprefix(prefix), json.loads(value)) for key, value in pairs if value]

@@ -1,0 +1,8 @@
+"""The version of Cutline; it is written in ``pyproject.toml`` alone."""
+
+import tomllib
+from pathlib import Path
+
+_PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
+
+VERSION: str = tomllib.loads(_PROJECT.read_text())["project"]["version"]
