@@ -7,8 +7,8 @@ from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-# The API is listed because it answers 401 itself, in its own format.
-PUBLIC = ("/sign-in", "/static/", "/healthz", "/api/")
+# The API and /metrics are listed because they answer 401 themselves, in their own format.
+PUBLIC = ("/sign-in", "/static/", "/healthz", "/livez", "/readyz", "/metrics", "/api/")
 
 
 def content_security_policy(get_response):

@@ -8,4 +8,5 @@ urlpatterns = [
     path("", include("snapshots.urls")),
     path("api/", api.urls),
     path("healthz", health.healthz),
+    path("", include("webapp.operating.urls")),
 ]

@@ -23,6 +23,7 @@ from snapshots.api import (
 )
 from snapshots.api.auth import Bearer, SessionWithCsrf
 from snapshots.api.json import OrjsonParser, OrjsonRenderer
+from webapp.operating import health_api
 
 api = NinjaAPI(
     title="Cutline",
@@ -45,5 +46,6 @@ api.add_router("", predicates.router, tags=["predicates"])
 api.add_router("", jobs.router, tags=["jobs"])
 api.add_router("", topologies.router, tags=["topologies"])
 api.add_router("", mappings.router, tags=["mappings"])
+api.add_router("", health_api.router, tags=["operating"])
 
 __all__ = ["api"]

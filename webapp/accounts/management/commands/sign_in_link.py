@@ -3,11 +3,13 @@ import urllib.error
 import urllib.request
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
 from webapp.accounts import services
 
 WAIT_SECONDS = 120
+HOW = "For a sign-in link: .venv/bin/python manage.py sign_in_link EMAIL"
 
 
 class Command(BaseCommand):
@@ -15,17 +17,29 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser):
         parser.add_argument("email", metavar="EMAIL", nargs="?", default=services.OWNER)
-        parser.add_argument("--when-up", action="store_true", help="wait until the server answers")
+        parser.add_argument(
+            "--when-up",
+            action="store_true",
+            help="wait until the server answers; print a link only where nobody has signed in yet",
+        )
 
     def handle(self, email, when_up, **options):
         if when_up:
             wait_for(f"http://{settings.HOST}:{settings.PORT}/healthz")
+            if somebody_has_signed_in():
+                self.stdout.write(f"Cutline is ready at {settings.PUBLIC_URL}. {HOW}")
+                return
         try:
             user = services.get_or_create_user(email)
         except services.NotAnAddress as error:
             raise CommandError(str(error)) from None
         link = services.make_sign_in_link(user)
         self.stdout.write(f"Cutline is ready. Sign in: {link}" if when_up else link)
+
+
+def somebody_has_signed_in() -> bool:
+    """Tell whether there is anybody yet: an owner's link in every log would be one too many."""
+    return User.objects.exclude(last_login=None).exists()
 
 
 def wait_for(url: str) -> None:

@@ -1,0 +1,32 @@
+"""How much room the folders have in which Cutline keeps things."""
+
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+from django.conf import settings
+
+from snapshots import stores
+
+
+class Usage(NamedTuple):
+    """Bytes."""
+
+    total: int
+    used: int
+    free: int
+
+
+def folders() -> dict[str, Path]:
+    """Return the folders by what they keep; the store may lie on another disk."""
+    return {"data": Path(settings.DATA_DIR), "store": _existing(stores.store().root)}
+
+
+def usage(folder: Path) -> Usage:
+    """Return the size of the disk that holds a folder. Raises: OSError."""
+    return Usage(*shutil.disk_usage(folder))
+
+
+def _existing(folder: Path) -> Path:
+    """Return the folder, or the nearest one above it that exists."""
+    return next(path for path in (folder, *folder.parents) if path.is_dir())
