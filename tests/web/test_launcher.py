@@ -1,7 +1,9 @@
+import json
 import os
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -13,9 +15,12 @@ from pathlib import Path
 import psutil
 import pytest
 import redis
+from django.core.management import call_command
 
 from tests.stack import ROOT, clean_environment
 from webapp import embedded_redis, launch, machine
+from webapp.accounts.management.commands import sign_in_link
+from webapp.accounts.services import get_or_create_user
 from webapp.operating import folder_lock
 
 PATIENCE_SECONDS = 60
@@ -172,6 +177,49 @@ def test_redis_keeps_its_port_and_its_password_to_itself(tmp_path):
     assert embedded_redis.prepare(tmp_path).url.rpartition(":")[2] == first.url.rpartition(":")[2]
     assert oct(first.config.stat().st_mode)[-3:] == "600"
     assert oct((tmp_path / "url").stat().st_mode)[-3:] == "600"
+
+
+def version_of(url: str) -> tuple[int, ...]:
+    with redis.Redis.from_url(url) as client:
+        info = client.info("server")
+    version = info.get("valkey_version") or info["redis_version"]
+    return tuple(map(int, version.split(".")))
+
+
+def test_the_embedded_redis_is_a_maintained_version(live_redis):
+    assert version_of(live_redis.redis_url) >= (7, 0)
+
+
+def test_the_systems_server_goes_before_the_one_in_the_packages(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert embedded_redis.find_server().parent != tmp_path
+    write_program(tmp_path / "redis-server", "")
+    assert embedded_redis.find_server() == tmp_path / "redis-server"
+    write_program(tmp_path / "valkey-server", "")
+    assert embedded_redis.find_server() == tmp_path / "valkey-server"
+
+
+def test_what_redis_writes_is_private(launched_with, tmp_path):
+    folder = tmp_path / "var" / "redis"
+    (folder / "appendonlydir").mkdir(parents=True)
+    (folder / "redis.log").touch(mode=0o644)  # of an earlier version
+    line = next(line for line in (ROOT / "Procfile").read_text().splitlines() if "redis:" in line)
+    run = launched_with(f"{line}\nworker: exec sleep 1000\n")
+    run.wait_to_say(r"redis.1 .* started|redis started")
+    wait_until_redis_answers(folder)
+    for path in (folder, *folder.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+    assert any(path.suffix == ".aof" for path in folder.rglob("*"))
+
+
+def wait_until_redis_answers(folder: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        with suppress(redis.RedisError, FileNotFoundError):
+            redis.Redis.from_url((folder / "url").read_text()).set("key", "value")
+            return
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_redis_asks_for_the_password(live_redis):
@@ -422,6 +470,66 @@ def test_a_killed_launcher_leaves_nothing(supervised):
     run.wait_to_say("begun")
     run.process.kill()
     wait_until_nothing_is_left(run)
+
+
+def sign_in_link_of(folder: Path) -> str:
+    """Return what the command prints in another shell, with this DATA_DIR."""
+    ran = subprocess.run(
+        [sys.executable, "manage.py", "sign_in_link"],
+        cwd=ROOT,
+        env=clean_environment() | {"DATA_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.strip()
+
+
+def test_commands_in_other_shells_print_the_port_that_runs(launched_with, tmp_path):
+    run = launched_with("worker: echo begun; exec sleep 1000\n")
+    run.wait_to_say(r"worker\.?1? .*begun")
+    port = json.loads((tmp_path / "var" / "lock").read_text())["port"]
+    assert f"http://127.0.0.1:{port}/sign-in/" in sign_in_link_of(tmp_path / "var")
+    run.process.kill()
+    run.process.wait()
+    assert "http://127.0.0.1:8000/sign-in/" in sign_in_link_of(tmp_path / "var")
+
+
+@pytest.mark.django_db
+def test_an_owners_link_is_printed_only_while_nobody_has_signed_in(monkeypatch, capsys, client):
+    monkeypatch.setattr(sign_in_link, "wait_for", lambda url: None)
+    call_command("sign_in_link", when_up=True)
+    first = capsys.readouterr().out
+    assert re.fullmatch(r"Cutline is ready\. Sign in: http://\S+/sign-in/\S+\n", first)
+    client.force_login(get_or_create_user("ada@example.org"))
+    call_command("sign_in_link", when_up=True)
+    second = capsys.readouterr().out
+    assert "/sign-in/" not in second
+    assert second.startswith("Cutline is ready at http://127.0.0.1:")
+    assert "manage.py sign_in_link EMAIL" in second
+    call_command("sign_in_link")
+    assert "/sign-in/" in capsys.readouterr().out
+
+
+@pytest.mark.spark
+def test_a_real_stack_starts_again_right_after_a_kill(launched):
+    port = embedded_redis.free_port()
+    first = launched(PORT=port)
+    first.wait_to_say("Sign in: ")
+    first.process.kill()
+    second = launched(PORT=port)
+    most = {"worker": 0, "web": 0, "redis": 0}
+    while "Cutline is ready" not in second.said():
+        assert second.process.poll() is None, second.said()
+        commands = second.left()
+        for name, word in ROOTS.items():
+            running = [c for c in commands if re.search(word, c) and "sh -c" not in c]
+            most[name] = max(most[name], len(running))
+        time.sleep(0.05)
+    assert most["web"] == most["redis"] == 1
+
+
+ROOTS = {"web": "uvicorn webapp.asgi", "redis": r"(redis|valkey)-server .*:\d+"}
 
 
 @pytest.mark.spark
