@@ -76,6 +76,12 @@ class Launched:
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             return False
 
+    def is_the_first(self, process: psutil.Process) -> bool:
+        """Whether it is a line's own command: uvicorn's or Celery's process, no child of it."""
+        command, parent = self.command_of(process), process.parent()
+        is_command = "uvicorn webapp" in command or "celery --quiet" in command
+        return is_command and not (parent and "celery --quiet" in self.command_of(parent))
+
     def end(self) -> None:
         for process in self.descendants():
             with suppress(psutil.NoSuchProcess):
@@ -512,24 +518,34 @@ def test_an_owners_link_is_printed_only_while_nobody_has_signed_in(monkeypatch, 
 
 
 @pytest.mark.spark
-def test_a_real_stack_starts_again_right_after_a_kill(launched):
+def test_a_real_stack_starts_again_right_after_a_kill(launched, tmp_path):
     port = embedded_redis.free_port()
     first = launched(PORT=port)
     first.wait_to_say("Sign in: ")
+    before = running(first, tmp_path)
+    assert before.keys() == {"web", "worker", "redis"}
     first.process.kill()
     second = launched(PORT=port)
-    most = {"worker": 0, "web": 0, "redis": 0}
     while "Cutline is ready" not in second.said():
         assert second.process.poll() is None, second.said()
-        commands = second.left()
-        for name, word in ROOTS.items():
-            running = [c for c in commands if re.search(word, c) and "sh -c" not in c]
-            most[name] = max(most[name], len(running))
+        now = running(second, tmp_path)
+        assert all(len(pids) == 1 for pids in now.values()), now
         time.sleep(0.05)
-    assert most["web"] == most["redis"] == 1
+    assert not any(now[name] & before[name] for name in before)
 
 
-ROOTS = {"web": "uvicorn webapp.asgi", "redis": r"(redis|valkey)-server .*:\d+"}
+def running(launched: Launched, folder: Path) -> dict[str, set[int]]:
+    """The first processes of each line of the Procfile; Redis hides its environment."""
+    pids: dict[str, set[int]] = {}
+    for process in psutil.process_iter():
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            if process.cwd() == str(folder / "var" / "redis"):
+                pids.setdefault("redis", set()).add(process.pid)
+            elif launched.is_ours(process) and launched.is_the_first(process):
+                command = " ".join(process.cmdline())
+                name = "web" if "uvicorn webapp" in command else "worker"
+                pids.setdefault(name, set()).add(process.pid)
+    return pids
 
 
 @pytest.mark.spark
