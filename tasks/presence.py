@@ -46,7 +46,8 @@ def _write(started_at: str, pool, went_well: bool) -> bool:
 
 def _pids(pool) -> list[int]:
     """Return the processes in which the worker runs jobs."""
-    return [process.pid for process in getattr(pool._pool, "_pool", [])]
+    children = getattr(getattr(pool, "_pool", None), "_pool", [])
+    return [process.pid for process in children]
 
 
 def _withdraw() -> None:

@@ -142,6 +142,8 @@ def test_a_worker_whose_spark_does_not_start_has_failed_and_says_why(live, an_op
     health = a_client(an_operator).get("/api/operator/health").json()
     assert health["status"] == "failed"
     assert (health["workers"][0]["status"], health["workers"][0]["problem"]) == ("failed", reason)
+    parts = {part["name"]: part["problem"] for part in health["parts"]}
+    assert parts["workers"] == "1 of 1 worker cannot run jobs."
 
 
 def test_no_worker_is_a_failure(live, an_operator, data_dir):

@@ -33,7 +33,9 @@ def lock(folder: Path, **facts: Any) -> TextIO:
 
     Raises: FolderInUse.
     """
-    file = (folder / "lock").open("a+")
+    path = folder / "lock"
+    path.touch(mode=0o600)
+    file = path.open("a+")
     began = time.monotonic()
     while not _take(file, folder):
         patience = DYING_SECONDS if running(folder) else WAIT_SECONDS

@@ -11,6 +11,7 @@ from redis import RedisError
 from typing_extensions import TypedDict
 
 from snapshots.models import Job
+from snapshots.quantities import counted
 from webapp.operating import checks, disk, presence
 from webapp.operating.presence import SparkCondition, Worker
 from webapp.operating.redis_reading import client
@@ -102,7 +103,7 @@ def report() -> OperatorHealth:
     ]
     workers, messages = _workers()
     parts.append(_workers_part(workers))
-    failed = any(item["status"] == "failed" for item in [*parts, *workers])
+    failed = any(part["status"] == "failed" for part in parts)
     return {
         "status": "failed" if failed else "ok",
         "version": VERSION,
@@ -167,7 +168,10 @@ def _job(job: Job) -> RunningJob:
 
 
 def _workers_part(workers: list[WorkerHealth]) -> PartHealth:
+    failed = sum(worker["status"] == "failed" for worker in workers)
     problem = "" if workers else "No worker is running, so jobs wait."
+    if failed:
+        problem = f"{failed} of {counted(len(workers), 'worker')} cannot run jobs."
     return {"name": "workers", "status": "failed" if problem else "ok", "problem": problem}
 
 
