@@ -86,7 +86,7 @@ REDIS_URL = env_str(
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 HOST = env_str("HOST", "127.0.0.1", "Address the server listens on.")
 # What `make run` was started with, for commands in other shells.
-_running = folder_lock.running(DATA_DIR) or {"port": 8000, "url": ""}
+_running = {"port": 8000, "url": ""} | (folder_lock.running(DATA_DIR) or {})
 PORT = env_port("PORT", _running["port"], "Port the server listens on.", shown="8000")
 PUBLIC_URL = env_str(
     "PUBLIC_URL",

@@ -163,7 +163,7 @@ def test_the_address_and_the_id_come_from_the_proxy(proxied):
 
 def test_every_line_of_a_web_process_is_json(proxied):
     proxied.ask("/livez")
-    for line in "\n".join(map(proxied.said, WEB)).splitlines():
+    for line in "".join(map(proxied.said, WEB)).splitlines():
         assert {"time", "level", "logger", "message"} <= json.loads(line).keys()
 
 
