@@ -1,8 +1,15 @@
-"""Requests straight to the ASGI application, as a web server would hand them over."""
+"""Requests straight to the ASGI application, as a web server would hand them over.
+
+``webapp.asgi`` itself also looks at the process's own database and folder when it is imported.
+"""
 
 from asgiref.testing import ApplicationCommunicator
+from django.core.asgi import get_asgi_application
 
-from webapp.asgi import application
+from webapp.edge.proxies import TrustedProxies
+from webapp.edge.requests import Requests
+
+application = TrustedProxies(Requests(get_asgi_application()))
 
 
 async def get(path: str, headers=(), client="203.0.113.7", app=application) -> dict:

@@ -84,10 +84,11 @@ class Proxied(Stack):
         finally:
             connection.close()
 
-    def access_lines(self) -> list[dict]:
-        lines = "\n".join(map(self.said, WEB)).splitlines()
-        documents = [json.loads(line) for line in lines if line.startswith("{")]
-        return [document for document in documents if document["logger"] == "access"]
+    def access_lines(self, path: str) -> list[dict]:
+        """Return the lines about a path; the server writes one after it has answered."""
+        self.wait_for(f"the line about {path}", lambda: path in "".join(map(self.said, WEB)))
+        lines = map(json.loads, "".join(map(self.said, WEB)).splitlines())
+        return [line for line in lines if line.get("path") == path]
 
 
 MAIN = """
@@ -149,13 +150,13 @@ def test_pages_come_over_https_and_from_both_processes(proxied):
         assert b"<h1>Sign in</h1>" in page
     assert "Secure" in headers["set-cookie"]
     for name in WEB:
-        assert '"path": "/sign-in"' in proxied.said(name)
+        proxied.wait_for(name, lambda name=name: '"path": "/sign-in"' in proxied.said(name))
 
 
 def test_the_address_and_the_id_come_from_the_proxy(proxied):
     forged = {"X-Request-ID": "forged", "X-Forwarded-Host": "evil.example"}
     _, headers, _ = proxied.ask("/api/nothing", **forged, **{"X-Forwarded-For": "198.51.100.9"})
-    (line,) = [line for line in proxied.access_lines() if line["path"] == "/api/nothing"]
+    (line,) = proxied.access_lines("/api/nothing")
     assert line["address"] == "198.51.100.9"  # this test runs on loopback, which is trusted
     assert re.fullmatch("[0-9a-f]{32}", line["request"])
     assert headers["x-request-id"] == line["request"]

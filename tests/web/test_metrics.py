@@ -3,12 +3,17 @@
 import json
 
 import pytest
+from channels.auth import AuthMiddlewareStack
+from channels.routing import URLRouter
+from channels.testing import WebsocketCommunicator
 from prometheus_client.parser import text_string_to_metric_families
 
 from snapshots import runs
 from snapshots.models import Job, Recording
+from snapshots.routing import websocket_urlpatterns
 from tests.web.asgi import get
 from tests.web.given import a_client, a_person, a_ready_recording
+from webapp.edge.requests import Requests
 from webapp.operating import job_times, observed, presence
 from webapp.operating.redis_reading import client as redis_client
 
@@ -142,9 +147,7 @@ async def test_requests_are_counted_by_class_of_status():
 
 @pytest.mark.django_db(transaction=True)
 async def test_open_websockets_are_counted():
-    from channels.testing import WebsocketCommunicator
-
-    from webapp.asgi import application
+    application = Requests(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))
 
     def count() -> float:
         return observed.open_websockets.collect()[0].samples[0].value
