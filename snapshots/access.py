@@ -91,6 +91,12 @@ def snapshot(recording: Recording, snapshot_id: str) -> Snapshot:
     return found
 
 
+def require_operator(user) -> None:
+    """Raises: NotFound where the person is no operator of this server."""
+    if not (user.is_authenticated and user.is_active and user.is_staff):
+        raise NotFound("Nothing is at this address, or it is for the operators of this server.")
+
+
 def _key(user) -> int:
     """Of nobody where the person is not signed in."""
     return user.pk if user.is_authenticated else -1

@@ -78,7 +78,7 @@ def rename_recording(request: HttpRequest, id: int, body: Rename) -> HttpRespons
 @router.delete("/recordings/{int:id}", response={204: None})
 def delete_recording(request: HttpRequest, id: int) -> HttpResponse:
     """Its snapshots, jobs, upload and store go with it."""
-    services.delete_recording(access.own_recording(request.user, id))
+    services.delete_recording(access.own_recording(request.user, id), request.user)
     return HttpResponse(status=204)
 
 

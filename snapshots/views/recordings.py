@@ -26,6 +26,7 @@ from snapshots.readers import engines
 from snapshots.stores import open_recording
 from snapshots.views.listing import Column, Listing
 from snapshots.views.pages import back, page, wants_list_alone
+from webapp.accounts import audit
 
 COLUMNS = [
     Column("Name", "name"),
@@ -211,7 +212,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.own_recording(request.user, pk)
     if request.method != "POST":
         return render(request, "snapshots/delete_recording.html", {"recording": row})
-    services.delete_recording(row)
+    services.delete_recording(row, request.user)
     messages.success(request, f"“{row.name}” is deleted.")
     return redirect("recordings")
 
@@ -235,5 +236,6 @@ def original(request: HttpRequest, pk: int) -> HttpResponse:
     path = uploads.path_of(row.upload) if row.upload else None
     if path is None or not path.exists():
         raise NotFound(f"The file that “{row.name}” was read from is not kept.")
+    audit.note(audit.DOWNLOADED, request.user, f"upload of {row.title}")
     name = row.source_name or f"{row.name}.jsonl"
     return FileResponse(path.open("rb"), as_attachment=True, filename=name)
