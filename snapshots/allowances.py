@@ -3,7 +3,7 @@
 A limit of 0 is none. What nobody owns, the samples, has no limits.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -62,17 +62,13 @@ def of_the_server() -> Limits:
 
 def allowance(user) -> Limits:
     """Return the limits that hold for this person: their own, and else the server's."""
-    own = Allowance.objects.filter(owner=user).first()
-    server = of_the_server()
-    if own is None:
-        return server
-    values = {name: getattr(own, name) for name in NAMES}
-    return Limits(
-        **{
-            name: getattr(server, name) if value is None else value
-            for name, value in values.items()
-        }
-    )
+    return replace(of_the_server(), **own_limits(user))
+
+
+def own_limits(user) -> dict[str, int]:
+    """Return the person's own limits by name, without those for which the settings hold."""
+    row = Allowance.objects.filter(owner=user).values(*NAMES).first() or {}
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def usage(user) -> Usage:

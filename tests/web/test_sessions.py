@@ -174,7 +174,6 @@ def test_neither_files_nor_redis_hold_a_key(server):
     csrf = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)[1]
     form = urllib.parse.urlencode({"csrfmiddlewaretoken": csrf}).encode()
     browser.open(link, form)
-    browser.open(link, form)
     key = next(cookie.value for cookie in cookies if cookie.name == "sessionid")
     assert b"owner@localhost" in browser.open(f"{server.url}/account").read()
     with Redis.from_url(server.redis_url) as redis:
