@@ -19,6 +19,7 @@ from snapshots import access, formats, payloads, services, uploads
 from snapshots.api.json import dumps
 from snapshots.domain.derived import is_derived
 from snapshots.domain.findings import VERDICTS
+from snapshots.files.retention import retention_of
 from snapshots.guides import GUIDES, slug_after
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Conflict, NotFound, Problem, Refused
@@ -61,10 +62,12 @@ def _render_list(request: HttpRequest, *, refusals=(), accepted=(), status=200) 
         sort="-created_at",
     )
     rows = list(listing.page)
+    retention = retention_of(request.user)
     context = {
         "listing": listing,
         "rows": [
-            {"recording": row, "verdicts": found, "job": job} for row, found, job in _told(rows)
+            {"recording": row, "verdicts": found, "job": job, "goes_at": retention.goes_at(row)}
+            for row, found, job in _told(rows)
         ],
         "refusals": refusals,
         "formats": [*formats.choices(request.user), *_offered(refusals)],

@@ -75,6 +75,7 @@ def note(
         detail: further members, as JSON.
     """
     return AuditEntry.objects.create(
+        at=timezone.now(),
         actor_id=actor.pk if actor is not None else None,
         actor=actor.get_username() if actor is not None else "",
         person_id=person.pk if person is not None else None,

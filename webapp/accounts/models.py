@@ -131,7 +131,7 @@ class AuditEntry(models.Model):
 
     def save(self, *args, **options) -> None:
         """Add the entry. Raises: PermissionError for one that was added before."""
-        if not self._state.adding:
+        if self.pk is not None:
             raise PermissionError(KEPT_AS_IT_IS)
         super().save(*args, **options | {"force_insert": True})
 
