@@ -33,6 +33,11 @@ class Retention:
         due = recording.created_at + timedelta(days=self.days)
         return max(due, self.since + ANNOUNCED)
 
+    def announced(self, recording: Recording) -> datetime | None:
+        """Return when the recording is removed, where that is so soon that the list says it."""
+        due = self.goes_at(recording)
+        return due if due is not None and due - timezone.now() <= ANNOUNCED else None
+
 
 def retention_of(user) -> Retention:
     """Return how long this person's recordings stay, by their own limits or the server's."""

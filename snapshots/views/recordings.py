@@ -66,7 +66,7 @@ def _render_list(request: HttpRequest, *, refusals=(), accepted=(), status=200) 
     context = {
         "listing": listing,
         "rows": [
-            {"recording": row, "verdicts": found, "job": job, "goes_at": retention.goes_at(row)}
+            {"recording": row, "verdicts": found, "job": job, "goes_at": retention.announced(row)}
             for row, found, job in _told(rows)
         ],
         "refusals": refusals,

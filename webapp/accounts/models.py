@@ -95,6 +95,11 @@ class AppendOnly(models.QuerySet):
         raise PermissionError(KEPT_AS_IT_IS)
 
 
+def action_words(action: str) -> str:
+    """``signed-in`` is "signed in"; the noun sign-in keeps its hyphen."""
+    return action.replace("-", " ").replace("sign in", "sign-in")
+
+
 class AuditEntry(models.Model):
     """One thing that somebody did. Entries are added and read, never changed or removed.
 
@@ -127,7 +132,7 @@ class AuditEntry(models.Model):
     @property
     def words(self) -> str:
         """The action as people read it: ``signed-in`` is "signed in"."""
-        return self.action.replace("-", " ")
+        return action_words(self.action)
 
     def save(self, *args, **options) -> None:
         """Add the entry. Raises: PermissionError for one that was added before."""

@@ -186,7 +186,7 @@ def allow(user: User, by: User | None, asked: Mapping[str, Any]) -> None:
 
     asked: limits by their names in ``allowances.NAMES``. Raises: Invalid.
     """
-    limits = {name: _checked_limit(name, value) for name, value in asked.items()}
+    limits = {name: checked_limit(name, value) for name, value in asked.items()}
     if not limits:
         raise Invalid(f"Name a limit: {', '.join(NAMES)}.", field=NAMES[0])
     row, _ = Allowance.objects.get_or_create(owner=user)
@@ -197,10 +197,11 @@ def allow(user: User, by: User | None, asked: Mapping[str, Any]) -> None:
     audit.note(audit.ALLOWANCE_CHANGED, by, str(user), person=user, **changed)
 
 
-def _checked_limit(name: str, value: Any) -> int | None:
+def checked_limit(name: str, value: Any) -> int | None:
+    """Return a limit as a number; None for an empty text. Raises: Invalid."""
     if name not in NAMES:
         raise Invalid(f"There is no limit {name!r}: it is one of {', '.join(NAMES)}.", field=name)
-    text = str(value if value is not None else "").strip().lower()
+    text = str(value if value is not None else "").strip().replace(",", "").lower()
     if not text:
         return None
     most = MOST.get(name, MOST_OTHERWISE)

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from snapshots.problems import Invalid
 from webapp.accounts.audit import ACTIONS
+from webapp.accounts.models import action_words
 from webapp.operating.audit_filter import AuditFilter, as_csv
 from webapp.operating.pages import operator_page
 
@@ -32,7 +33,7 @@ def audit_log(request: HttpRequest) -> HttpResponse:
         "page": Paginator(asked.entries(), ENTRIES_ON_A_PAGE).get_page(request.GET.get("page")),
         "query": query,
         "refusal": refusal,
-        "actions": [(action, action.replace("-", " ")) for action in ACTIONS],
+        "actions": [(action, action_words(action)) for action in ACTIONS],
         "csv": "?" + urlencode({**query, "format": "csv"}),
     }
     status = refusal.status if refusal else 200

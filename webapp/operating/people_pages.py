@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from snapshots import allowances
 from snapshots.problems import Conflict, NotFound, Problem
-from snapshots.quantities import counted
+from snapshots.quantities import counted, file_size
 from snapshots.views.listing import Column, Listing
 from snapshots.views.pages import wants_list_alone
 from webapp.accounts import people
@@ -151,18 +151,26 @@ def _render_person(
 
 def _fields(request: HttpRequest, user: User, refusal: Problem | None) -> list[dict]:
     own, server = allowances.own_limits(user), allowances.of_the_server()
-    typed = request.POST if refusal else own
+    typed = request.POST
     return [
         {
             "name": name,
             "label": label,
             "hint": hint,
-            "value": typed.get(name, ""),
+            "value": typed.get(name, "") if refusal else _shown(name, own.get(name)),
             "server": getattr(server, name),
             "is_wrong": bool(refusal) and refusal.members.get("field") == name,
         }
         for name, label, hint in FIELDS
     ]
+
+
+def _shown(name: str, limit: int | None) -> str:
+    """Return a limit as it may be typed: 2 GB, where that is all there is to say."""
+    if limit is None:
+        return ""
+    words = file_size(limit) if name == "stored_bytes" else ""
+    return words if words and people.checked_limit(name, words) == limit else str(limit)
 
 
 def _possible(user: User) -> list[str]:
