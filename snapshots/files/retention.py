@@ -41,14 +41,21 @@ class Retention:
 
 def retention_of(user) -> Retention:
     """Return how long this person's recordings stay, by their own limits or the server's."""
-    changes = Q(action=audit.RETENTION_CHANGED) | Q(
-        Q(action=audit.HANDED_OVER)
-        | Q(action=audit.ALLOWANCE_CHANGED, detail__has_key="retention_days"),
-        person_id=user.pk,
-    )
-    latest = AuditEntry.objects.filter(changes).first()
-    since = latest.at if latest is not None else timezone.now()
+    since = _changed_at(user) or timezone.now()
     return Retention(allowances.allowance(user).retention_days, since)
+
+
+def _changed_at(user) -> datetime | None:
+    """Return when the person's retention last changed, by the setting, a limit or a hand-over."""
+    changes = AuditEntry.objects.filter(
+        Q(action=audit.RETENTION_CHANGED)
+        | Q(action__in=(audit.HANDED_OVER, audit.ALLOWANCE_CHANGED), person_id=user.pk)
+    )
+    return next((entry.at for entry in changes if _is_of_retention(entry)), None)
+
+
+def _is_of_retention(entry: AuditEntry) -> bool:
+    return entry.action != audit.ALLOWANCE_CHANGED or "retention_days" in entry.detail
 
 
 def expired(now: datetime) -> list[Recording]:
