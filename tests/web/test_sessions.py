@@ -8,6 +8,7 @@ from datetime import timedelta
 from http.cookiejar import CookieJar
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.apps import apps
 from django.contrib.sessions.models import Session as PlainSession
 from django.db import connection
@@ -15,6 +16,7 @@ from django.test import Client
 from django.utils import timezone
 from redis import Redis
 
+from tests import postgres
 from tests.web.given import a_file, a_person
 from webapp.accounts import closing, sessions
 from webapp.accounts.models import Session
@@ -88,16 +90,20 @@ def test_a_session_keeps_what_is_written_into_it():
     assert sessions.SessionStore(session.session_key)["choice"] == 7
 
 
-@pytest.mark.django_db(transaction=True)
-async def test_the_asynchronous_half_hashes_too():
-    session = sessions.SessionStore()
-    await session.aset("choice", 7)
-    await session.asave()
-    again = sessions.SessionStore(session.session_key)
-    assert await again.aget("choice") == 7
-    assert await again.aexists(session.session_key)
-    await again.adelete(session.session_key)
-    assert not await again.aexists(session.session_key)
+def test_the_asynchronous_half_hashes_too():
+    async def check() -> str:
+        session = sessions.SessionStore()
+        await session.aset("choice", 7)
+        await session.asave()
+        again = sessions.SessionStore(session.session_key)
+        assert await again.aget("choice") == 7
+        assert await again.aexists(session.session_key)
+        return session.session_key
+
+    key = async_to_sync(check)()
+    assert Session.objects.get().pk == sessions.key_hash(key)
+    async_to_sync(sessions.SessionStore(key).adelete)()
+    assert not Session.objects.exists()
 
 
 def test_a_session_ends_on_its_day_whatever_is_done_in_it(settings):
@@ -166,7 +172,7 @@ def test_the_migration_takes_sessions_over():
 
 
 def test_neither_files_nor_redis_hold_a_key(server):
-    """Everything under DATA_DIR is searched: the database with its log, and what the queue got."""
+    """Search every file of the database, of its log, and of what Redis saved."""
     cookies = CookieJar()
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies))
     link = server.manage("sign_in_link")
@@ -177,8 +183,10 @@ def test_neither_files_nor_redis_hold_a_key(server):
     key = next(cookie.value for cookie in cookies if cookie.name == "sessionid")
     assert b"owner@localhost" in browser.open(f"{server.url}/account").read()
     with Redis.from_url(server.redis_url) as redis:
+        redis.config_set("rdbcompression", "no")
         redis.save()
-    files = [path for path in server.folder.rglob("*") if path.is_file()]
-    contents = {path.name: path.read_bytes() for path in files}
+    folders = [server.folder, *([postgres.server().data] if postgres.IS_CHOSEN else [])]
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    contents = {path: path.read_bytes() for path in files}
     assert any(sessions.key_hash(key).encode() in content for content in contents.values())
-    assert [name for name, content in contents.items() if key.encode() in content] == []
+    assert [path for path, content in contents.items() if key.encode() in content] == []
