@@ -54,6 +54,7 @@ def measure(url: str, *, sign_in: str | None = None, seconds: float = 8) -> Meas
         page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
         if sign_in:
             page.goto(sign_in)
+            page.get_by_role("button", name="Sign in as").click()
             if page.get_by_role("button", name="Sign in").count():
                 page.get_by_role("button", name="Sign in").click()
         open_once(page, url)

@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
 
 from snapshots import access, mapping_payloads, topologies
 from snapshots.limits import recording_limits
@@ -13,6 +14,7 @@ from snapshots.problems import Invalid, NotFound, Refused
 from snapshots.readers.mapped import mapping as readers
 from snapshots.readers.mapped.lines import PREFIX
 from snapshots.readers.mapped.preview import Preview, Shown, fields_of, preview
+from webapp.accounts import audit
 
 FORMAT = "mapping:"
 MOST_BYTES = 20_000  # of a document
@@ -50,6 +52,13 @@ def save(user, name: Any, document: Any, *, mapping: Mapping | None = None) -> M
     mapping.document = checked(document).document
     mapping.save()
     return mapping
+
+
+@transaction.atomic
+def delete(mapping: Mapping, by) -> None:
+    """Delete a mapping. Recordings that were read by it stay."""
+    audit.note(audit.DELETED, by, f"mapping {mapping.pk} “{mapping.name}”")
+    mapping.delete()
 
 
 def of_format(user, format: str) -> Mapping | None:

@@ -98,6 +98,11 @@ class Recording(models.Model):
     def is_ready(self) -> bool:
         return self.status == self.Status.READY
 
+    @property
+    def title(self) -> str:
+        """Number and name, in words that outlive the row: recording 7 “two banks”."""
+        return f"recording {self.pk} “{self.name}”"
+
 
 class Snapshot(models.Model):
     """What one snapshot of a ready recording amounts to; contents lie in the store.

@@ -82,6 +82,12 @@ class RecordingSummary(TypedDict):
     error: dict[str, Any] | None
 
 
+class ListedRecording(RecordingSummary):
+    """goes_at: when it is removed, by the retention of its person; null where it stays."""
+
+    goes_at: str | None
+
+
 class RecordingDetail(RecordingSummary):
     """recognised: by what its format was told, as a sentence. notes: what such a log cannot tell,
     as sentences; both as far as known."""
@@ -94,7 +100,7 @@ class RecordingDetail(RecordingSummary):
 
 
 class RecordingList(TypedDict):
-    items: list[RecordingSummary]
+    items: list[ListedRecording]
     total: int
 
 

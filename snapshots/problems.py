@@ -47,6 +47,21 @@ class Unauthorized(Problem):
     code, title, status = "unauthorized", "Sign in, or send a token", 401
 
 
+class NeedsWriting(Problem):
+    """The token is for reading."""
+
+    code, title, status = "needs-writing", "The token only reads", 403
+
+
+class TooMany(Problem):
+    """A person has used up what they may use; ``limit`` and ``used`` say how much that is.
+
+    ``retry_after``: seconds after which the same request may succeed, where that helps.
+    """
+
+    code, title, status = "too-many", "Too many", 429
+
+
 class Invalid(Problem):
     """A field of the request has no meaning; ``field`` names it."""
 
@@ -129,6 +144,8 @@ def response(body: dict[str, Any]) -> HttpResponse:
     answer = HttpResponse(json.dumps(body), status=body["status"], content_type=MEDIA_TYPE)
     if body["status"] == 401:
         answer["WWW-Authenticate"] = 'Bearer realm="cutline"'
+    if "retry_after" in body:
+        answer["Retry-After"] = str(body["retry_after"])
     return answer
 
 

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from snapshots import access, live, mappings, predicates, stores, topologies, uploads
+from snapshots import access, allowances, live, mappings, predicates, stores, topologies, uploads
 from snapshots.domain.dataflows.failover import FAILOVERS
 from snapshots.domain.defects import InputRefused
 from snapshots.domain.reordering_report import NotReorderable, require_complete
@@ -27,6 +27,7 @@ from snapshots.readers.unpacking.archives import ArchiveLimits
 from snapshots.readers.unpacking.names import Names
 from snapshots.simulating.simulations import checked_for
 from tasks import recordings as tasks
+from webapp.accounts import audit
 
 STRATEGIES = {"flink": FAILOVERS, "spark": SPARK_FAILOVERS}
 """The failover strategies of the engines that have several."""
@@ -47,6 +48,7 @@ def accept_uploads(
         raise Invalid("A name goes with one file; several came.", field="name")
     if name:
         name = topologies.checked_name(name)
+    allowances.require_room_for(user, sum(file.size for file in files))
     mapping = mappings.of_format(user, format)
     if mapping is not None:
         for file in files:
@@ -81,6 +83,7 @@ def accept_together(
         raise Invalid(
             f"Several files together are one of {', '.join(engines.FORMATS)}.", field="format"
         )
+    allowances.require_room_for(user, sum(file.size for file in files))
     names = _checked_paths(list(paths) or [file.name for file in files])
     name = topologies.checked_name(name or common_folder(names) or f"{len(files)} files")
     with uploads.Draft() as draft:
@@ -95,6 +98,7 @@ def accept_folder(owner, folder: Path, *, format: str = "", name: str = "") -> J
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     if not files:
         raise Refused(f"The folder {folder.name} holds no file.", code="empty")
+    allowances.require_room_for(owner, sum(path.stat().st_size for path in files))
     with uploads.Draft() as draft:
         uploads.pack(draft, ((path.relative_to(folder).as_posix(), path) for path in files))
         with kept([draft]), transaction.atomic():
@@ -123,7 +127,11 @@ def common_folder(paths: Sequence[str]) -> str:
 
 
 def accept_file(owner, path, *, format: str = "", name: str = "", **fields: Any) -> Job:
-    """A queued recording for a file of this machine. fields: of the row. Raises: Refused."""
+    """A queued recording for a file of this machine. fields: of the row.
+
+    Raises: Refused, TooMany.
+    """
+    allowances.require_room_for(owner, path.stat().st_size)
     with uploads.Draft() as draft, path.open("rb") as source:
         while chunk := source.read(1 << 20):
             draft.write(chunk)
@@ -187,6 +195,7 @@ def _queue_upload(
     """recognised: what the format was told by, where that is known already."""
     if recognised is not None:
         fields["parameters"] = fields.get("parameters", {}) | {"recognised": recognised}
+    allowances.require_room_for(owner, draft.size)
     recording = Recording.objects.create(
         owner=owner,
         name=_printable(name),
@@ -196,6 +205,8 @@ def _queue_upload(
         upload=draft.name,
         **fields,
     )
+    if owner is not None:  # the samples are the server's own
+        audit.note(audit.UPLOADED, owner, recording.title, bytes=draft.size)
     return create_job(Job.Kind.INGEST, owner, recording=recording)
 
 
@@ -230,13 +241,18 @@ def rename_recording(recording: Recording, name: str) -> Recording:
 
 
 @transaction.atomic
-def delete_recording(recording: Recording) -> None:
-    """The recording, its snapshots and jobs, its upload and its store.
+def delete_recording(recording: Recording, by=None, **detail: Any) -> None:
+    """Delete a recording with its snapshots and jobs, its upload and its store.
+
+    Args:
+        by: the person who asked for it; None for the server itself or its shell.
+        detail: further members of the audit log's entry.
 
     A job that runs on it finds its lease gone and stops. Files go after the commit; what a crash
     leaves of them, the workers' sweep removes.
     """
     upload, store = recording.upload, recording.store
+    audit.note(audit.DELETED, by, recording.title, person=recording.owner, **detail)
     recording.delete()
     transaction.on_commit(lambda: uploads.remove(upload))
     if store:
@@ -321,6 +337,7 @@ def require_ready(recording: Recording) -> None:
 @transaction.atomic
 def request_simulation(user, topology: Topology, parameters: dict[str, Any]) -> Job:
     """A queued recording of a simulated run. Raises: Refused, with the parameter as field."""
+    allowances.require_room_for(user, 0)
     checked, word = checked_for(topology.definition, parameters)
     name = checked.pop("name") or f"{topology.name}, {word}"
     recording = Recording.objects.create(
@@ -398,6 +415,8 @@ def import_topology(user, file: UploadedFile | None, text: str, name: str = "") 
     return save_topology(user, topologies.read(text, name or "imported topology"))
 
 
-def delete_topology(topology: Topology) -> None:
-    """Recordings simulated on it stay: they hold a copy of it."""
+@transaction.atomic
+def delete_topology(topology: Topology, by) -> None:
+    """Delete a topology. Recordings simulated on it stay: they hold a copy of it."""
+    audit.note(audit.DELETED, by, f"topology {topology.pk} “{topology.name}”")
     topology.delete()

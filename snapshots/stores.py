@@ -84,9 +84,22 @@ def summary(name: str) -> Summary:
         "ended_at": extent.to,
         "defects": defects["defects"][:LISTED_DEFECTS],
         "defects_total": defects["total"],
+        "stored_bytes": folder_bytes(store().folder(name)),
     }
     snapshots = [_snapshot_fields(code, item) for code, item in enumerate(found)]
     return Summary(fields, snapshots, Counter(item["verdict"] for item in found))
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return the size of all files below a folder; of one that is gone, 0."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def measure() -> None:
+    """Fill in the size of stores that were published before sizes were kept."""
+    for row in Recording.objects.filter(stored_bytes=0).exclude(store=""):
+        size = folder_bytes(store().folder(row.store))
+        Recording.objects.filter(pk=row.pk, store=row.store).update(stored_bytes=size)
 
 
 def _snapshot_fields(code: int, item: dict[str, Any]) -> dict[str, Any]:

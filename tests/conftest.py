@@ -189,7 +189,9 @@ def browser():
 def signed_in_state(server, browser):
     """The cookies of a person who followed a sign-in link."""
     context = browser.new_context()
-    context.new_page().goto(server.manage("sign_in_link"))
+    page = context.new_page()
+    page.goto(server.manage("sign_in_link"))
+    page.get_by_role("button", name="Sign in as").click()
     yield context.storage_state()
     context.close()
 

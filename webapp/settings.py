@@ -111,6 +111,9 @@ SECRET_KEY = env_str(
 ) or read_or_make(DATA_DIR / "secret_key")
 DEBUG = env_bool("DEBUG", False, "Django's debug pages; never where others can reach it.")
 
+SESSION_ENGINE = "webapp.accounts.sessions"
+SESSION_DAYS = env_int("SESSION_DAYS", 14, "Days after which a person signs in again.")
+SESSION_COOKIE_AGE = SESSION_DAYS * 86_400
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
@@ -153,6 +156,23 @@ DATA_UPLOAD_MAX_NUMBER_FILES = None  # the handler counts them, and says what to
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024**2  # a request body that is not a file
 
+# --- what one person may use (0: no limit) -----------------------------------------------------
+
+MAX_OPEN_JOBS = env_int("MAX_OPEN_JOBS", 200, "Most open jobs of a person; 0: any.", minimum=0)
+MAX_COLLECTORS = env_int("MAX_COLLECTORS", 20, "Most collectors of a person; 0: any.", minimum=0)
+MAX_STORED_BYTES = env_int(
+    "MAX_STORED_BYTES",
+    100 * 1024**3,
+    "Most bytes of a person's uploads and stores together; 0: any.",
+    minimum=0,
+)
+RETENTION_DAYS = env_int(
+    "RETENTION_DAYS",
+    0,
+    "Days after which a recording is removed, announced a week before; 0: it is kept.",
+    minimum=0,
+)
+
 # --- collectors ------------------------------------------------------------------------------
 
 COLLECTOR_HOSTS = env_list(
@@ -160,6 +180,9 @@ COLLECTOR_HOSTS = env_list(
     "",
     "Hosts, as jobmanager:8081 or jobmanager, that people may let this server collect from.",
     shown="none",
+)
+MIN_COLLECT_SECONDS = env_int(
+    "MIN_COLLECT_SECONDS", 5, "Shortest time between two questions of a collector."
 )
 
 # --- jobs ------------------------------------------------------------------------------------
@@ -212,6 +235,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "webapp.edge.requests.note_person",
+    "webapp.accounts.audit.middleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",

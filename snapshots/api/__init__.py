@@ -23,6 +23,8 @@ from snapshots.api import (
 )
 from snapshots.api.auth import Bearer, SessionWithCsrf
 from snapshots.api.json import OrjsonParser, OrjsonRenderer
+from webapp.accounts import api as accounts
+from webapp.operating import api as operating
 from webapp.operating import health_api
 
 api = NinjaAPI(
@@ -46,6 +48,8 @@ api.add_router("", predicates.router, tags=["predicates"])
 api.add_router("", jobs.router, tags=["jobs"])
 api.add_router("", topologies.router, tags=["topologies"])
 api.add_router("", mappings.router, tags=["mappings"])
-api.add_router("", health_api.router, tags=["operating"])
+api.add_router("", accounts.router, tags=["account"])
+api.add_router("", operating.router, tags=["operator"])
+api.add_router("", health_api.router, tags=["operator"])
 
 __all__ = ["api"]

@@ -21,7 +21,7 @@ Number = Annotated[int, Query(ge=0, le=MOST_INT)]
 
 class CollectorDocument(Schema):
     """url: of the REST API. job_key: of the only job to follow; empty for all of the cluster.
-    interval_seconds: between two questions, 10 unless given."""
+    interval_seconds: between two questions, 10 unless given, at least MIN_COLLECT_SECONDS."""
 
     url: Any = None
     job_key: Any = None
@@ -48,7 +48,7 @@ def get_archived_job(request: HttpRequest, id: int) -> HttpResponse:
 @router.delete("/archive/{int:id}", response={204: None})
 def delete_archived_job(request: HttpRequest, id: int) -> HttpResponse:
     """With all that is kept of its checkpoints; uploads stay."""
-    services.delete_job(access.engine_job(request.user, id))
+    services.delete_job(access.engine_job(request.user, id), request.user)
     return HttpResponse(status=204)
 
 

@@ -5,8 +5,10 @@ from django.http import HttpRequest
 from ninja.security import HttpBearer
 from ninja.security.session import SessionAuth
 
+from snapshots.api import scopes
 from snapshots.problems import Unauthorized
-from webapp.accounts.auth import bearer_user
+from webapp.accounts.auth import bearer_token, bearer_user
+from webapp.accounts.services import TokenRefused
 
 
 class Bearer(HttpBearer):
@@ -15,14 +17,13 @@ class Bearer(HttpBearer):
     def __call__(self, request: HttpRequest) -> AbstractBaseUser | None:
         if "Authorization" not in request.headers:
             return None
-        user = bearer_user(request)
-        if user is None:
-            raise Unauthorized(
-                "The token is not known. Was it revoked, or is it not all there? The header is "
-                "“Authorization: Bearer TOKEN”; tokens are made on the account page."
-            )
-        request.user = user
-        return user
+        try:
+            token = bearer_token(request)
+        except TokenRefused as refusal:
+            raise Unauthorized(str(refusal)) from None
+        scopes.require(token, request)
+        request.user = token.user
+        return token.user
 
     def authenticate(self, request: HttpRequest, token: str) -> AbstractBaseUser | None:
         return bearer_user(request)

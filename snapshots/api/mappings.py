@@ -66,5 +66,5 @@ def replace_mapping(request: HttpRequest, id: int, body: MappingDocument) -> Htt
 @router.delete("/mappings/{int:id}", response={204: None})
 def delete_mapping(request: HttpRequest, id: int) -> HttpResponse:
     """Recordings that were read by it stay."""
-    access.mapping(request.user, id).delete()
+    mappings.delete(access.mapping(request.user, id), request.user)
     return HttpResponse(status=204)

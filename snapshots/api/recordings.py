@@ -1,5 +1,6 @@
 """Recordings: list, upload, look at, rename, delete."""
 
+from datetime import datetime
 from typing import Literal
 
 from django.db.models import Max
@@ -10,6 +11,7 @@ from snapshots import access, payloads, services
 from snapshots.api.json import reply
 from snapshots.api.parameters import Limit, Offset
 from snapshots.fields import storable
+from snapshots.files.retention import retention_of
 from snapshots.stores import open_recording
 
 router = Router()
@@ -35,8 +37,16 @@ def list_recordings(
     if q:
         rows = rows.filter(name__icontains=storable(q))
     page = rows.annotate(job=Max("jobs__pk"))[offset : offset + limit]
-    items = [payloads.recording_summary(row, row.job) for row in page]
+    retention = retention_of(request.user)
+    items = [
+        {**payloads.recording_summary(row, row.job), "goes_at": _date(retention.goes_at(row))}
+        for row in page
+    ]
     return reply({"items": items, "total": rows.count()})
+
+
+def _date(moment: datetime | None) -> str | None:
+    return None if moment is None else payloads.date(moment)
 
 
 @router.post("/recordings", response={202: payloads.AcceptedUpload})
@@ -78,7 +88,7 @@ def rename_recording(request: HttpRequest, id: int, body: Rename) -> HttpRespons
 @router.delete("/recordings/{int:id}", response={204: None})
 def delete_recording(request: HttpRequest, id: int) -> HttpResponse:
     """Its snapshots, jobs, upload and store go with it."""
-    services.delete_recording(access.own_recording(request.user, id))
+    services.delete_recording(access.own_recording(request.user, id), request.user)
     return HttpResponse(status=204)
 
 

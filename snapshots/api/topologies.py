@@ -115,7 +115,7 @@ def replace_topology(request: HttpRequest, id: int, body: TopologyDocument) -> H
 @router.delete("/topologies/{int:id}", response={204: None})
 def delete_topology(request: HttpRequest, id: int) -> HttpResponse:
     """Recordings simulated on it stay."""
-    services.delete_topology(access.own_topology(request.user, id))
+    services.delete_topology(access.own_topology(request.user, id), request.user)
     return HttpResponse(status=204)
 
 

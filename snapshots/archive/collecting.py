@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
@@ -144,11 +145,16 @@ def due() -> list[Collector]:
     waiting = Q(next_poll_at__isnull=True) | Q(next_poll_at__lte=now)
     claimed = []
     for row in Collector.objects.filter(waiting, is_collecting=True).select_related("owner"):
-        until = now + timedelta(seconds=row.interval_seconds + POLL_SECONDS)
+        until = now + _pause(row) + timedelta(seconds=POLL_SECONDS)
         same = Q(next_poll_at=row.next_poll_at) if row.next_poll_at else waiting
         if Collector.objects.filter(same, pk=row.pk).update(next_poll_at=until):
             claimed.append(row)
     return claimed
+
+
+def _pause(collector: Collector) -> timedelta:
+    """Return the time between two rounds: never less than the server's setting allows today."""
+    return timedelta(seconds=max(collector.interval_seconds, settings.MIN_COLLECT_SECONDS))
 
 
 def collect(collector: Collector) -> None:
@@ -166,6 +172,6 @@ def collect(collector: Collector) -> None:
     answered = {} if problem else {"last_polled_at": timezone.now()}
     Collector.objects.filter(pk=collector.pk).update(
         last_error=problem,
-        next_poll_at=began + timedelta(seconds=collector.interval_seconds),
+        next_poll_at=began + _pause(collector),
         **answered,
     )

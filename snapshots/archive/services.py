@@ -6,24 +6,28 @@ Whatever is wrong with a request is a ``problems.Problem``.
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from snapshots import allowances
 from snapshots.archive.addresses import Forbidden, NotAnAddress, checked, require_listed
 from snapshots.domain.archive.columns import SORTABLE, Filter
 from snapshots.domain.archive.model import STATUSES
 from snapshots.fields import storable
 from snapshots.models import Collector, EngineJob
 from snapshots.problems import Conflict, Invalid
+from webapp.accounts import audit
 
 ENGINES = ("flink",)
-LEAST_SECONDS, MOST_SECONDS = 1, 3600
+MOST_SECONDS = 3600
+USUAL_SECONDS = 10
 LONGEST_TEXT = 200
 MOST_INT = 2**53
 
 
 def add_collector(user, asked: Mapping[str, Any]) -> Collector:
-    """asked: url, job_key, interval_seconds. Raises: Invalid, Conflict."""
+    """asked: url, job_key, interval_seconds. Raises: Invalid, Conflict, TooMany."""
     job_key = str(asked.get("job_key") or "").strip()
     try:
         url = checked(str(asked.get("url") or ""))
@@ -31,15 +35,17 @@ def add_collector(user, asked: Mapping[str, Any]) -> Collector:
     except (NotAnAddress, Forbidden) as refusal:
         raise Invalid(str(refusal), field="url") from None
     _require_key(job_key)
-    seconds = whole(asked, "interval_seconds", least=LEAST_SECONDS, most=MOST_SECONDS) or 10
+    least = settings.MIN_COLLECT_SECONDS
+    seconds = whole(asked, "interval_seconds", least=least, most=max(least, MOST_SECONDS))
     try:
         with transaction.atomic():
+            allowances.require_collector(user)
             return Collector.objects.create(
                 owner=user,
                 engine=ENGINES[0],
                 url=url,
                 job_key=job_key,
-                interval_seconds=seconds,
+                interval_seconds=seconds or max(least, USUAL_SECONDS),
                 next_poll_at=timezone.now(),
             )
     except IntegrityError:
@@ -65,8 +71,12 @@ def delete_collector(collector: Collector) -> None:
 
 
 @transaction.atomic
-def delete_job(job: EngineJob) -> None:
-    """With all its checkpoints; uploads stay, and put theirs back when they are ingested again."""
+def delete_job(job: EngineJob, by) -> None:
+    """Delete an archived job with its checkpoints, on the request of the person ``by``.
+
+    Uploads stay, and put theirs back when they are ingested again.
+    """
+    audit.note(audit.DELETED, by, f"archived job {job.pk} “{job}”")
     job.delete()
 
 

@@ -1,5 +1,6 @@
 """The archive: which jobs of engines are kept, and who collects their checkpoints."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.db.models import Count, Max, OuterRef, Subquery
 from django.db.models.functions import Coalesce
@@ -60,6 +61,9 @@ def _render_list(
         "listing": listing,
         "collectors": access.collectors(request.user),
         "refusal": refusal,
+        "least_seconds": settings.MIN_COLLECT_SECONDS,
+        "most_seconds": max(settings.MIN_COLLECT_SECONDS, services.MOST_SECONDS),
+        "usual_seconds": max(settings.MIN_COLLECT_SECONDS, services.USUAL_SECONDS),
         "typed": request.POST if refusal else {},
     }
     name = "archive_rows" if wants_list_alone(request) else "archive"
@@ -97,6 +101,6 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method != "POST":
         context = {"job": job, "count": job.checkpoints.count()}
         return render(request, "snapshots/archive_delete.html", context)
-    services.delete_job(job)
+    services.delete_job(job, request.user)
     messages.success(request, f"“{job}” is no longer in the archive.")
     return redirect("archive")

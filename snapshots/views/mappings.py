@@ -66,7 +66,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.mapping(request.user, pk)
     if request.method != "POST":
         return render(request, "snapshots/delete_mapping.html", {"mapping": row})
-    row.delete()
+    mappings.delete(row, request.user)
     messages.success(request, f"“{row.name}” is deleted.")
     return redirect("mappings")
 

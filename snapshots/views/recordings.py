@@ -19,6 +19,7 @@ from snapshots import access, formats, payloads, services, uploads
 from snapshots.api.json import dumps
 from snapshots.domain.derived import is_derived
 from snapshots.domain.findings import VERDICTS
+from snapshots.files.retention import retention_of
 from snapshots.guides import GUIDES, slug_after
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Conflict, NotFound, Problem, Refused
@@ -26,6 +27,7 @@ from snapshots.readers import engines
 from snapshots.stores import open_recording
 from snapshots.views.listing import Column, Listing
 from snapshots.views.pages import back, page, wants_list_alone
+from webapp.accounts import audit
 
 COLUMNS = [
     Column("Name", "name"),
@@ -60,10 +62,12 @@ def _render_list(request: HttpRequest, *, refusals=(), accepted=(), status=200) 
         sort="-created_at",
     )
     rows = list(listing.page)
+    retention = retention_of(request.user)
     context = {
         "listing": listing,
         "rows": [
-            {"recording": row, "verdicts": found, "job": job} for row, found, job in _told(rows)
+            {"recording": row, "verdicts": found, "job": job, "goes_at": retention.announced(row)}
+            for row, found, job in _told(rows)
         ],
         "refusals": refusals,
         "formats": [*formats.choices(request.user), *_offered(refusals)],
@@ -211,7 +215,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.own_recording(request.user, pk)
     if request.method != "POST":
         return render(request, "snapshots/delete_recording.html", {"recording": row})
-    services.delete_recording(row)
+    services.delete_recording(row, request.user)
     messages.success(request, f"“{row.name}” is deleted.")
     return redirect("recordings")
 
@@ -235,5 +239,6 @@ def original(request: HttpRequest, pk: int) -> HttpResponse:
     path = uploads.path_of(row.upload) if row.upload else None
     if path is None or not path.exists():
         raise NotFound(f"The file that “{row.name}” was read from is not kept.")
+    audit.note(audit.DOWNLOADED, request.user, f"upload of {row.title}")
     name = row.source_name or f"{row.name}.jsonl"
     return FileResponse(path.open("rb"), as_attachment=True, filename=name)

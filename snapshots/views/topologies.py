@@ -78,7 +78,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.own_topology(request.user, pk)
     if request.method != "POST":
         return render(request, "snapshots/delete_topology.html", {"topology": row})
-    services.delete_topology(row)
+    services.delete_topology(row, request.user)
     messages.success(request, f"“{row.name}” is deleted.")
     return redirect("topologies")
 

@@ -38,15 +38,53 @@ def command(capsys, *arguments) -> str:
 
 
 def test_a_link_signs_in(client, user):
-    answer = client.get(path_of(services.make_sign_in_link(user)))
+    answer = client.post(path_of(services.make_sign_in_link(user)))
     assert answer.status_code == 302
     assert signed_in(client)
 
 
+def test_looking_at_a_link_does_not_use_it_up(client, user):
+    link = path_of(services.make_sign_in_link(user))
+    for look in (client.head, client.get, client.get):
+        assert look(link).status_code == 200
+    page = client.get(link).text
+    assert "Sign in as ada@example.org" in page
+    assert not signed_in(client)
+    assert client.post(link).status_code == 302
+    assert signed_in(client)
+
+
+def test_a_link_is_followed_by_its_own_page_alone(user):
+    client = Client(enforce_csrf_checks=True)
+    link = path_of(services.make_sign_in_link(user))
+    assert client.post(link).status_code == 403
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get(link).text)[1]
+    assert client.post(link, {"csrfmiddlewaretoken": token}).status_code == 302
+    assert signed_in(client)
+
+
+def test_a_used_link_says_so_before_the_button(client, user):
+    link = path_of(services.make_sign_in_link(user))
+    Client().post(link)
+    answer = client.get(link)
+    assert answer.status_code == 422
+    assert "a link works once" in answer.text
+
+
+def test_signing_in_begins_another_session(client, user):
+    client.get("/sign-in")
+    session = client.session
+    session["choice"] = 7
+    session.save()
+    client.cookies["sessionid"] = before = session.session_key
+    client.post(path_of(services.make_sign_in_link(user)))
+    assert client.cookies["sessionid"].value != before
+
+
 def test_a_link_works_once(client, user):
     link = path_of(services.make_sign_in_link(user))
-    Client().get(link)
-    answer = client.get(link)
+    Client().post(link)
+    answer = client.post(link)
     assert answer.status_code == 422
     assert "a link works once" in answer.text
     assert not signed_in(client)
@@ -55,7 +93,7 @@ def test_a_link_works_once(client, user):
 def test_a_link_expires_after_an_hour(client, user):
     link = path_of(services.make_sign_in_link(user))
     SignInLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    answer = client.get(link)
+    answer = client.post(link)
     assert "links work for an hour" in answer.text
     assert not signed_in(client)
 
@@ -84,7 +122,7 @@ def test_a_closed_account_cannot_sign_in(client, user):
     link = path_of(services.make_sign_in_link(user))
     user.is_active = False
     user.save()
-    assert "account is closed" in client.get(link).text
+    assert "account is closed" in client.post(link).text
 
 
 def test_the_database_holds_no_link_and_no_token(user):
@@ -182,7 +220,7 @@ def test_create_token_refuses_what_is_no_address():
 def test_sign_in_link_prints_a_link_that_works(capsys, client):
     link = command(capsys, "sign_in_link")
     assert link.startswith("http://127.0.0.1:8000/sign-in/")
-    client.get(path_of(link))
+    client.post(path_of(link))
     assert "owner@localhost" in client.get("/account").text
 
 

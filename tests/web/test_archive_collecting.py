@@ -309,6 +309,7 @@ def test_the_workers_thread_asks_those_that_are_due_until_it_is_stopped(
 
     with Server(flink) as url:
         settings.COLLECTOR_HOSTS = [url.removeprefix("http://")]
+        settings.MIN_COLLECT_SECONDS = 1
         dead = Collector.objects.create(owner=ada, engine="flink", url="http://127.0.0.1:1")
         Collector.objects.create(owner=ada, engine="flink", url=url, interval_seconds=1)
         collectors.begin_collecting()

@@ -1,34 +1,108 @@
 """The audit log: who did what, when, from where. Entries are added and read, nothing else."""
 
+import logging
+from contextvars import ContextVar
+from datetime import timedelta
 from typing import Any
 
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 
 from webapp.accounts.models import AuditEntry
 
+logger = logging.getLogger(__name__)
+
+SIGNED_IN = "signed-in"
+SIGNED_OUT = "signed-out"
+SIGN_IN_REFUSED = "sign-in-refused"
+LINK_MADE = "link-made"
+SESSIONS_ENDED = "sessions-ended"
+TOKEN_MADE = "token-made"
+TOKEN_REVOKED = "token-revoked"
+UPLOADED = "uploaded"
+DOWNLOADED = "downloaded"
+DELETED = "deleted"
+ACCOUNT_CLOSED = "account-closed"
+ACCOUNT_OPENED = "account-opened"
+ACCOUNT_DELETED = "account-deleted"
+HANDED_OVER = "handed-over"
+ALLOWANCE_CHANGED = "allowance-changed"
+RETENTION_CHANGED = "retention-changed"
+OPERATOR_MADE = "operator-made"
+OPERATOR_UNMADE = "operator-unmade"
+ACTIONS = (
+    *[SIGNED_IN, SIGNED_OUT, SIGN_IN_REFUSED, LINK_MADE, SESSIONS_ENDED, TOKEN_MADE],
+    *[TOKEN_REVOKED, UPLOADED, DOWNLOADED, DELETED, ACCOUNT_CLOSED, ACCOUNT_OPENED],
+    *[ACCOUNT_DELETED, HANDED_OVER, ALLOWANCE_CHANGED, RETENTION_CHANGED, OPERATOR_MADE],
+    OPERATOR_UNMADE,
+)
+REFUSALS_AN_HOUR = 100  # strangers cause these entries, and must not fill the disk with them
+
+_request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
+
+
+def middleware(get_response):
+    """Let ``note`` know the request that is being answered, and with it the client's address."""
+
+    def answer(request: HttpRequest):
+        token = _request.set(request)
+        try:
+            return get_response(request)
+        finally:
+            _request.reset(token)
+
+    return answer
+
 
 def note(
-    action: str, actor, subject: str = "", *, request: HttpRequest | None = None, **detail: Any
+    action: str,
+    actor,
+    subject: str = "",
+    *,
+    person=None,
+    request: HttpRequest | None = None,
+    **detail: Any,
 ) -> AuditEntry:
     """Add an entry to the audit log, in the transaction that is open.
 
     Args:
-        action: what was done, such as ``signed-in``.
+        action: what was done, one of ACTIONS.
         actor: the person; None for the server itself or its shell.
         subject: what it was done to, in words that outlive it: ``recording 7 “two banks”``.
-        request: where the client's address is read from.
+        person: whom it concerns, where that is not the actor.
+        request: where the client's address is read from, if not from the one being answered.
         detail: further members, as JSON.
     """
     return AuditEntry.objects.create(
+        at=timezone.now(),
         actor_id=actor.pk if actor is not None else None,
         actor=actor.get_username() if actor is not None else "",
+        person_id=person.pk if person is not None else None,
         action=action,
-        subject=subject[:200],
+        subject=subject.replace("\0", "")[:200],
         address=client_address(request),
         detail=detail,
     )
 
 
-def client_address(request: HttpRequest | None) -> str:
-    """Return the address of the client that sent ``request``; empty in the shell."""
+def note_refusal(reason: str) -> None:
+    """Add that a sign-in was refused, at most REFUSALS_AN_HOUR times; the log tells the rest."""
+    hour_ago = timezone.now() - timedelta(hours=1)
+    noted = AuditEntry.objects.filter(action=SIGN_IN_REFUSED, at__gt=hour_ago).count()
+    if noted >= REFUSALS_AN_HOUR:
+        logger.warning("A sign-in from %s was refused: %s", client_address(), reason)
+        return
+    last = {"last_of_hour": True} if noted == REFUSALS_AN_HOUR - 1 else {}
+    note(SIGN_IN_REFUSED, None, reason, **last)
+
+
+def client_address(request: HttpRequest | None = None) -> str:
+    """Return the address of the client that sent the request; empty in the shell."""
+    request = request or _request.get()
     return (request.META.get("REMOTE_ADDR") or "") if request is not None else ""
+
+
+def entries_of(user) -> QuerySet[AuditEntry]:
+    """Return what the person did and what was done to their account, the newest first."""
+    return AuditEntry.objects.filter(Q(actor_id=user.pk) | Q(person_id=user.pk))

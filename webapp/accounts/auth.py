@@ -1,12 +1,22 @@
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
-from webapp.accounts.services import user_of_token
+from webapp.accounts.models import ApiToken
+from webapp.accounts.services import TokenRefused, valid_token
+
+
+def bearer_token(request: HttpRequest) -> ApiToken:
+    """Return the token that the request carries in ``Authorization: Bearer``.
+
+    Raises: TokenRefused, also where the header is of another kind.
+    """
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return valid_token(token.strip() if scheme.lower() == "bearer" else "")
 
 
 def bearer_user(request: HttpRequest) -> User | None:
-    """The user whose token the request carries in ``Authorization: Bearer``."""
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
+    """Return the user whose token the request carries; None where there is none that opens."""
+    try:
+        return bearer_token(request).user
+    except TokenRefused:
         return None
-    return user_of_token(token.strip())

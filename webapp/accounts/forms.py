@@ -1,6 +1,9 @@
 from django import forms
 
 from webapp.accounts.models import ApiToken
+from webapp.accounts.services import LONGEST_DAYS
+
+DAYS = f"A whole number of days from 1 to {LONGEST_DAYS:,}, or nothing."
 
 
 class SignInForm(forms.Form):
@@ -9,8 +12,23 @@ class SignInForm(forms.Form):
     )
 
 
-class TokenForm(forms.ModelForm):
-    class Meta:
-        model = ApiToken
-        fields = ["name"]
-        error_messages = {"name": {"required": "Name the token after what will use it."}}
+class TokenForm(forms.Form):
+    """A new token. Without a scope it writes, without days it has no end."""
+
+    name = forms.CharField(
+        max_length=100, error_messages={"required": "Name the token after what will use it."}
+    )
+    scope = forms.ChoiceField(
+        choices=ApiToken.Scope.choices,
+        required=False,
+        error_messages={"invalid_choice": "A scope is read or write."},
+    )
+    days = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=LONGEST_DAYS,
+        error_messages={"invalid": DAYS, "min_value": DAYS, "max_value": DAYS},
+    )
+
+    def clean_scope(self) -> str:
+        return self.cleaned_data["scope"] or ApiToken.Scope.WRITE

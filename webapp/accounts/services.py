@@ -19,6 +19,8 @@ from webapp.accounts.models import ApiToken, SignInLink
 OWNER = "owner@localhost"
 TOKEN_PREFIX = "cut_"
 LAST_USED_PRECISION = timedelta(minutes=1)
+LONGEST_DAYS = 3650  # of a token with an end
+USED = "This sign-in link has been used: a link works once."
 
 
 class NotAnAddress(ValueError):
@@ -29,8 +31,15 @@ class SignInRefused(Exception):
     """The sentence says why, and what to do."""
 
 
+class TokenRefused(Exception):
+    """The sentence says why the token opens nothing, and what to do."""
+
+
 def get_or_create_user(email: str) -> User:
-    """Raises: NotAnAddress."""
+    """Return the person with this address, made where there is none; OWNER is an operator.
+
+    Raises: NotAnAddress.
+    """
     email = email.strip().lower()
     try:
         validate_email(email)
@@ -38,6 +47,7 @@ def get_or_create_user(email: str) -> User:
         raise NotAnAddress(f"{email!r} is not an e-mail address.") from None
     user, created = User.objects.get_or_create(username=email, defaults={"email": email})
     if created:
+        user.is_staff = email == OWNER
         user.set_unusable_password()
         user.save()
     return user
@@ -53,36 +63,74 @@ def make_sign_in_link(user: User) -> str:
     return f"{settings.PUBLIC_URL}/sign-in/{token}"
 
 
-def redeem(token: str) -> User:
-    """The user of an unused link. Raises: SignInRefused."""
-    now = timezone.now()
-    links = SignInLink.objects.filter(token_hash=hashed(token))
-    link = links.select_related("user").first()
+def invited(token: str) -> User:
+    """Return the person whom a link would sign in; it stays unused. Raises: SignInRefused."""
+    link = SignInLink.objects.select_related("user").filter(token_hash=hashed(token)).first()
     if link is None:
         raise SignInRefused("This sign-in link is not known. Is it complete?")
-    if link.expires_at <= now:
+    if link.expires_at <= timezone.now():
         raise SignInRefused("This sign-in link has expired: links work for an hour.")
-    # The update decides: of two requests with the same link, one changes the row.
-    if not links.filter(used_at=None).update(used_at=now):
-        raise SignInRefused("This sign-in link has been used: a link works once.")
+    if link.used_at is not None:
+        raise SignInRefused(USED)
     if not link.user.is_active:
         raise SignInRefused("This account is closed.")
     return link.user
 
 
-def make_token(user: User, name: str) -> tuple[ApiToken, str]:
-    """The row and the token itself, which cannot be shown again."""
+def redeem(token: str) -> User:
+    """Return the person of an unused link, which is used from now on. Raises: SignInRefused."""
+    user = invited(token)
+    unused = SignInLink.objects.filter(token_hash=hashed(token), used_at=None)
+    # The update decides: of two requests with the same link, one changes the row.
+    if not unused.update(used_at=timezone.now()):
+        raise SignInRefused(USED)
+    return user
+
+
+def make_token(
+    user: User, name: str, *, scope: str = ApiToken.Scope.WRITE, days: int | None = None
+) -> tuple[ApiToken, str]:
+    """Return the row and the token itself, which cannot be shown again.
+
+    days: after which it ends; None for a token without an end.
+    """
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
-    row = ApiToken.objects.create(user=user, name=name, prefix=token[:12], token_hash=hashed(token))
+    row = ApiToken.objects.create(
+        user=user,
+        name=name,
+        prefix=token[:12],
+        token_hash=hashed(token),
+        scope=scope,
+        expires_at=None if days is None else timezone.now() + timedelta(days=days),
+    )
     return row, token
 
 
-def user_of_token(token: str) -> User | None:
+def valid_token(token: str) -> ApiToken:
+    """Return the row of a token that opens something, and note its use. Raises: TokenRefused."""
     row = ApiToken.objects.select_related("user").filter(token_hash=hashed(token)).first()
-    if row is None or not row.user.is_active:
-        return None
+    if row is None:
+        raise TokenRefused(
+            "The token is not known. Was it revoked, or is it not all there? The header is "
+            "“Authorization: Bearer TOKEN”; tokens are made on the account page."
+        )
+    if row.is_expired:
+        raise TokenRefused(
+            f"The token “{row.name}” expired on {row.expires_at:%Y-%m-%d}. Make another on the "
+            "account page."
+        )
+    if not row.user.is_active:
+        raise TokenRefused("The account of this token is closed.")
     note_use(row)
-    return row.user
+    return row
+
+
+def user_of_token(token: str) -> User | None:
+    """Return whose token it is; None where it opens nothing."""
+    try:
+        return valid_token(token).user
+    except TokenRefused:
+        return None
 
 
 def note_use(token: ApiToken) -> None:

@@ -1,14 +1,15 @@
+"""Signing in and out."""
+
 from django.conf import settings
-from django.contrib import messages
 from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
-from webapp.accounts import services
-from webapp.accounts.forms import SignInForm, TokenForm
+from webapp.accounts import audit, services
+from webapp.accounts.forms import SignInForm
 
 
 @never_cache
@@ -25,17 +26,29 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@require_GET
+@require_http_methods(["GET", "HEAD", "POST"])
 def follow_link(request: HttpRequest, token: str) -> HttpResponse:
-    return redeem(request, SignInForm(), token)
+    """Show whom the link signs in, with a button: what only looks at a link uses nothing up."""
+    if request.method == "POST":
+        return redeem(request, SignInForm(), token)
+    try:
+        person = services.invited(token)
+    except services.SignInRefused as refusal:
+        return render_sign_in(request, SignInForm(), refusal=str(refusal), status=422)
+    context = {"person": person, "next": next_page(request)}
+    return render(request, "accounts/confirm_sign_in.html", context)
 
 
 def redeem(request: HttpRequest, form: SignInForm, token: str) -> HttpResponse:
     try:
         user = services.redeem(token)
     except services.SignInRefused as refusal:
+        audit.note_refusal(str(refusal))
         return render_sign_in(request, form, refusal=str(refusal), status=422)
     login(request, user)
+    request.session["address"] = audit.client_address(request)
+    request.session.clear_expired()
+    audit.note(audit.SIGNED_IN, user)
     return redirect(next_page(request))
 
 
@@ -53,35 +66,6 @@ def next_page(request: HttpRequest) -> str:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
+    audit.note(audit.SIGNED_OUT, request.user)
     logout(request)
     return redirect(settings.LOGIN_URL)
-
-
-@never_cache
-@require_GET
-def account(request: HttpRequest) -> HttpResponse:
-    return render_account(request, TokenForm())
-
-
-@never_cache
-@require_POST
-def create_token(request: HttpRequest) -> HttpResponse:
-    """Shows the token in its answer: it is kept nowhere, so there is nothing to redirect to."""
-    form = TokenForm(request.POST)
-    if not form.is_valid():
-        return render_account(request, form, status=422)
-    row, token = services.make_token(request.user, form.cleaned_data["name"])
-    return render_account(request, TokenForm(), new_row=row, new_token=token)
-
-
-@require_POST
-def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
-    token = get_object_or_404(request.user.api_tokens, pk=pk)
-    token.delete()
-    messages.success(request, f"The token {token.name} is revoked.")
-    return redirect("account")
-
-
-def render_account(request, form, *, status=200, **new) -> HttpResponse:
-    context = {"form": form, "tokens": request.user.api_tokens.all(), **new}
-    return render(request, "accounts/account.html", context, status=status)

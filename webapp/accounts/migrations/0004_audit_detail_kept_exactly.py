@@ -8,7 +8,7 @@ from snapshots import fields
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0002_sessions_scopes_audit'),
+        ('accounts', '0003_sessions_hashed'),
     ]
 
     operations = [

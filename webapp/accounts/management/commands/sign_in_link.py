@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
-from webapp.accounts import services
+from webapp.accounts import audit, services
 
 WAIT_SECONDS = 120
 HOW = "For a sign-in link: .venv/bin/python manage.py sign_in_link EMAIL"
@@ -34,6 +34,7 @@ class Command(BaseCommand):
         except services.NotAnAddress as error:
             raise CommandError(str(error)) from None
         link = services.make_sign_in_link(user)
+        audit.note(audit.LINK_MADE, None, f"sign-in link for {user}", person=user)
         self.stdout.write(f"Cutline is ready. Sign in: {link}" if when_up else link)
 
 

@@ -1,0 +1,160 @@
+"""How much a person may use, how much they use, and the refusal of more.
+
+A limit of 0 is none. What nobody owns, the samples, has no limits.
+"""
+
+from dataclasses import dataclass, fields, replace
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db.models import Q, Sum
+from django.db.transaction import get_connection
+
+from snapshots.models import Allowance, Collector, Job, Recording
+from snapshots.problems import TooMany
+from snapshots.quantities import counted, file_size, thousands
+
+RETRY_SECONDS = 10  # after which some of many open jobs have probably ended
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one person may use; 0 means no limit, and for ``retention_days`` for ever."""
+
+    open_jobs: int
+    collectors: int
+    stored_bytes: int
+    retention_days: int
+
+
+NAMES = tuple(field.name for field in fields(Limits))
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one person uses. ``stored_bytes`` are those of their uploads and stores together."""
+
+    open_jobs: int
+    collectors: int
+    recordings: int
+    stored_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """One limit beside what is used of it, in words."""
+
+    title: str
+    used: str
+    limit: str  # empty: none
+    share: float  # 0 to 1
+
+
+def of_the_server() -> Limits:
+    """Return the limits that hold for everybody who has none of their own."""
+    return Limits(
+        open_jobs=settings.MAX_OPEN_JOBS,
+        collectors=settings.MAX_COLLECTORS,
+        stored_bytes=settings.MAX_STORED_BYTES,
+        retention_days=settings.RETENTION_DAYS,
+    )
+
+
+def allowance(user) -> Limits:
+    """Return the limits that hold for this person: their own, and else the server's."""
+    return replace(of_the_server(), **own_limits(user))
+
+
+def own_limits(user) -> dict[str, int]:
+    """Return the person's own limits by name, without those for which the settings hold."""
+    row = Allowance.objects.filter(owner=user).values(*NAMES).first() or {}
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def usage(user) -> Usage:
+    """Count what the person uses now."""
+    rows = Recording.objects.filter(owner=user)
+    return Usage(
+        open_jobs=open_jobs(user),
+        collectors=Collector.objects.filter(owner=user).count(),
+        recordings=rows.count(),
+        stored_bytes=stored_bytes(user),
+    )
+
+
+def open_jobs(user) -> int:
+    return Job.objects.filter(owner=user, state__in=Job.OPEN).count()
+
+
+def stored_bytes(user) -> int:
+    """Return the bytes of the person's uploads that are kept, and of their stores."""
+    sums = Recording.objects.filter(owner=user).aggregate(
+        uploads=Sum("size", filter=~Q(upload="")), stores=Sum("stored_bytes")
+    )
+    return (sums["uploads"] or 0) + (sums["stores"] or 0)
+
+
+def quotas(user) -> list[Quota]:
+    """Return what the person uses beside what they may use."""
+    limits, used = allowance(user), usage(user)
+    return [
+        _quota("Stored", used.stored_bytes, limits.stored_bytes, file_size),
+        _quota("Open jobs", used.open_jobs, limits.open_jobs, thousands),
+        _quota("Collectors", used.collectors, limits.collectors, thousands),
+    ]
+
+
+def _quota(title: str, used: int, limit: int, words) -> Quota:
+    share = min(1.0, used / limit) if limit else 0.0
+    return Quota(title, words(used), words(limit) if limit else "", share)
+
+
+def require_room_for(user, size: int) -> None:
+    """Raises: TooMany where ``size`` more bytes are more than the person may store."""
+    limit = _limit_of(user, "stored_bytes")
+    used = stored_bytes(user) if limit else 0
+    if limit and used + size > limit:
+        raise TooMany(
+            f"Your recordings take {file_size(used)} of the {file_size(limit)} that you may store, "
+            f"and {file_size(size)} more do not fit. Delete recordings that you no longer need, or "
+            "have an operator raise your limit.",
+            limit=limit,
+            used=used,
+        )
+
+
+def require_job(user) -> None:
+    """Raises: TooMany where the person has as many open jobs as they may have."""
+    limit = _limit_of(user, "open_jobs")
+    used = open_jobs(user) if limit else 0
+    if limit and used >= limit:
+        raise TooMany(
+            f"You have {counted(used, 'open job')}, and may have {thousands(limit)}. Wait until "
+            "some have ended, or cancel those that you no longer need on the page of jobs.",
+            limit=limit,
+            used=used,
+            retry_after=RETRY_SECONDS,
+        )
+
+
+def require_collector(user) -> None:
+    """Raises: TooMany where the person has as many collectors as they may have."""
+    limit = _limit_of(user, "collectors")
+    used = Collector.objects.filter(owner=user).count() if limit else 0
+    if limit and used >= limit:
+        raise TooMany(
+            f"You have {counted(used, 'collector')}, and may have {thousands(limit)}. Remove one "
+            "that you no longer need on the page of the archive.",
+            limit=limit,
+            used=used,
+        )
+
+
+def _limit_of(user, name: str) -> int:
+    """Return one limit. Inside a transaction the person's next request waits for this one's end,
+    so that two requests at once do not both take what is left."""
+    if user is None:
+        return 0
+    if get_connection().in_atomic_block:
+        User.objects.select_for_update(no_key=True).filter(pk=user.pk).first()
+    return getattr(allowance(user), name)

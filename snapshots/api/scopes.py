@@ -1,0 +1,28 @@
+"""What a token may do: one of scope ``read`` changes nothing."""
+
+from django.http import HttpRequest
+
+from snapshots.problems import NeedsWriting
+from webapp.accounts.models import ApiToken
+
+READING_METHODS = ("GET", "HEAD", "OPTIONS")
+READING_POSTS = (  # a question in a body, whose answer is kept nowhere
+    "api/mappings/preview",
+    "api/recordings/<int:id>/cuts",
+    "api/recordings/<int:id>/properties",
+)
+
+
+def require(token: ApiToken, request: HttpRequest) -> None:
+    """Raises: NeedsWriting where the token reads and the request may change something."""
+    if token.only_reads and not changes_nothing(request):
+        raise NeedsWriting(
+            f"The token “{token.name}” has the scope read, and {request.method} "
+            f"{request.path_info} needs the scope write. Make such a token on the account page."
+        )
+
+
+def changes_nothing(request: HttpRequest) -> bool:
+    if request.method == "POST":
+        return request.resolver_match.route in READING_POSTS
+    return request.method in READING_METHODS

@@ -1,0 +1,98 @@
+"""Removes recordings that are older than their person keeps them, a week after saying so."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.utils import timezone
+
+from snapshots import allowances, services, stores
+from snapshots.models import Job, Recording
+from webapp.accounts import audit
+from webapp.accounts.models import AuditEntry
+
+ANNOUNCED = timedelta(days=7)  # how long the list says when a recording goes, before it goes
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long a person's recordings stay. ``days``: 0 means for ever.
+
+    ``since`` is when that began to hold for them.
+    """
+
+    days: int
+    since: datetime
+
+    def goes_at(self, recording: Recording) -> datetime | None:
+        """Return when the recording is removed; None where it stays."""
+        if not self.days or recording.owner_id is None:
+            return None
+        due = recording.created_at + timedelta(days=self.days)
+        return max(due, self.since + ANNOUNCED)
+
+    def announced(self, recording: Recording) -> datetime | None:
+        """Return when the recording is removed, where that is so soon that the list says it."""
+        due = self.goes_at(recording)
+        return due if due is not None and due - timezone.now() <= ANNOUNCED else None
+
+
+def retention_of(user) -> Retention:
+    """Return how long this person's recordings stay, by their own limits or the server's."""
+    since = _changed_at(user) or timezone.now()
+    return Retention(allowances.allowance(user).retention_days, since)
+
+
+def _changed_at(user) -> datetime | None:
+    """Return when the person's retention last changed, by the setting, a limit or a hand-over."""
+    changes = AuditEntry.objects.filter(
+        Q(action=audit.RETENTION_CHANGED)
+        | Q(action__in=(audit.HANDED_OVER, audit.ALLOWANCE_CHANGED), person_id=user.pk)
+    )
+    return next((entry.at for entry in changes if _is_of_retention(entry)), None)
+
+
+def _is_of_retention(entry: AuditEntry) -> bool:
+    return entry.action != audit.ALLOWANCE_CHANGED or "retention_days" in entry.detail
+
+
+def expired(now: datetime) -> list[Recording]:
+    """Return the recordings that are due to go; one with an open job waits for its end."""
+    owners = User.objects.filter(recording__isnull=False).distinct()
+    return [row for owner in owners for row in _expired_of(owner, now)]
+
+
+def _expired_of(owner, now: datetime) -> list[Recording]:
+    retention = retention_of(owner)
+    if not retention.days:
+        return []
+    old = Recording.objects.filter(
+        owner=owner, created_at__lte=now - timedelta(days=retention.days)
+    ).exclude(jobs__state__in=Job.OPEN)
+    return [row for row in old.select_related("owner") if retention.goes_at(row) <= now]
+
+
+def remove_expired() -> int:
+    """Remove the recordings that are due to go; return their number."""
+    rows = expired(timezone.now())
+    for row in rows:
+        services.delete_recording(row, reason="older than its person keeps recordings")
+    return len(rows)
+
+
+def note_setting() -> None:
+    """Note in the audit log that RETENTION_DAYS has changed: its week begins then."""
+    latest = AuditEntry.objects.filter(action=audit.RETENTION_CHANGED).first()
+    before = latest.detail["days"] if latest is not None else 0
+    if before != settings.RETENTION_DAYS:
+        words = f"{settings.RETENTION_DAYS} days" if settings.RETENTION_DAYS else "for ever"
+        audit.note(audit.RETENTION_CHANGED, None, words, days=settings.RETENTION_DAYS)
+
+
+def sweep() -> None:
+    """Do what is due once an hour: measure stores, note the setting, remove what is too old."""
+    stores.measure()
+    note_setting()
+    remove_expired()

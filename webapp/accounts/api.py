@@ -1,0 +1,68 @@
+"""A person's own account in the API: usage, tokens, sessions, and what they did.
+
+Tokens are made on the account page alone: a token that could make others would outlive its end.
+"""
+
+from typing import Annotated
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from ninja import Field, Router
+
+from snapshots.api.json import reply
+from snapshots.api.parameters import Limit, Offset
+from snapshots.problems import NotFound
+from webapp.accounts import audit, closing, payloads
+from webapp.accounts.account_pages import forget_token
+
+router = Router()
+
+
+@router.get("/account", response=payloads.OwnAccount)
+def get_account(request: HttpRequest) -> HttpResponse:
+    """Who you are, what you may use, and what you use."""
+    return reply(payloads.own_account(request.user))
+
+
+@router.get("/account/activity", response=payloads.AuditList)
+def list_activity(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
+    """What you did, and what was done to your account, the newest first."""
+    entries = audit.entries_of(request.user)
+    page = entries[offset : offset + limit]
+    items = [payloads.own_audit_item(entry, request.user) for entry in page]
+    return reply({"items": items, "total": entries.count()})
+
+
+@router.get("/account/sessions", response=payloads.SessionList)
+def list_sessions(request: HttpRequest) -> HttpResponse:
+    """The browsers in which you are signed in."""
+    return reply({"items": [payloads.session_item(row) for row in request.user.sessions.all()]})
+
+
+@router.delete("/account/sessions/{id}", response={204: None})
+def end_session(
+    request: HttpRequest, id: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+) -> HttpResponse:
+    """Sign one browser out."""
+    session = request.user.sessions.filter(pk=id).first()
+    if session is None:
+        raise NotFound("There is no such session, or it belongs to someone else.")
+    with transaction.atomic():
+        closing.end_session(session)
+        audit.note(audit.SESSIONS_ENDED, request.user, "1 session")
+    return HttpResponse(status=204)
+
+
+@router.get("/account/tokens", response=payloads.TokenList)
+def list_tokens(request: HttpRequest) -> HttpResponse:
+    """Your tokens, without what opens something."""
+    return reply({"items": [payloads.token_item(row) for row in request.user.api_tokens.all()]})
+
+
+@router.delete("/account/tokens/{int:id}", response={204: None})
+def revoke_token(request: HttpRequest, id: int) -> HttpResponse:
+    token = request.user.api_tokens.filter(pk=id).first()
+    if token is None:
+        raise NotFound(f"There is no token {id}, or it belongs to someone else.")
+    forget_token(token)
+    return HttpResponse(status=204)

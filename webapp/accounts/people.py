@@ -1,0 +1,299 @@
+"""What operators do with people's accounts. Access is checked before.
+
+``by`` is the operator; None for the server's shell. Whatever cannot be done is a Problem.
+"""
+
+import contextlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count, Max, Model, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce, Greatest
+
+from snapshots import models, services
+from snapshots.allowances import NAMES
+from snapshots.models import Allowance, Collector, EngineJob, Job, Recording
+from snapshots.problems import Conflict, Invalid, NotFound
+from snapshots.quantities import counted
+from webapp.accounts import audit, closing
+from webapp.accounts.models import ApiToken, Session, SignInLink
+
+MOST = {"stored_bytes": 2**63 - 1}
+MOST_OTHERWISE = 2**31 - 1
+UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+SIZE = re.compile(r"([0-9]{1,19})(?:\.([0-9]{1,3}))? *([a-z]*)")
+
+
+def people() -> QuerySet[User]:
+    """Return everybody with what they use, and when a browser or token of theirs was last seen."""
+    kept = Recording.objects.exclude(upload="")
+    used = User.objects.annotate(
+        session_used_at=_of_each(Session.objects, Max("last_used_at"), "user"),
+        token_used_at=_of_each(ApiToken.objects, Max("last_used_at"), "user"),
+    )
+    return used.annotate(
+        recordings=_total(Recording.objects, Count("pk")),
+        stored=_total(Recording.objects, Sum("stored_bytes")) + _total(kept, Sum("size")),
+        jobs_open=_total(Job.objects.filter(state__in=Job.OPEN), Count("pk")),
+        collectors=_total(Collector.objects, Count("pk")),
+        session_count=_total(Session.objects, Count("pk"), "user"),
+        token_count=_total(ApiToken.objects, Count("pk"), "user"),
+        seen_at=_latest("session_used_at", "token_used_at"),
+    )
+
+
+def _latest(one: str, other: str) -> Greatest:
+    """Return the later of two moments; SQLite's own finds none where one of them is null."""
+    return Greatest(Coalesce(one, other), Coalesce(other, one))
+
+
+def _total(rows, aggregate, owner: str = "owner") -> Coalesce:
+    return Coalesce(_of_each(rows, aggregate, owner), 0)
+
+
+def _of_each(rows, aggregate, owner: str) -> Subquery:
+    """Aggregate the rows of each person. A join of several tables would multiply their rows."""
+    own = rows.filter(**{owner: OuterRef("pk")}).order_by().values(owner)
+    return Subquery(own.annotate(total=aggregate).values("total"))
+
+
+def person(pk: int) -> User:
+    """Return one of ``people``. Raises: NotFound."""
+    return _existing(people().filter(pk=pk), f"There is no person {pk}.")
+
+
+def named(email: str) -> User:
+    """Return the person with this address. Raises: NotFound."""
+    name = email.strip().lower()
+    rows = people().filter(username=name) if "\0" not in name else User.objects.none()
+    return _existing(rows, f"There is no person {email.strip()!r}. Is the address complete?")
+
+
+def _existing(rows: QuerySet[User], otherwise: str) -> User:
+    user = rows.first()
+    if user is None:
+        raise NotFound(otherwise)
+    return user
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """What ended with an account."""
+
+    sessions: int
+    jobs: int
+    collectors: int
+
+
+@transaction.atomic
+def close(user: User, by: User | None) -> Closed:
+    """Close an account: nothing of it opens or runs any more, and nothing is deleted.
+
+    Raises: Conflict where it is closed already or the last operator's.
+    """
+    if not user.is_active:
+        raise Conflict(f"The account of {user} is closed already.")
+    _require_another_operator(user)
+    _set(user, is_active=False)
+    SignInLink.objects.filter(user=user).delete()
+    closed = Closed(
+        closing.end_sessions(user),
+        _cancel_open_jobs(user),
+        Collector.objects.filter(owner=user, is_collecting=True).update(is_collecting=False),
+    )
+    closing.announce_closed(user)
+    audit.note(
+        audit.ACCOUNT_CLOSED,
+        by,
+        str(user),
+        person=user,
+        sessions=closed.sessions,
+        jobs=closed.jobs,
+        collectors=closed.collectors,
+    )
+    return closed
+
+
+def _cancel_open_jobs(user: User) -> int:
+    cancelled = 0
+    for job in Job.objects.filter(owner=user, state__in=Job.OPEN):
+        with contextlib.suppress(Conflict):  # it has ended meanwhile
+            services.cancel_job(job)
+            cancelled += 1
+    return cancelled
+
+
+@transaction.atomic
+def open_again(user: User, by: User | None) -> None:
+    """Open a closed account: its tokens work again, its collectors stay stopped.
+
+    Raises: Conflict where it is open.
+    """
+    if user.is_active:
+        raise Conflict(f"The account of {user} is open already.")
+    _set(user, is_active=True)
+    audit.note(audit.ACCOUNT_OPENED, by, str(user), person=user)
+
+
+@transaction.atomic
+def end_sessions(user: User, by: User | None) -> int:
+    """Sign the person out everywhere; return how many sessions that ended."""
+    ended = closing.end_sessions(user)
+    audit.note(audit.SESSIONS_ENDED, by, str(user), person=user, sessions=ended)
+    return ended
+
+
+@transaction.atomic
+def make_operator(user: User, by: User | None) -> None:
+    """Raises: Conflict where the person is an operator already, or the account is closed."""
+    if user.is_staff:
+        raise Conflict(f"{user} is an operator already.")
+    if not user.is_active:
+        raise Conflict(f"The account of {user} is closed: open it first.")
+    _set(user, is_staff=True)
+    audit.note(audit.OPERATOR_MADE, by, str(user), person=user)
+
+
+@transaction.atomic
+def unmake_operator(user: User, by: User | None) -> None:
+    """Raises: Conflict where the person is no operator, or the last one."""
+    if not user.is_staff:
+        raise Conflict(f"{user} is not an operator.")
+    _require_another_operator(user)
+    _set(user, is_staff=False)
+    audit.note(audit.OPERATOR_UNMADE, by, str(user), person=user)
+
+
+def _require_another_operator(user: User) -> None:
+    others = User.objects.select_for_update().filter(is_staff=True, is_active=True)
+    if user.is_staff and not others.exclude(pk=user.pk).exists():
+        raise Conflict(f"{user} is the only operator. Make another person one first.")
+
+
+def _set(user: User, **fields: bool) -> None:
+    for name, value in fields.items():
+        setattr(user, name, value)
+    user.save(update_fields=list(fields))
+
+
+@transaction.atomic
+def allow(user: User, by: User | None, asked: Mapping[str, Any]) -> None:
+    """Set some of a person's own limits; None or an empty text lets the server's setting hold.
+
+    asked: limits by their names in ``allowances.NAMES``. Raises: Invalid.
+    """
+    limits = {name: checked_limit(name, value) for name, value in asked.items()}
+    if not limits:
+        raise Invalid(f"Name a limit: {', '.join(NAMES)}.", field=NAMES[0])
+    row, _ = Allowance.objects.get_or_create(owner=user)
+    changed = {name: value for name, value in limits.items() if getattr(row, name) != value}
+    if not changed:
+        return
+    Allowance.objects.filter(pk=user.pk).update(**changed)
+    audit.note(audit.ALLOWANCE_CHANGED, by, str(user), person=user, **changed)
+
+
+def checked_limit(name: str, value: Any) -> int | None:
+    """Return a limit as a number; None for an empty text. Raises: Invalid."""
+    if name not in NAMES:
+        raise Invalid(f"There is no limit {name!r}: it is one of {', '.join(NAMES)}.", field=name)
+    text = str(value if value is not None else "").strip().replace(",", "").lower()
+    if not text:
+        return None
+    most = MOST.get(name, MOST_OTHERWISE)
+    match = SIZE.fullmatch(text)
+    unit = UNITS.get(match[3]) if match and (name == "stored_bytes" or not match[3]) else None
+    if unit is None or (unit == 1 and match[2]):
+        raise Invalid(f"{name} is a whole number{_SIZES.get(name, '')}; 0: no limit.", field=name)
+    number = int(match[1]) * unit + int((match[2] or "").ljust(3, "0")) * unit // 1000
+    if number > most:
+        raise Invalid(f"{name} is at most {most:,}.", field=name)
+    return number
+
+
+_SIZES = {"stored_bytes": " of bytes, or a size such as 50 GB"}
+
+OWNED: tuple[tuple[str, type[Model]], ...] = (
+    ("recording", models.Recording),
+    ("topology", models.Topology),
+    ("mapping", models.Mapping),
+)
+PLURALS = {"topology": "topologies"}
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """How many rows of each kind went to another person, and sentences on what stayed."""
+
+    moved: dict[str, int]
+    left: list[str]
+
+    @property
+    def words(self) -> str:
+        """What was moved: "2 recordings and 1 topology", or "nothing"."""
+        words = [
+            counted(number, kind, PLURALS.get(kind, ""))
+            for kind, number in self.moved.items()
+            if number
+        ]
+        return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words) or "nothing"
+
+
+@transaction.atomic
+def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
+    """Make one person's recordings, topologies, mappings, jobs, archive and collectors another's.
+
+    What the taker has already (a collector of the same address, an archived job of the same key)
+    stays with the giver. Raises: Conflict.
+    """
+    if giver.pk == taker.pk:
+        raise Conflict(f"{giver} has it already: name another person.")
+    if not taker.is_active:
+        raise Conflict(f"The account of {taker} is closed: open it first.")
+    Job.objects.filter(owner=giver).update(owner=taker)
+    moved = {kind: model.objects.filter(owner=giver).update(owner=taker) for kind, model in OWNED}
+    collectors, kept_collectors = _move(Collector, giver, taker, "engine", "url", "job_key")
+    jobs, kept_jobs = _move(EngineJob, giver, taker, "engine", "key", "run")
+    EngineJob.objects.filter(owner=taker, collector__owner=giver).update(collector=None)
+    moved |= {"collector": collectors, "archived job": jobs}
+    left = [
+        *[
+            f"The collector of {row} stays: {taker} has one of that address."
+            for row in kept_collectors
+        ],
+        *[f"The archived job “{row}” stays: {taker} has that job too." for row in kept_jobs],
+    ]
+    audit.note(audit.HANDED_OVER, by, f"to {taker}", person=giver, moved=moved, left=left)
+    audit.note(audit.HANDED_OVER, by, f"from {giver}", person=taker, moved=moved, left=left)
+    return HandOver(moved, left)
+
+
+def _move(model: type[Model], giver: User, taker: User, *key: str) -> tuple[int, list[Model]]:
+    """Move the rows whose key the taker has none of; return their number and the other rows."""
+    taken = set(model.objects.filter(owner=taker).values_list(*key))
+    rows = list(model.objects.filter(owner=giver))
+    left = [row for row in rows if tuple(getattr(row, name) for name in key) in taken]
+    going = {row.pk for row in rows} - {row.pk for row in left}
+    return model.objects.filter(pk__in=going).update(owner=taker), left
+
+
+@transaction.atomic
+def delete(user: User, by: User | None) -> None:
+    """Delete a closed account that holds no recording, topology or mapping any more.
+
+    Collectors, archived jobs, tokens and results of jobs go with it; the audit log stays.
+    Raises: Conflict.
+    """
+    if user.is_active:
+        raise Conflict(f"The account of {user} is open: close it first.")
+    for kind, model in OWNED:
+        number = model.objects.filter(owner=user).count()
+        if number:
+            words = counted(number, kind, PLURALS.get(kind, ""))
+            raise Conflict(f"{user} still has {words}: hand over first.")
+    audit.note(audit.ACCOUNT_DELETED, by, str(user), person=user)
+    user.delete()

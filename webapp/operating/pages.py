@@ -1,0 +1,21 @@
+"""The operator's pages. Everybody else gets 404."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.http import HttpRequest, HttpResponse
+
+from snapshots import access
+from snapshots.views.pages import page
+
+
+def operator_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Wrap a view as ``page`` does, and answer 404 to those who are no operators."""
+
+    @page
+    @wraps(view)
+    def answer(request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        access.require_operator(request.user)
+        return view(request, *args, **kwargs)
+
+    return answer

@@ -1,0 +1,227 @@
+"""The operator's pages of people: the list, one person, and questions before what is serious."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from snapshots import allowances
+from snapshots.problems import Conflict, NotFound, Problem
+from snapshots.quantities import counted, file_size
+from snapshots.views.listing import Column, Listing
+from snapshots.views.pages import wants_list_alone
+from webapp.accounts import people
+from webapp.operating.pages import operator_page
+
+COLUMNS = [
+    Column("Person", "username"),
+    Column("Account", "is_active"),
+    Column("Recordings", "recordings", is_number=True),
+    Column("Stored", "stored", is_number=True),
+    Column("Open jobs", "jobs_open", is_number=True),
+    Column("Collectors", "collectors", is_number=True),
+    Column("Last seen, UTC", "seen_at", is_number=True),
+]
+FIELDS = [  # of the form of limits: name, label, hint
+    ("stored_bytes", "Stored", "bytes, or a size such as 50 GB"),
+    ("open_jobs", "Open jobs", "at once"),
+    ("collectors", "Collectors", "at once"),
+    ("retention_days", "Days that recordings stay", "0: for ever"),
+]
+
+
+@dataclass(frozen=True)
+class Action:
+    """What an operator can do to a person, and the question before it."""
+
+    title: str
+    consequence: str
+    button: str
+    do: Callable[[User, User], str]  # person, operator -> what happened
+    is_serious: bool = True
+
+
+def _close(user: User, by: User) -> str:
+    closed = people.close(user, by)
+    return (
+        f"{user} is closed: {counted(closed.sessions, 'session')} ended, "
+        f"{counted(closed.jobs, 'job')} cancelled, "
+        f"{counted(closed.collectors, 'collector')} stopped."
+    )
+
+
+def _open(user: User, by: User) -> str:
+    people.open_again(user, by)
+    return f"{user} is open."
+
+
+def _end_sessions(user: User, by: User) -> str:
+    return f"{counted(people.end_sessions(user, by), 'session')} of {user} ended."
+
+
+def _make_operator(user: User, by: User) -> str:
+    people.make_operator(user, by)
+    return f"{user} is an operator."
+
+
+def _unmake_operator(user: User, by: User) -> str:
+    people.unmake_operator(user, by)
+    return f"{user} is no operator any more."
+
+
+def _delete(user: User, by: User) -> str:
+    people.delete(user, by)
+    return f"The account of {user} is deleted."
+
+
+ACTIONS = {
+    "close": Action(
+        "Close the account",
+        "Browsers are signed out, tokens stop working, open jobs are cancelled and collectors "
+        "stop. Nothing is deleted, and the account can be opened again.",
+        "Close",
+        _close,
+    ),
+    "open": Action(
+        "Open the account",
+        "The person can sign in again, and tokens work again. Collectors stay stopped.",
+        "Open",
+        _open,
+        is_serious=False,
+    ),
+    "end-sessions": Action(
+        "Sign out everywhere",
+        "Every browser in which the person is signed in is signed out. Tokens keep working.",
+        "Sign out everywhere",
+        _end_sessions,
+    ),
+    "make-operator": Action(
+        "Make an operator",
+        "The person can then close and delete accounts, change limits and read the audit log.",
+        "Make an operator",
+        _make_operator,
+        is_serious=False,
+    ),
+    "unmake-operator": Action(
+        "No longer an operator",
+        "The person keeps the account and what is in it, and no longer sees these pages.",
+        "Take it back",
+        _unmake_operator,
+    ),
+    "delete": Action(
+        "Delete the account",
+        "Tokens, collectors, archived jobs and results of jobs go with it. This cannot be undone.",
+        "Delete",
+        _delete,
+    ),
+}
+
+
+@operator_page
+@require_safe
+def people_list(request: HttpRequest) -> HttpResponse:
+    listing = Listing(request, people.people(), COLUMNS, search=["username"], sort="-stored")
+    name = "people_rows" if wants_list_alone(request) else "people"
+    return render(request, f"operating/{name}.html", {"listing": listing})
+
+
+@operator_page
+@require_safe
+def person(request: HttpRequest, pk: int) -> HttpResponse:
+    return _render_person(request, people.person(pk))
+
+
+def _render_person(
+    request: HttpRequest, user: User, *, refusal: Problem | None = None
+) -> HttpResponse:
+    context = {
+        "person": user,
+        "quotas": allowances.quotas(user),
+        "fields": _fields(request, user, refusal),
+        "refusal": refusal,
+        "actions": [(slug, ACTIONS[slug]) for slug in _possible(user)],
+    }
+    status = refusal.status if refusal else 200
+    return render(request, "operating/person.html", context, status=status)
+
+
+def _fields(request: HttpRequest, user: User, refusal: Problem | None) -> list[dict]:
+    own, server = allowances.own_limits(user), allowances.of_the_server()
+    typed = request.POST
+    return [
+        {
+            "name": name,
+            "label": label,
+            "hint": hint,
+            "value": typed.get(name, "") if refusal else _shown(name, own.get(name)),
+            "server": getattr(server, name),
+            "is_wrong": bool(refusal) and refusal.members.get("field") == name,
+        }
+        for name, label, hint in FIELDS
+    ]
+
+
+def _shown(name: str, limit: int | None) -> str:
+    """Return a limit as it may be typed: 2 GB, where that is all there is to say."""
+    if limit is None:
+        return ""
+    words = file_size(limit) if name == "stored_bytes" else ""
+    return words if words and people.checked_limit(name, words) == limit else str(limit)
+
+
+def _possible(user: User) -> list[str]:
+    if not user.is_active:
+        return ["open", "delete"]
+    return ["end-sessions", "unmake-operator" if user.is_staff else "make-operator", "close"]
+
+
+@operator_page
+@require_POST
+def allow(request: HttpRequest, pk: int) -> HttpResponse:
+    user = people.person(pk)
+    asked = {name: request.POST.get(name, "") for name, *_ in FIELDS if name in request.POST}
+    try:
+        people.allow(user, request.user, asked)
+    except Problem as refusal:
+        return _render_person(request, user, refusal=refusal)
+    messages.success(request, f"The limits of {user} are changed.")
+    return redirect("person", pk)
+
+
+@operator_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def act(request: HttpRequest, pk: int, slug: str) -> HttpResponse:
+    """Ask before an action, and do it."""
+    user = people.person(pk)
+    if slug not in ACTIONS:
+        raise NotFound(f"There is no action {slug!r}: it is one of {', '.join(ACTIONS)}.")
+    if request.method != "POST":
+        context = {"person": user, "action": ACTIONS[slug]}
+        return render(request, "operating/confirm.html", context)
+    try:
+        messages.success(request, ACTIONS[slug].do(user, request.user))
+    except Conflict as conflict:
+        messages.error(request, conflict.detail)
+        return redirect("person", pk)
+    return redirect("people") if slug == "delete" else redirect("person", pk)
+
+
+@operator_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def hand_over(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ask to whom, and hand over."""
+    giver = people.person(pk)
+    context = {"person": giver, "to": request.POST.get("to", "")}
+    if request.method != "POST":
+        return render(request, "operating/hand_over.html", context)
+    try:
+        taker = people.named(context["to"])
+        context |= {"taker": taker, "result": people.hand_over(giver, taker, request.user)}
+    except Problem as refusal:
+        context["refusal"] = refusal.detail
+        return render(request, "operating/hand_over.html", context, status=refusal.status)
+    return render(request, "operating/handed_over.html", context)
