@@ -86,9 +86,15 @@ class Proxied(Stack):
 
     def access_lines(self, path: str) -> list[dict]:
         """Return the lines about a path; the server writes one after it has answered."""
-        self.wait_for(f"the line about {path}", lambda: path in "".join(map(self.said, WEB)))
-        lines = map(json.loads, "".join(map(self.said, WEB)).splitlines())
-        return [line for line in lines if line.get("path") == path]
+        found = []
+
+        def look() -> bool:
+            lines = map(json.loads, "".join(map(self.said, WEB)).splitlines())
+            found[:] = [line for line in lines if line.get("path") == path]
+            return bool(found)
+
+        self.wait_for(f"the line about {path}", look)
+        return found
 
 
 MAIN = """
@@ -163,9 +169,17 @@ def test_the_address_and_the_id_come_from_the_proxy(proxied):
 
 
 def test_every_line_of_a_web_process_is_json(proxied):
-    proxied.ask("/livez")
+    proxied.ask("/livez?secret=yes")
     for line in "".join(map(proxied.said, WEB)).splitlines():
         assert {"time", "level", "logger", "message"} <= json.loads(line).keys()
+
+
+def test_a_request_is_one_line_without_its_query(proxied):
+    proxied.ask("/api/once?secret=yes")
+    (line,) = proxied.access_lines("/api/once")
+    said = "".join(map(proxied.said, WEB))
+    assert said.count(line["request"]) == 1
+    assert "secret=yes" not in said
 
 
 def test_an_upload_passes(proxied):

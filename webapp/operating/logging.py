@@ -139,6 +139,7 @@ def configuration(format: str) -> dict[str, Any]:
             "django.server": ours,
             "uvicorn": ours,
             "uvicorn.error": ours | {"level": "INFO"},
+            "uvicorn.access": {"handlers": [], "propagate": False},  # it would tell the query
             "access": {"level": "INFO"},
             "snapshots": {"level": "INFO"},
             "tasks": {"level": "INFO"},
