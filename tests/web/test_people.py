@@ -104,8 +104,12 @@ def test_nobody_else_can_do_any_of_it(ada, bob):
 
 
 def test_the_menu_shows_the_pages_to_operators(owner, ada):
-    assert 'href="/operator/people"' in signed_in(owner).get("/account").text
-    assert "/operator/" not in signed_in(ada).get("/account").text
+    assert 'href="/operator"' in signed_in(owner).get("/account").text
+    assert "/operator" not in signed_in(ada).get("/account").text
+    for page in ("/operator", "/operator/people", "/operator/audit"):
+        text = signed_in(owner).get(page).text
+        assert all(f'href="{other}"' in text for other in ("/operator/people", "/operator/audit"))
+        assert signed_in(ada).get(page).status_code == 404
 
 
 def test_the_list_says_who_uses_how_much(owner, ada, capsys):
