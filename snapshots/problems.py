@@ -65,6 +65,34 @@ class TooManyFiles(TooLarge):
     code, title = "too-many-files", "Too many files"
 
 
+class TooSlow(Problem):
+    """The request, or a part of it, did not arrive in time."""
+
+    code, title, status = "too-slow", "The request came too slowly", 408
+
+
+class HeaderTooLarge(Problem):
+    code, title, status = "header-too-large", "The header is too large", 431
+
+
+class TooMany(Problem):
+    """Too much is under way; ``retry_after`` (seconds) also goes out as a header."""
+
+    code, title, status = "too-many-requests", "Too much at once", 429
+
+
+class Unavailable(Problem):
+    """Something that the request needs cannot be reached at the moment."""
+
+    code, title, status = "unavailable", "Not available at the moment", 503
+
+
+class NoRoom(Problem):
+    """The disk has no room for what the request brings."""
+
+    code, title, status = "no-room", "The disk is full", 507
+
+
 class Refused(Problem):
     """The input has no meaning; ``line``, ``field`` and ``defects`` say where."""
 
@@ -127,9 +155,17 @@ def cancelled() -> dict[str, Any]:
 def response(body: dict[str, Any]) -> HttpResponse:
     """The problem as an answer. ASCII JSON: a text that is not valid Unicode cannot break it."""
     answer = HttpResponse(json.dumps(body), status=body["status"], content_type=MEDIA_TYPE)
-    if body["status"] == 401:
-        answer["WWW-Authenticate"] = 'Bearer realm="cutline"'
+    for name, value in headers(body).items():
+        answer[name] = value
     return answer
+
+
+def headers(body: dict[str, Any]) -> dict[str, str]:
+    """Return the HTTP headers that go with a problem."""
+    found = {"WWW-Authenticate": 'Bearer realm="cutline"'} if body["status"] == 401 else {}
+    if "retry_after" in body:
+        found["Retry-After"] = str(body["retry_after"])
+    return found
 
 
 _SENTENCES = {

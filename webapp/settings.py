@@ -147,6 +147,33 @@ MAX_LINE_BYTES = env_int("MAX_LINE_BYTES", 16 * 1024**2, "Longest line of a reco
 MAX_PROCESSES = env_int("MAX_PROCESSES", 20_000, "Most processes in a recording.")
 MAX_CHANNELS = env_int("MAX_CHANNELS", 1_000_000, "Most channels in a recording.")
 
+HEADER_SECONDS = env_int(
+    "HEADER_SECONDS", 10, "Seconds within which the header of a request must be complete."
+)
+MAX_WAITING_CONNECTIONS = env_int(
+    "MAX_WAITING_CONNECTIONS",
+    1_000,
+    "Connections without a complete header that a web process keeps; the oldest goes first.",
+)
+BODY_SECONDS = env_int(
+    "BODY_SECONDS", 30, "Longest pause, in seconds, in the body of a request that is being sent."
+)
+BODY_BYTES_PER_SECOND = env_int(
+    "BODY_BYTES_PER_SECOND", 1_024, "Slowest pace of a body; it may fall behind by BODY_SECONDS."
+)
+MAX_BODIES_AT_ONCE = env_int(
+    "MAX_BODIES_AT_ONCE", 64, "Bodies above 64 KiB that a web process takes at once."
+)
+MAX_UPLOADS_AT_ONCE = env_int(
+    "MAX_UPLOADS_AT_ONCE", 6, "Bodies above 64 KiB that a web process takes from one person."
+)
+MIN_FREE_BYTES = env_int(
+    "MIN_FREE_BYTES",
+    256 * 1024**2,
+    "Room on the disk that uploads leave free; an upload that needs it is refused.",
+    minimum=0,
+)
+
 FILE_UPLOAD_TEMP_DIR = UPLOADS_DIR
 FILE_UPLOAD_HANDLERS = ["snapshots.uploads.UploadHandler"]
 DATA_UPLOAD_MAX_NUMBER_FILES = None  # the handler counts them, and says what to do instead
