@@ -165,9 +165,9 @@ def _checked_head(file: uploads.DraftUpload, format: str) -> tuple[str, str | No
 def kept(drafts: Iterable[uploads.Draft]):
     """The drafts outlive the request iff the block, a transaction, succeeds."""
     drafts = list(drafts)
-    for draft in drafts:
-        draft.keep()
     try:
+        for draft in drafts:
+            draft.keep()
         yield
     except BaseException:
         for draft in drafts:

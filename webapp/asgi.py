@@ -21,6 +21,7 @@ from snapshots.files import starting  # noqa: E402
 from snapshots.routing import websocket_urlpatterns  # noqa: E402
 from webapp.edge.bodies import BodyGate  # noqa: E402
 from webapp.edge.lingering import Lingering  # noqa: E402
+from webapp.edge.open_database import keep_open  # noqa: E402
 from webapp.edge.origins import SameOrigin  # noqa: E402
 from webapp.edge.proxies import TrustedProxies  # noqa: E402
 from webapp.edge.requests import NotePerson, Requests  # noqa: E402
@@ -29,6 +30,7 @@ try:
     starting.require_all_from_a_thread()
 except starting.CannotStart as problem:
     sys.exit(str(problem))
+keep_open()
 
 application = ProtocolTypeRouter(
     {

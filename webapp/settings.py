@@ -230,11 +230,13 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "webapp.edge.caching.middleware",
     "snapshots.problems.middleware",
+    "webapp.edge.hosts.middleware",
     "django.middleware.security.SecurityMiddleware",
     "webapp.middleware.content_security_policy",
     "webapp.middleware.StaticFiles",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "webapp.edge.optional_writes.Sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
