@@ -236,8 +236,9 @@ def delete_recording(recording: Recording) -> None:
     A job that runs on it finds its lease gone and stops. Files go after the commit; what a crash
     leaves of them, the workers' sweep removes.
     """
-    upload, store = recording.upload, recording.store
+    pk, upload, store = recording.pk, recording.upload, recording.store
     recording.delete()
+    transaction.on_commit(lambda: live.recording_deleted(pk), robust=True)
     transaction.on_commit(lambda: uploads.remove(upload))
     if store:
         transaction.on_commit(lambda: stores.remove(store))

@@ -268,10 +268,8 @@ APPEND_SLASH = False
 
 CHANNEL_LAYERS = {
     "default": {
-        "BACKEND": "channels_redis.core.RedisChannelLayer",
-        # A consumer waits 5 s for a message, and redis-py gives up reading after 5 s: whichever
-        # comes first would close idle websockets.
-        "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}], "prefix": "cutline"},
+        "BACKEND": "webapp.edge.channel_layer.RedisLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": "cutline"},
     }
 }
 
