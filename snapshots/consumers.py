@@ -56,9 +56,8 @@ class JsonConsumer(AsyncWebsocketConsumer):
         if not self.scope["user"].is_authenticated:
             await self.end(UNAUTHORIZED, "Sign in first.")
             return
-        await asyncio.gather(*map(self.join, self._own_groups()))
         self._looking = asyncio.create_task(self._look_again_and_again())
-        await self.begin()
+        await asyncio.gather(self.begin(), *map(self.join, self._own_groups()))
 
     async def begin(self) -> None:
         """Join groups; end where there is nothing to join."""
@@ -284,6 +283,8 @@ class Newest:
             while self.waiting is not None:
                 question, self.waiting = self.waiting, None
                 await self._reply(question)
+        except OSError:  # as ASGI tells that the client has gone
+            self.waiting = None
         finally:
             self.task = None
 

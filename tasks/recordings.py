@@ -16,12 +16,15 @@ from kombu.exceptions import KombuError, OperationalError
 from snapshots import runs
 from snapshots.jobs import turns
 from webapp.operating import presence
+from webapp.edge.silence import Silence
 
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5.0
+PUBLISH_SECONDS = 2.0  # for giving a job to the queue
 
 _stopping = threading.Event()
+_silence = Silence("The queue")
 
 
 @shared_task
@@ -32,8 +35,18 @@ def run_job(job_id: int | None = None) -> None:
 
 def enqueue(job_id: int | None = None) -> bool:
     """Send a message; False where the queue cannot be reached, and a later sweep sends it."""
+    limits = {
+        "socket_timeout": PUBLISH_SECONDS,
+        "socket_connect_timeout": PUBLISH_SECONDS,
+        "max_retries": 0,
+    }
     try:
-        run_job.apply_async((job_id,), retry=False)
+        # A connection of its own: the worker's must wait for messages without a time limit.
+        with (
+            _silence.respected(OperationalError, OSError),
+            current_app.connection_for_write(transport_options=limits) as connection,
+        ):
+            run_job.apply_async((job_id,), retry=False, connection=connection)
     except (OperationalError, KombuError, OSError) as error:
         logger.warning("Job %s waits: the queue cannot be reached (%s).", job_id, error)
         return False

@@ -6,7 +6,6 @@ import json
 import resource
 import socket
 import time
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +13,7 @@ from snapshots.domain.samples import two_banks
 from tests.stack import Stack
 from tests.web.given import native
 from tests.web.over_http import Api
+from tests.web.serving import descriptors, open_sockets, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -41,30 +41,10 @@ def connected(edge):
         )
 
 
-def open_sockets(stack: Stack) -> int:
-    found = 0
-    for link in Path(f"/proc/{stack.processes['server'].pid}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):
-            found += str(link.readlink()).startswith("socket:")
-    return found
-
-
 def spooled(stack: Stack) -> list[str]:
     """Files in the data folder, with or without a name, that the server has open for a body."""
-    found = []
-    for link in Path(f"/proc/{stack.processes['server'].pid}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):
-            target = str(link.readlink())
-            if target.startswith(str(stack.folder)) and "sqlite" not in target:
-                found.append(target)
-    return [path for path in found if not path.endswith(".log")]
-
-
-def wait_until(is_so, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    here = [path for path in descriptors(stack) if path.startswith(str(stack.folder))]
+    return [path for path in here if "sqlite" not in path and not path.endswith(".log")]
 
 
 def answer_of(connection: socket.socket) -> tuple[int, dict]:
