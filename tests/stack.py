@@ -117,14 +117,6 @@ class Stack:
     def token(self, email: str = "owner@localhost") -> str:
         return self.manage("create_token", email)
 
-    def session(self, email: str = "owner@localhost") -> str:
-        """The cookie of a person who is signed in."""
-        code = (
-            "from django.test import Client; from webapp.accounts.services import *; c = Client(); "
-            f"c.force_login(get_or_create_user({email!r})); print(c.cookies['sessionid'].value)"
-        )
-        return f"sessionid={self.manage('shell', '--no-imports', '--command', code)}"
-
     def log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
 

@@ -1,9 +1,11 @@
 """A server that runs: what it holds, recordings to look at there, and websockets to it."""
 
 import contextlib
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from websockets.asyncio.client import connect
 
@@ -39,14 +41,36 @@ def wait_until(is_so: Callable[[], bool], seconds: float = 30) -> None:
         time.sleep(0.1)
 
 
-def ready_recording(stack: Stack, email: str = "owner@localhost", log: str = "two_banks()") -> int:
-    """Make one in the stack's own store, without a worker. email: empty for a sample."""
-    owner = f"get_or_create_user({email!r})" if email else "None"
-    code = (
-        "from tests.web.given import *; from tests.web.serving import busy; "
-        f"print(a_ready_recording({owner}, {log}).pk)"
-    )
-    return int(stack.manage("shell", "--no-imports", "--command", code))
+def prepared(stack: Stack, **made: str) -> dict[str, Any]:
+    """Make things in the stack's own database, by name: each an expression of ``PREPARING``.
+
+    All at once, since starting a process for it takes seconds.
+    """
+    each = ", ".join(f"{name!r}: {expression}" for name, expression in made.items())
+    code = f"{PREPARING}; print(json.dumps({{{each}}}))"
+    return json.loads(stack.manage("shell", "--no-imports", "--command", code))
+
+
+PREPARING = (
+    "import json; from tests.web.given import *; from tests.web.serving import busy, session, token"
+)
+
+
+def session(email: str = "owner@localhost") -> str:
+    """The cookie of a person who is signed in."""
+    from django.test import Client
+
+    from tests.web.given import a_person
+
+    client = Client()
+    client.force_login(a_person(email))
+    return f"sessionid={client.cookies['sessionid'].value}"
+
+
+def token(email: str = "owner@localhost") -> str:
+    from tests.web.given import a_person, make_token
+
+    return make_token(a_person(email), "test")[1]
 
 
 def busy():

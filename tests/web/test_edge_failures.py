@@ -18,6 +18,7 @@ from snapshots import passing, services
 from snapshots.domain.samples import two_banks
 from tests.web.given import a_client, a_file, a_person, a_ready_recording, native, uploads_of
 from tests.web.over_http import Api
+from tests.web.serving import prepared
 from webapp.edge.optional_writes import Sessions
 
 PAGES = ("/", "/archive", "/topologies", "/jobs", "/learn", "/account")
@@ -140,7 +141,7 @@ def small(live_redis, mounted, tmp_path):
     stack = live_redis.beside(tmp_path, DATA_DIR=mounted, MIN_FREE_BYTES=0)
     stack.start_server()
     stack.api = Api(stack)
-    stack.cookie = stack.session()
+    stack.cookie = prepared(stack, cookie="session()")["cookie"]
     assert stack.api.upload(native(two_banks())).status == 202
     yield stack
     stack.stop()

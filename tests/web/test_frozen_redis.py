@@ -13,7 +13,7 @@ from snapshots.domain.samples import two_banks
 from tests.stack import Stack
 from tests.web.given import native
 from tests.web.over_http import Api
-from tests.web.serving import opened, ready_recording
+from tests.web.serving import opened, prepared
 
 FEW_SECONDS = 12.0  # what people wait for, on a machine that does other things too
 
@@ -23,8 +23,11 @@ def own(tmp_path_factory):
     """A server with a Redis of its own, so that nobody else's stands still."""
     stack = Stack(tmp_path_factory.mktemp("frozen"))
     stack.start_redis()
-    stack.api, stack.cookie = Api(stack), stack.session()
-    stack.recording = ready_recording(stack)
+    made = prepared(
+        stack, cookie="session()", recording="a_ready_recording(a_person('owner@localhost')).pk"
+    )
+    stack.cookie, stack.recording = made["cookie"], made["recording"]
+    stack.api = Api(stack)
     stack.start_server()
     yield stack
     stack.stop()

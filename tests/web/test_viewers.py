@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from tests.web.serving import memory, open_sockets, opened, ready_recording
+from tests.web.serving import memory, open_sockets, opened, prepared
 
 pytestmark = pytest.mark.slow
 
@@ -25,8 +25,12 @@ PINGS = ("--ws-ping-interval", 4, "--ws-ping-timeout", 8)
 @pytest.fixture(scope="module")
 def server(live_redis, tmp_path_factory):
     stack = live_redis.beside(tmp_path_factory.mktemp("viewers"))
-    stack.cookie = stack.session()
-    stack.recording = ready_recording(stack, log="busy()")
+    made = prepared(
+        stack,
+        cookie="session()",
+        recording="a_ready_recording(a_person('owner@localhost'), busy()).pk",
+    )
+    stack.cookie, stack.recording = made["cookie"], made["recording"]
     stack.start_server(*PINGS)
     yield stack
     stack.stop()
