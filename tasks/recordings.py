@@ -11,6 +11,7 @@ import threading
 from celery import current_app, shared_task
 from celery.signals import worker_ready, worker_shutting_down
 from django.db import DatabaseError, connections
+from kombu import Connection, pools
 from kombu.exceptions import KombuError, OperationalError
 
 from snapshots import runs
@@ -35,22 +36,25 @@ def run_job(job_id: int | None = None) -> None:
 
 def enqueue(job_id: int | None = None) -> bool:
     """Send a message; False where the queue cannot be reached, and a later sweep sends it."""
-    limits = {
-        "socket_timeout": PUBLISH_SECONDS,
-        "socket_connect_timeout": PUBLISH_SECONDS,
-        "max_retries": 0,
-    }
     try:
-        # A connection of its own: the worker's must wait for messages without a time limit.
         with (
             _silence.respected(OperationalError, OSError),
-            current_app.connection_for_write(transport_options=limits) as connection,
+            pools.producers[_publishing()].acquire(block=True) as producer,
         ):
-            run_job.apply_async((job_id,), retry=False, connection=connection)
+            run_job.apply_async((job_id,), retry=False, producer=producer)
     except (OperationalError, KombuError, OSError) as error:
         logger.warning("Job %s waits: the queue cannot be reached (%s).", job_id, error)
         return False
     return True
+
+
+def _publishing() -> Connection:
+    """Return the queue's address with time limits, which the worker's own waiting must not have.
+
+    Equal addresses share their open connections.
+    """
+    limits = {"socket_timeout": PUBLISH_SECONDS, "socket_connect_timeout": PUBLISH_SECONDS}
+    return current_app.connection_for_write(transport_options={**limits, "max_retries": 0})
 
 
 @worker_ready.connect

@@ -40,6 +40,8 @@ class Stack:
         """Another stack on this Redis, with data and settings of its own; migrated."""
         other = Stack(folder)
         own = {"DATA_DIR": folder, "PORT": other.port, **settings}
+        if postgres.IS_CHOSEN:
+            own["DATABASE_URL"] = postgres.server().new_database()
         other.environment = self.environment | {name: str(value) for name, value in own.items()}
         other.manage("migrate", "--verbosity", "0")
         return other

@@ -21,6 +21,10 @@ from tests.web.over_http import Api
 from tests.web.serving import prepared
 from webapp.edge.optional_writes import Sessions
 
+pytestmark = pytest.mark.skipif(
+    connection.vendor != "sqlite", reason="These locks and files are those of SQLite."
+)
+
 PAGES = ("/", "/archive", "/topologies", "/jobs", "/learn", "/account")
 SIZE = 48 * 1024**2
 
