@@ -16,8 +16,8 @@ from kombu.exceptions import KombuError, OperationalError
 
 from snapshots import runs
 from snapshots.jobs import turns
-from webapp.operating import presence
 from webapp.edge.silence import Silence
+from webapp.operating import presence
 
 logger = logging.getLogger(__name__)
 

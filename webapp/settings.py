@@ -170,7 +170,7 @@ MAX_UPLOADS_AT_ONCE = env_int(
 MIN_FREE_BYTES = env_int(
     "MIN_FREE_BYTES",
     256 * 1024**2,
-    "Room on the disk that uploads leave free; an upload that needs it is refused.",
+    "Free disk space that uploads must leave; below it /readyz answers 503.",
     minimum=0,
 )
 
@@ -293,9 +293,6 @@ LOG_FORMAT = env_choice(
 ACCESS_LOG = env_bool("ACCESS_LOG", False, "A log line for every request and websocket.")
 METRICS_TOKEN = env_str(
     "METRICS_TOKEN", "", "Bearer token with which /metrics can be read.", shown="unset"
-)
-MIN_FREE_BYTES = env_int(
-    "MIN_FREE_BYTES", 256 * 1024**2, "Free disk space below which /readyz answers 503."
 )
 
 LOGGING = logging.configuration(LOG_FORMAT)
