@@ -97,6 +97,11 @@ def require_operator(user) -> None:
         raise NotFound("Nothing is at this address, or it is for the operators of this server.")
 
 
+def shows_names(recording: Recording) -> bool:
+    """Whether those who have it open learn each other's names: strangers share a sample."""
+    return not recording.is_sample
+
+
 def _key(user) -> int:
     """Of nobody where the person is not signed in."""
     return user.pk if user.is_authenticated else -1

@@ -6,45 +6,118 @@ its answers is asked for nothing new, so nothing piles up here.
 """
 
 import asyncio
+import contextlib
 import logging
+import random
 import uuid
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 import orjson
+from channels.auth import get_user
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
 
 from snapshots import access, live, replays, services, stores
 from snapshots.api.json import dumps
-from snapshots.problems import Conflict, Invalid, NotFound, Problem
+from snapshots.passing import passing, problem_of
+from snapshots.problems import Conflict, Invalid, NotFound, Problem, Unauthorized
 from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
+from webapp.accounts.sessions import key_hash
 
 logger = logging.getLogger(__name__)
 
-UNAUTHORIZED = 4401
-NOT_FOUND = 4404
+UNAUTHORIZED = live.UNAUTHORIZED
+NOT_FOUND = live.NOT_FOUND
 NOT_READY = 4409
+TRY_AGAIN = 1013
 TOO_LARGE = 1009
 MOST_BYTES = 1024**2  # of one message of a client: a cut of the largest recording fits
+MOST_REASON_BYTES = 120  # of a close frame
 CURSORS_A_SECOND = 20
+LOOK_SECONDS = 30  # at most between two looks at whether a person may still be here
 
 Answer = Callable[[StoredRecording, Mapping[str, Any]], dict[str, Any]]
 
 
 class JsonConsumer(AsyncWebsocketConsumer):
-    """Accepts whoever is signed in; a connection that is refused closes with a reason."""
+    """Accepts whoever is signed in; a connection that is refused closes with a reason.
+
+    It ends with the right to it: a message says so, and in case that is lost, so does the database.
+    """
+
+    _looking: asyncio.Task | None = None
 
     async def connect(self) -> None:
+        self.joined: set[str] = set()
         await self.accept()  # a close code reaches the page only over an open connection
-        if self.scope["user"].is_authenticated:
-            await self.begin()
-        else:
-            await self.close(UNAUTHORIZED, "Sign in first.")
+        if not self.scope["user"].is_authenticated:
+            await self.end(UNAUTHORIZED, "Sign in first.")
+            return
+        self._looking = asyncio.create_task(self._look_again_and_again())
+        await asyncio.gather(self.begin(), *map(self.join, self._own_groups()))
 
     async def begin(self) -> None:
-        """Join groups; close where there is nothing to join."""
+        """Join groups; end where there is nothing to join."""
+
+    async def disconnect(self, code: int) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+        await asyncio.gather(*map(self.leave, list(self.joined)))
+
+    def _own_groups(self) -> list[str]:
+        groups = [live.account_group(self.scope["user"].pk)]
+        if key := getattr(self.scope.get("session"), "session_key", None):
+            groups.append(live.session_group(key_hash(key)))
+        return groups
+
+    async def join(self, group: str) -> None:
+        """Get what is sent to a group. Where Redis is silent, the next look joins again."""
+        self.joined.add(group)
+        with _noted("join"):
+            await self.channel_layer.group_add(group, self.channel_name)
+
+    async def leave(self, group: str) -> None:
+        self.joined.discard(group)
+        with _noted("leave"):
+            await self.channel_layer.group_discard(group, self.channel_name)
+
+    async def end(self, code: int, reason: str) -> None:
+        """Close with a reason, cut to what fits into the frame."""
+        cut = reason.encode()[:MOST_REASON_BYTES].decode(errors="ignore")
+        await self.close(code, cut)
+
+    async def socket_end(self, event: Mapping[str, Any]) -> None:
+        await self.end(event["code"], event["reason"])
+
+    async def _look_again_and_again(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS * random.uniform(0.5, 1))  # not all at once
+            try:
+                await self.require_right(await self._person())
+            except Problem as problem:
+                await self.end(UNAUTHORIZED if problem.status == 401 else NOT_FOUND, problem.detail)
+                return
+            except Exception as error:
+                if passing(error) is None:
+                    logger.exception("The right to a websocket could not be looked at")
+            await asyncio.gather(*map(self.join, list(self.joined)))
+
+    async def _person(self):
+        """Return the person of the session as it is now."""
+        if "session" not in self.scope:
+            return self.scope["user"]
+        engine = import_module(settings.SESSION_ENGINE)
+        fresh = engine.SessionStore(self.scope["session"].session_key)
+        return await get_user({"session": fresh})
+
+    async def require_right(self, user) -> None:
+        """Raises: Problem where ``user`` may no longer be here."""
+        if not user.is_authenticated:
+            raise Unauthorized("You are no longer signed in.")
 
     async def tell(self, payload: Mapping[str, Any]) -> None:
         await self.send(text_data=dumps(payload).decode())
@@ -60,15 +133,8 @@ class JsonConsumer(AsyncWebsocketConsumer):
 class JobsConsumer(JsonConsumer):
     """Relays every change of the person's jobs."""
 
-    group: str | None = None
-
     async def begin(self) -> None:
-        self.group = live.jobs_group(self.scope["user"].pk)
-        await self.channel_layer.group_add(self.group, self.channel_name)
-
-    async def disconnect(self, code: int) -> None:
-        if self.group:
-            await self.channel_layer.group_discard(self.group, self.channel_name)
+        await self.join(live.jobs_group(self.scope["user"].pk))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         await self.refuse("This address only tells how jobs go; it takes no messages.")
@@ -90,30 +156,45 @@ class RecordingConsumer(JsonConsumer):
         try:
             self.stored = await database_sync_to_async(self._open)()
         except NotFound as missing:
-            await self.close(NOT_FOUND, missing.detail[:100])
+            await self.end(NOT_FOUND, missing.detail)
         except (Conflict, StoreError) as error:
-            await self.close(NOT_READY, str(error)[:100])
+            await self.end(NOT_READY, str(error))
+        except Exception as error:
+            if (problem := problem_of(error)) is None:
+                raise
+            await self.end(TRY_AGAIN, problem.detail)
+        else:
+            await self.join(live.viewers_group(self.id))
 
     def _open(self) -> StoredRecording:
-        recording = access.recording(self.scope["user"], self.scope["url_route"]["kwargs"]["id"])
+        recording = access.recording(self.scope["user"], self.id)
         services.require_ready(recording)
+        self.shows_names = access.shows_names(recording)
         return stores.open_recording(recording)
 
     @property
+    def id(self) -> int:
+        return self.scope["url_route"]["kwargs"]["id"]
+
+    @property
     def group(self) -> str:
-        return live.followers_group(self.scope["url_route"]["kwargs"]["id"])
+        return live.followers_group(self.id)
+
+    async def require_right(self, user) -> None:
+        await super().require_right(user)
+        await database_sync_to_async(access.recording)(user, self.id)
 
     async def disconnect(self, code: int) -> None:
         if self.stored is not None:
             for newest in self.newest.values():
                 newest.stop()
             self.cursor.stop()
-            await self.channel_layer.group_discard(self.group, self.channel_name)
+        await super().disconnect(code)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         raw = text_data if text_data is not None else bytes_data
         if len(raw) > MOST_BYTES:
-            await self.close(TOO_LARGE, f"A message has at most {MOST_BYTES:,} bytes.")
+            await self.end(TOO_LARGE, f"A message has at most {MOST_BYTES:,} bytes.")
         elif self.stored is not None:
             await self._read(raw)
 
@@ -146,9 +227,7 @@ class RecordingConsumer(JsonConsumer):
         if role not in ("presenter", "follower", "none"):
             raise Invalid("role is presenter, follower or none.")
         self.role = role
-        join = self.channel_layer.group_add
-        leave = self.channel_layer.group_discard
-        await (join if role == "follower" else leave)(self.group, self.channel_name)
+        await (self.join if role == "follower" else self.leave)(self.group)
 
     def _present(self, kind: str, message: Mapping[str, Any]) -> None:
         """Of a presenter's cursors the newest is relayed, some times a second."""
@@ -160,12 +239,29 @@ class RecordingConsumer(JsonConsumer):
             self.cursor.set(cursor)
 
     async def _share(self, cursor: Mapping[str, Any]) -> None:
-        by = {"by": self.scope["user"].get_username(), "client": self.client}
-        event = {"type": "cursor.moved", "cursor": {**cursor, **by}}
+        by = {"by": self.scope["user"].get_username()} if self.shows_names else {}
+        event = {"type": "cursor.moved", "cursor": {**cursor, **by, "client": self.client}}
         await self.channel_layer.group_send(self.group, event)
 
     async def cursor_moved(self, event: Mapping[str, Any]) -> None:
         await self.tell({"type": "cursor", **event["cursor"]})
+
+
+class NowhereConsumer(AsyncWebsocketConsumer):
+    """Closes what was opened at an address that does not exist."""
+
+    async def connect(self) -> None:
+        await self.accept()
+        await self.close(NOT_FOUND, "Nothing is at this address.")
+
+
+@contextlib.contextmanager
+def _noted(what: str):
+    """Log what Redis did not do, and go on."""
+    try:
+        yield
+    except Exception as error:  # redis-py, channels and the network have many names for this
+        logger.warning("A websocket could not %s a group (%r). Is Redis up?", what, error)
 
 
 class Newest:
@@ -188,6 +284,8 @@ class Newest:
             while self.waiting is not None:
                 question, self.waiting = self.waiting, None
                 await self._reply(question)
+        except OSError:  # as ASGI tells that the client has gone
+            self.waiting = None
         finally:
             self.task = None
 

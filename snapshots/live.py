@@ -1,18 +1,24 @@
 """What is told to open pages: groups of the channel layer, and sending to them from plain code.
 
-Whoever misses a message finds the truth in the job's row, so a channel layer that cannot be reached
-is worth a line in the log and never stops a job.
+Whoever misses a message finds the truth in the database, so a channel layer that cannot be reached
+is worth a line in the log and never stops a job or a request.
 """
 
 import logging
+from typing import Any
 
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
+from django.dispatch import receiver
 
 from snapshots import payloads
 from snapshots.models import Job
+from webapp.accounts import signals
 
 logger = logging.getLogger(__name__)
+
+UNAUTHORIZED = 4401
+NOT_FOUND = 4404
 
 
 def jobs_group(user_id: int) -> str:
@@ -25,12 +31,58 @@ def followers_group(recording_id: int) -> str:
     return f"recording.{recording_id}.followers"
 
 
+def viewers_group(recording_id: int) -> str:
+    """The group of all who have a recording open."""
+    return f"recording.{recording_id}.viewers"
+
+
+def account_group(user_id: int) -> str:
+    """The group of all websockets of a person."""
+    return f"account.{user_id}"
+
+
+def session_group(key_hash: str) -> str:
+    """The group of all websockets of a session, by the hash of its key."""
+    return f"session.{key_hash}"
+
+
 def job_changed(job: Job) -> None:
     """Tell the owner's pages how the job is now. Samples are nobody's: nobody is told."""
-    if job.owner_id is None:
-        return
-    message = {"type": "job.changed", "job": payloads.job_detail(job)}
+    if job.owner_id is not None:
+        _send(jobs_group(job.owner_id), {"type": "job.changed", "job": payloads.job_detail(job)})
+
+
+def session_ended(key_hash: str) -> None:
+    """Close the websockets of a session."""
+    _close(session_group(key_hash), UNAUTHORIZED, "You have been signed out.")
+
+
+def account_closed(user_id: int) -> None:
+    """Close all websockets of a person."""
+    _close(account_group(user_id), UNAUTHORIZED, "This account is closed.")
+
+
+def recording_deleted(recording_id: int) -> None:
+    """Close the websockets of all who have the recording open."""
+    _close(viewers_group(recording_id), NOT_FOUND, "This recording has been deleted.")
+
+
+@receiver(signals.session_ended)
+def _end_session(sender, key_hash: str, **_) -> None:
+    session_ended(key_hash)
+
+
+@receiver(signals.account_closed)
+def _close_account(sender, user_id: int, **_) -> None:
+    account_closed(user_id)
+
+
+def _close(group: str, code: int, reason: str) -> None:
+    _send(group, {"type": "socket.end", "code": code, "reason": reason})
+
+
+def _send(group: str, message: dict[str, Any]) -> None:
     try:
-        async_to_sync(get_channel_layer().group_send)(jobs_group(job.owner_id), message)
+        async_to_sync(get_channel_layer().group_send)(group, message)
     except Exception as error:  # redis-py, channels and the network have many names for this
-        logger.warning("Job %s: open pages could not be told (%s). Is Redis up?", job.pk, error)
+        logger.warning("Open pages could not be told (%r). Is Redis up?", error)

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 
 from django.db import DatabaseError, InterfaceError, OperationalError
 
+from snapshots.problems import NoRoom, Problem, Unavailable
+
 FULL = 507
 BUSY = 503
+RETRY_AFTER = 5  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ _BY_WORDS = (
     ("Read-only file system", DISK_READ_ONLY),
     ("Permission denied", DISK_READ_ONLY),
 )
+_LASTING = ("no such ", "syntax error", "has no column", "too many ")  # SQLite's, of a wrong query
 
 
 def passing(error: BaseException | None) -> Passing | None:
@@ -57,6 +61,15 @@ def passing(error: BaseException | None) -> Passing | None:
     return None
 
 
+def problem_of(error: BaseException | None) -> Problem | None:
+    """Return what a request is answered whose work ``error`` stopped; None where it will last."""
+    found = passing(error)
+    if found is None:
+        return None
+    kind = NoRoom if found.status == FULL else Unavailable
+    return kind(f"{found.sentence} Try again in a moment.", retry_after=RETRY_AFTER)
+
+
 def _of(error: BaseException) -> Passing | None:
     if isinstance(error, OperationalError | InterfaceError | sqlite3.OperationalError):
         return _of_database(error)
@@ -67,8 +80,10 @@ def _of(error: BaseException) -> Passing | None:
     return _by_words(str(error))
 
 
-def _of_database(error: BaseException) -> Passing:
+def _of_database(error: BaseException) -> Passing | None:
     text = str(error)
+    if any(words in text for words in _LASTING):
+        return None
     if "readonly" in text or "read-only" in text:
         return DATABASE_READ_ONLY
     return _by_words(text) or DATABASE_BUSY

@@ -54,9 +54,10 @@ class NeedsWriting(Problem):
 
 
 class TooMany(Problem):
-    """A person has used up what they may use; ``limit`` and ``used`` say how much that is.
+    """A person has used up what they may use, or too much is under way.
 
-    ``retry_after``: seconds after which the same request may succeed, where that helps.
+    ``limit`` and ``used`` say how much a person may use. ``retry_after``: seconds after which the
+    same request may succeed; it also goes out as a header.
     """
 
     code, title, status = "too-many", "Too many", 429
@@ -78,6 +79,28 @@ class TooLarge(Problem, RequestDataTooBig):  # so that Django answers 4xx outsid
 
 class TooManyFiles(TooLarge):
     code, title = "too-many-files", "Too many files"
+
+
+class TooSlow(Problem):
+    """The request, or a part of it, did not arrive in time."""
+
+    code, title, status = "too-slow", "The request came too slowly", 408
+
+
+class HeaderTooLarge(Problem):
+    code, title, status = "header-too-large", "The header is too large", 431
+
+
+class Unavailable(Problem):
+    """Something that the request needs cannot be reached at the moment."""
+
+    code, title, status = "unavailable", "Not available at the moment", 503
+
+
+class NoRoom(Problem):
+    """The disk has no room for what the request brings."""
+
+    code, title, status = "no-room", "The disk is full", 507
 
 
 class Refused(Problem):
@@ -142,11 +165,17 @@ def cancelled() -> dict[str, Any]:
 def response(body: dict[str, Any]) -> HttpResponse:
     """The problem as an answer. ASCII JSON: a text that is not valid Unicode cannot break it."""
     answer = HttpResponse(json.dumps(body), status=body["status"], content_type=MEDIA_TYPE)
-    if body["status"] == 401:
-        answer["WWW-Authenticate"] = 'Bearer realm="cutline"'
-    if "retry_after" in body:
-        answer["Retry-After"] = str(body["retry_after"])
+    for name, value in headers(body).items():
+        answer[name] = value
     return answer
+
+
+def headers(body: dict[str, Any]) -> dict[str, str]:
+    """Return the HTTP headers that go with a problem."""
+    found = {"WWW-Authenticate": 'Bearer realm="cutline"'} if body["status"] == 401 else {}
+    if "retry_after" in body:
+        found["Retry-After"] = str(body["retry_after"])
+    return found
 
 
 _SENTENCES = {

@@ -1,8 +1,9 @@
-from django.urls import path
+from django.urls import path, re_path
 
-from snapshots.consumers import JobsConsumer, RecordingConsumer
+from snapshots.consumers import JobsConsumer, NowhereConsumer, RecordingConsumer
 
 websocket_urlpatterns = [
     path("ws/recordings/<int:id>", RecordingConsumer.as_asgi()),
     path("ws/jobs", JobsConsumer.as_asgi()),
+    re_path("", NowhereConsumer.as_asgi()),
 ]

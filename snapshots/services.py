@@ -4,7 +4,7 @@ Whatever is wrong with a request is a ``problems.Problem``.
 """
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,18 @@ LONGEST_FORMAT = Recording._meta.get_field("format").max_length
 
 
 def accept_uploads(
-    user, files: Sequence[uploads.DraftUpload], *, format: str = "", name: str = ""
+    user,
+    files: Sequence[uploads.DraftUpload],
+    *,
+    format: str = "",
+    name: str = "",
+    before_commit: Callable[[list[Job]], None] = lambda jobs: None,
 ) -> list[Job]:
     """A queued recording for each file: all of them, or none and nothing left behind.
 
     format: a reader's name, or ``mapping:ID``; empty to tell from the content. name: of the
-    recording, where there is one file. Raises: Refused, Invalid.
+    recording, where there is one file. before_commit: called in the transaction; what it raises
+    takes all back. Raises: Refused, Invalid.
     """
     if not files:
         raise Invalid("No file came. Send it as the multipart field “file”.", field="file")
@@ -56,10 +62,12 @@ def accept_uploads(
     found = [_by(mapping) if mapping else _checked_head(file, format) for file in files]
     fields = {"parameters": {"mapping": mapping.document}} if mapping else {}
     with kept(file.draft for file in files), transaction.atomic():
-        return [
+        jobs = [
             _queue_upload(user, file.draft, file.name, name or file.name, *told, **fields)
             for file, told in zip(files, found, strict=True)
         ]
+        before_commit(jobs)
+    return jobs
 
 
 def accept_together(
@@ -69,11 +77,12 @@ def accept_together(
     *,
     format: str = "",
     name: str = "",
+    before_commit: Callable[[list[Job]], None] = lambda jobs: None,
 ) -> Job:
     """One recording of several files, as of a folder: kept as an archive of them.
 
-    paths: of the files below the folder, with /; empty for their names. Raises: Refused, Invalid,
-    TooLarge.
+    paths: of the files below the folder, with /; empty for their names. before_commit: as in
+    accept_uploads. Raises: Refused, Invalid, TooLarge.
     """
     if not files:
         raise Invalid("No file came. Send them as the multipart field “file”.", field="file")
@@ -90,7 +99,9 @@ def accept_together(
         contents = zip(names, (file.draft.path for file in files), strict=True)
         uploads.pack(draft, contents)
         with kept([draft]), transaction.atomic():
-            return _queue_upload(user, draft, f"{name}.zip", name, format or engines.ARCHIVE)
+            job = _queue_upload(user, draft, f"{name}.zip", name, format or engines.ARCHIVE)
+            before_commit([job])
+    return job
 
 
 def accept_folder(owner, folder: Path, *, format: str = "", name: str = "") -> Job:
@@ -173,9 +184,9 @@ def _checked_head(file: uploads.DraftUpload, format: str) -> tuple[str, str | No
 def kept(drafts: Iterable[uploads.Draft]):
     """The drafts outlive the request iff the block, a transaction, succeeds."""
     drafts = list(drafts)
-    for draft in drafts:
-        draft.keep()
     try:
+        for draft in drafts:
+            draft.keep()
         yield
     except BaseException:
         for draft in drafts:
@@ -251,9 +262,10 @@ def delete_recording(recording: Recording, by=None, **detail: Any) -> None:
     A job that runs on it finds its lease gone and stops. Files go after the commit; what a crash
     leaves of them, the workers' sweep removes.
     """
-    upload, store = recording.upload, recording.store
+    pk, upload, store = recording.pk, recording.upload, recording.store
     audit.note(audit.DELETED, by, recording.title, person=recording.owner, **detail)
     recording.delete()
+    transaction.on_commit(lambda: live.recording_deleted(pk), robust=True)
     transaction.on_commit(lambda: uploads.remove(upload))
     if store:
         transaction.on_commit(lambda: stores.remove(store))

@@ -65,7 +65,8 @@ class Draft:
             return
         if not self._kept:
             self.path.unlink(missing_ok=True)
-        self.file.close()
+        with contextlib.suppress(OSError):  # a full disk: what is kept was flushed before
+            self.file.close()
 
     def __enter__(self) -> "Draft":
         return self
@@ -152,7 +153,7 @@ class UploadHandler(FileUploadHandler):
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         try:
             self.draft.write(raw_data)
-        except TooLarge:
+        except (TooLarge, OSError):
             self.upload_interrupted()
             raise
 

@@ -11,17 +11,21 @@ import threading
 from celery import current_app, shared_task
 from celery.signals import worker_ready, worker_shutting_down
 from django.db import DatabaseError, connections
+from kombu import Connection, pools
 from kombu.exceptions import KombuError, OperationalError
 
 from snapshots import runs
 from snapshots.jobs import turns
+from webapp.edge.silence import Silence
 from webapp.operating import presence
 
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5.0
+PUBLISH_SECONDS = 2.0  # for giving a job to the queue
 
 _stopping = threading.Event()
+_silence = Silence("The queue")
 
 
 @shared_task
@@ -33,11 +37,24 @@ def run_job(job_id: int | None = None) -> None:
 def enqueue(job_id: int | None = None) -> bool:
     """Send a message; False where the queue cannot be reached, and a later sweep sends it."""
     try:
-        run_job.apply_async((job_id,), retry=False)
+        with (
+            _silence.respected(OperationalError, OSError),
+            pools.producers[_publishing()].acquire(block=True) as producer,
+        ):
+            run_job.apply_async((job_id,), retry=False, producer=producer)
     except (OperationalError, KombuError, OSError) as error:
         logger.warning("Job %s waits: the queue cannot be reached (%s).", job_id, error)
         return False
     return True
+
+
+def _publishing() -> Connection:
+    """Return the queue's address with time limits, which the worker's own waiting must not have.
+
+    Equal addresses share their open connections.
+    """
+    limits = {"socket_timeout": PUBLISH_SECONDS, "socket_connect_timeout": PUBLISH_SECONDS}
+    return current_app.connection_for_write(transport_options={**limits, "max_retries": 0})
 
 
 @worker_ready.connect

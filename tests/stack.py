@@ -36,6 +36,16 @@ class Stack:
     def redis_url(self) -> str:
         return self.environment["REDIS_URL"]
 
+    def beside(self, folder: Path, **settings: object) -> "Stack":
+        """Another stack on this Redis, with data and settings of its own; migrated."""
+        other = Stack(folder)
+        own = {"DATA_DIR": folder, "PORT": other.port, **settings}
+        if postgres.IS_CHOSEN:
+            own["DATABASE_URL"] = postgres.server().new_database()
+        other.environment = self.environment | {name: str(value) for name, value in own.items()}
+        other.manage("migrate", "--verbosity", "0")
+        return other
+
     def start_redis(self) -> None:
         self.redis = embedded_redis.prepare(self.folder / "redis")
         self.environment = clean_environment() | {
@@ -54,11 +64,13 @@ class Stack:
     def run_redis(self) -> None:
         self.start("redis", self.redis.server, self.redis.config)
 
-    def start_server(self) -> None:
+    def start_server(self, *arguments: object) -> None:
         self.start(
             *["server", sys.executable, "-m", "uvicorn", "webapp.asgi:application"],
             *["--port", self.port, "--lifespan", "off", "--no-access-log", "--no-proxy-headers"],
-            *["--timeout-graceful-shutdown", 2],
+            *["--http", "webapp.edge.protocol:HttpProtocol"],
+            *["--ws", "webapp.edge.protocol:WebSocketProtocol"],
+            *["--timeout-graceful-shutdown", 2, *arguments],
         )
         self.wait_for("the server", self.answers)
 

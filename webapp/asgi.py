@@ -4,8 +4,6 @@ import sys
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
-from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
@@ -15,11 +13,16 @@ wanted = MOST_OPEN if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN)
 if soft != resource.RLIM_INFINITY and soft < wanted:
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
-http = get_asgi_application()  # sets Django up, which the consumers' imports need
+from webapp.edge.handler import get_handler  # noqa: E402
+
+http = get_handler()  # sets Django up, which the consumers' imports need
 
 from snapshots.files import starting  # noqa: E402
-from snapshots.limits import BodyLimit  # noqa: E402
 from snapshots.routing import websocket_urlpatterns  # noqa: E402
+from webapp.edge.bodies import BodyGate  # noqa: E402
+from webapp.edge.lingering import Lingering  # noqa: E402
+from webapp.edge.open_database import keep_open  # noqa: E402
+from webapp.edge.origins import SameOrigin  # noqa: E402
 from webapp.edge.proxies import TrustedProxies  # noqa: E402
 from webapp.edge.requests import NotePerson, Requests  # noqa: E402
 
@@ -27,13 +30,12 @@ try:
     starting.require_all_from_a_thread()
 except starting.CannotStart as problem:
     sys.exit(str(problem))
+keep_open()
 
 application = ProtocolTypeRouter(
     {
-        "http": BodyLimit(http),
-        "websocket": AllowedHostsOriginValidator(
-            AuthMiddlewareStack(NotePerson(URLRouter(websocket_urlpatterns)))
-        ),
+        "http": Lingering(BodyGate(http)),
+        "websocket": SameOrigin(AuthMiddlewareStack(NotePerson(URLRouter(websocket_urlpatterns)))),
     }
 )
 application = TrustedProxies(Requests(application))

@@ -150,6 +150,33 @@ MAX_LINE_BYTES = env_int("MAX_LINE_BYTES", 16 * 1024**2, "Longest line of a reco
 MAX_PROCESSES = env_int("MAX_PROCESSES", 20_000, "Most processes in a recording.")
 MAX_CHANNELS = env_int("MAX_CHANNELS", 1_000_000, "Most channels in a recording.")
 
+HEADER_SECONDS = env_int(
+    "HEADER_SECONDS", 10, "Seconds within which the header of a request must be complete."
+)
+MAX_WAITING_CONNECTIONS = env_int(
+    "MAX_WAITING_CONNECTIONS",
+    1_000,
+    "Connections without a complete header that a web process keeps; the oldest goes first.",
+)
+BODY_SECONDS = env_int(
+    "BODY_SECONDS", 30, "Longest pause, in seconds, in the body of a request that is being sent."
+)
+BODY_BYTES_PER_SECOND = env_int(
+    "BODY_BYTES_PER_SECOND", 1_024, "Slowest pace of a body; it may fall behind by BODY_SECONDS."
+)
+MAX_BODIES_AT_ONCE = env_int(
+    "MAX_BODIES_AT_ONCE", 64, "Bodies above 64 KiB that a web process takes at once."
+)
+MAX_UPLOADS_AT_ONCE = env_int(
+    "MAX_UPLOADS_AT_ONCE", 6, "Bodies above 64 KiB that a web process takes from one person."
+)
+MIN_FREE_BYTES = env_int(
+    "MIN_FREE_BYTES",
+    256 * 1024**2,
+    "Free disk space that uploads must leave; below it /readyz answers 503.",
+    minimum=0,
+)
+
 FILE_UPLOAD_TEMP_DIR = UPLOADS_DIR
 FILE_UPLOAD_HANDLERS = ["snapshots.uploads.UploadHandler"]
 DATA_UPLOAD_MAX_NUMBER_FILES = None  # the handler counts them, and says what to do instead
@@ -226,11 +253,13 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "webapp.edge.caching.middleware",
     "snapshots.problems.middleware",
+    "webapp.edge.hosts.middleware",
     "django.middleware.security.SecurityMiddleware",
     "webapp.middleware.content_security_policy",
     "webapp.middleware.StaticFiles",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "webapp.edge.optional_writes.Sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -263,10 +292,8 @@ APPEND_SLASH = False
 
 CHANNEL_LAYERS = {
     "default": {
-        "BACKEND": "channels_redis.core.RedisChannelLayer",
-        # A consumer waits 5 s for a message, and redis-py gives up reading after 5 s: whichever
-        # comes first would close idle websockets.
-        "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}], "prefix": "cutline"},
+        "BACKEND": "webapp.edge.channel_layer.RedisLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": "cutline"},
     }
 }
 
@@ -290,9 +317,6 @@ LOG_FORMAT = env_choice(
 ACCESS_LOG = env_bool("ACCESS_LOG", False, "A log line for every request and websocket.")
 METRICS_TOKEN = env_str(
     "METRICS_TOKEN", "", "Bearer token with which /metrics can be read.", shown="unset"
-)
-MIN_FREE_BYTES = env_int(
-    "MIN_FREE_BYTES", 256 * 1024**2, "Free disk space below which /readyz answers 503."
 )
 
 LOGGING = logging.configuration(LOG_FORMAT)

@@ -10,3 +10,5 @@ urlpatterns = [
     path("healthz", health.healthz),
     path("", include("webapp.operating.urls")),
 ]
+
+handler500 = "webapp.edge.failures.failed"

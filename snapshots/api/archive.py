@@ -12,6 +12,7 @@ from snapshots.archive import payloads, queries, services
 from snapshots.domain.archive.columns import Filter
 from snapshots.models import EngineJob
 from snapshots.problems import Invalid
+from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
 
@@ -126,7 +127,8 @@ def list_collectors(request: HttpRequest, limit: Limit, offset: Offset) -> HttpR
     return reply({"items": items, "total": rows.count()})
 
 
-@router.post("/collectors", response={201: payloads.CollectorItem})
+@router.post("/collectors", response={201: payloads.CollectorItem}, openapi_extra=DOCUMENTED)
+@idempotent
 def create_collector(request: HttpRequest, body: CollectorDocument) -> HttpResponse:
     """Follow a running Flink. The setting COLLECTOR_HOSTS lists the hosts that may be asked."""
     row = services.add_collector(request.user, body.dict(exclude_unset=True))

@@ -8,6 +8,7 @@ from ninja import File, Form, Router, Schema, UploadedFile
 from snapshots import access, mapping_payloads, mappings
 from snapshots.api.json import reply
 from snapshots.api.parameters import Limit, Offset
+from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
 
@@ -30,7 +31,8 @@ def list_mappings(request: HttpRequest, limit: Limit, offset: Offset) -> HttpRes
     return reply({"items": items, "total": rows.count()})
 
 
-@router.post("/mappings", response={201: mapping_payloads.MappingDetail})
+@router.post("/mappings", response={201: mapping_payloads.MappingDetail}, openapi_extra=DOCUMENTED)
+@idempotent
 def create_mapping(request: HttpRequest, body: MappingDocument) -> HttpResponse:
     """An upload with `format=mapping:ID` is read by it."""
     row = mappings.save(request.user, body.name, body.document)

@@ -7,6 +7,7 @@ from ninja import Router, Schema
 
 from snapshots import access, payloads, services
 from snapshots.api.json import reply
+from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
 
@@ -17,7 +18,12 @@ class Predicate(Schema):
     expression: Any = None
 
 
-@router.post("/recordings/{int:id}/predicates", response={202: payloads.AcceptedJob})
+@router.post(
+    "/recordings/{int:id}/predicates",
+    response={202: payloads.AcceptedJob},
+    openapi_extra=DOCUMENTED,
+)
+@idempotent
 def search(request: HttpRequest, id: int, body: Predicate) -> HttpResponse:
     """Do the conditions hold at once in some consistent cut (possibly), and in every run that
     agrees with the messages (definitely)? The job's result has the first and the last cut.

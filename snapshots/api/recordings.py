@@ -1,5 +1,6 @@
 """Recordings: list, upload, look at, rename, delete."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -12,7 +13,9 @@ from snapshots.api.json import reply
 from snapshots.api.parameters import Limit, Offset
 from snapshots.fields import storable
 from snapshots.files.retention import retention_of
+from snapshots.models import Job
 from snapshots.stores import open_recording
+from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
 NO_PATHS: list[str] = []
@@ -49,7 +52,8 @@ def _date(moment: datetime | None) -> str | None:
     return None if moment is None else payloads.date(moment)
 
 
-@router.post("/recordings", response={202: payloads.AcceptedUpload})
+@router.post("/recordings", response={202: payloads.AcceptedUpload}, openapi_extra=DOCUMENTED)
+@idempotent(keeps_itself=True)
 def upload_recording(
     request: HttpRequest,
     file: File[list[UploadedFile]],
@@ -66,10 +70,17 @@ def upload_recording(
     What is wrong in its beginning (in all of it, if it is small) is refused at once, with line and
     field. The job tells how the rest goes.
     """
+    fields = {
+        "format": format,
+        "name": name,
+        "before_commit": lambda jobs: request.attempt.keep(_accepted(jobs)),
+    }
     if together:
-        jobs = [services.accept_together(request.user, file, paths, format=format, name=name)]
-    else:
-        jobs = services.accept_uploads(request.user, file, format=format, name=name)
+        return _accepted([services.accept_together(request.user, file, paths, **fields)])
+    return _accepted(services.accept_uploads(request.user, file, **fields))
+
+
+def _accepted(jobs: Sequence[Job]) -> HttpResponse:
     accepted = [payloads.accepted_recording(job) for job in jobs]
     return reply({**accepted[0], "recordings": accepted}, 202)
 
@@ -92,7 +103,10 @@ def delete_recording(request: HttpRequest, id: int) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@router.post("/recordings/{int:id}/ingest", response={202: payloads.Accepted})
+@router.post(
+    "/recordings/{int:id}/ingest", response={202: payloads.Accepted}, openapi_extra=DOCUMENTED
+)
+@idempotent
 def ingest_recording_again(request: HttpRequest, id: int) -> HttpResponse:
     """Once more from the kept upload: after a failure, or for a newer store."""
     job = services.ingest_again(access.own_recording(request.user, id))

@@ -6,6 +6,7 @@ from ninja import Router
 from snapshots import access, content_payloads, payloads, replays, services
 from snapshots.api.json import reply
 from snapshots.stores import open_recording
+from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
 
@@ -21,7 +22,9 @@ def list_snapshots(request: HttpRequest, id: int) -> HttpResponse:
 @router.post(
     "/recordings/{int:id}/snapshots/{text:snapshot}/restore",
     response={202: payloads.AcceptedJob},
+    openapi_extra=DOCUMENTED,
 )
+@idempotent
 def restore_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
     """Rebuild the system from the snapshot and replay the rest; the job's result is the report."""
     recording = access.recording(request.user, id)
@@ -43,7 +46,9 @@ def get_snapshot_named_restore(request: HttpRequest, id: int, snapshot: str) -> 
 @router.post(
     "/recordings/{int:id}/snapshots/{text:snapshot}/reordering",
     response={202: payloads.AcceptedJob},
+    openapi_extra=DOCUMENTED,
 )
+@idempotent
 def reorder_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
     """Reorder the run so that it goes through the recorded state (Theorem 1); the job's result is
     the two orders and what was checked. What was asked for before is not computed again."""

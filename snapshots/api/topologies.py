@@ -9,6 +9,7 @@ from ninja import File, Form, Router, Schema, UploadedFile
 from snapshots import access, payloads, services
 from snapshots.api.json import reply
 from snapshots.api.parameters import Limit, Offset
+from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
 
@@ -81,13 +82,17 @@ def list_topologies(request: HttpRequest, limit: Limit, offset: Offset) -> HttpR
     return reply({"items": items, "total": rows.count()})
 
 
-@router.post("/topologies", response={201: payloads.TopologyDetail})
+@router.post("/topologies", response={201: payloads.TopologyDetail}, openapi_extra=DOCUMENTED)
+@idempotent
 def create_topology(request: HttpRequest, body: TopologyDocument) -> HttpResponse:
     topology = services.save_topology(request.user, body.dict(exclude_unset=True))
     return reply(payloads.topology_detail(topology), 201)
 
 
-@router.post("/topologies/import", response={201: payloads.TopologyDetail})
+@router.post(
+    "/topologies/import", response={201: payloads.TopologyDetail}, openapi_extra=DOCUMENTED
+)
+@idempotent
 def import_topology(
     request: HttpRequest,
     file: File[UploadedFile] = None,
@@ -119,7 +124,10 @@ def delete_topology(request: HttpRequest, id: int) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@router.post("/topologies/{int:id}/simulate", response={202: payloads.Accepted})
+@router.post(
+    "/topologies/{int:id}/simulate", response={202: payloads.Accepted}, openapi_extra=DOCUMENTED
+)
+@idempotent
 def simulate(request: HttpRequest, id: int, body: SimulationParameters) -> HttpResponse:
     """Run a workload on it: token-ring, bank, random, idle, diffusing, resources, token-lost or
     token-copied; on a dataflow, checkpoints. The recording is ingested as any.

@@ -128,3 +128,50 @@ test("more files than an archive may hold are not sent", async () => {
   assert.equal(status, 413);
   assert.match(body.detail, /100,001 files; at most 100,000/);
 });
+
+/** A request that meets `fates` in turn: a status with its body, or "broken". Notes what was sent. */
+function requests(fates) {
+  const sent = [];
+  class ARequest {
+    constructor() {
+      this.headers = {};
+      this.upload = {};
+    }
+    open() {}
+    setRequestHeader(name, value) {
+      this.headers[name] = value;
+    }
+    send() {
+      sent.push(this.headers["Idempotency-Key"]);
+      const fate = fates.shift();
+      if (fate === "broken") this.onerror();
+      else [this.status, this.responseText] = [fate[0], JSON.stringify(fate[1])], this.onload();
+    }
+  }
+  const waits = [];
+  const post = postFile("/api/recordings", "token", ARequest, async (ms) => waits.push(ms));
+  return { post, sent, waits };
+}
+
+const AN_UPLOAD = () => new File(["{}"], "a.jsonl");
+
+test("an upload that gets no answer is sent again with its key", async () => {
+  const { post, sent, waits } = requests(["broken", [409, { type: "/problems/request-under-way" }], [202, { id: 1 }]]);
+  assert.deepEqual(await post(AN_UPLOAD(), () => {}), { status: 202, body: { id: 1 } });
+  assert.equal(sent.length, 3);
+  assert.match(sent[0], /^[0-9a-f]{32}$/);
+  assert.equal(new Set(sent).size, 1);
+  assert.equal(waits.length, 2);
+});
+
+test("every upload has a key of its own, and an answer is taken as it is", async () => {
+  const { post, sent } = requests([[202, { id: 1 }], [422, { detail: "no" }], [409, { type: "/problems/conflict" }]]);
+  for (const status of [202, 422, 409]) assert.equal((await post(AN_UPLOAD(), () => {})).status, status);
+  assert.equal(new Set(sent).size, 3);
+});
+
+test("a server that never answers is not asked for ever", async () => {
+  const { post, sent } = requests(Array(10).fill("broken"));
+  assert.equal((await post(AN_UPLOAD(), () => {})).status, 0);
+  assert.equal(sent.length, 4);
+});

@@ -141,6 +141,28 @@ test("a refused request says why, and a closed socket ends what is open", async 
   await assert.rejects(open, /closed/);
 });
 
+test("a socket that the server has ended stays closed and says why", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  globalThis.location = { href: "http://host/recordings/1" };
+  const states = [];
+  let opened = 0;
+  class Counted extends ASocket {
+    constructor() {
+      super();
+      opened += 1;
+    }
+  }
+  openSocket("/ws", { Socket: Counted, onState: (...state) => states.push(state) });
+  ASocket.last.onclose({ code: 1006, reason: "" });
+  t.mock.timers.tick(60_000);
+  assert.equal(opened, 2);
+  ASocket.last.onclose({ code: 4401, reason: "You have been signed out." });
+  t.mock.timers.tick(60_000);
+  assert.equal(opened, 2);
+  assert.deepEqual(states.map(([state]) => state), ["closed", "ended"]);
+  assert.equal(states[1][1], "You have been signed out.");
+});
+
 test("a cut of the server reads like one of the window", () => {
   const recording = twoBanks();
   const answer = {

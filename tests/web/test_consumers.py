@@ -5,14 +5,19 @@ import json
 
 import pytest
 from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
 from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser
+from django.contrib.sessions.backends.base import SessionBase
+from django.db import OperationalError
+from django.test import Client
 
 from snapshots import consumers, live, payloads, replays
 from snapshots.models import Job, Recording
 from snapshots.routing import websocket_urlpatterns
 from tests.web.given import a_person, a_ready_recording
+from webapp.accounts.sessions import key_hash
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
 
@@ -29,9 +34,17 @@ def banks(ada):
     return a_ready_recording(ada)
 
 
+def a_session(user) -> SessionBase:
+    client = Client()
+    client.force_login(user)
+    return client.session
+
+
 async def connected(user, address: str) -> WebsocketCommunicator:
     socket = WebsocketCommunicator(router, address)
     socket.scope["user"] = user
+    if user.is_authenticated:
+        socket.scope["session"] = await database_sync_to_async(a_session)(user)
     accepted, _ = await socket.connect()
     assert accepted
     return socket
@@ -213,3 +226,102 @@ async def test_a_request_tells_the_open_pages(ada, banks):
     told = await socket.receive_json_from(5)
     assert (told["id"], told["kind"], told["state"]) == (job.pk, "restore", "queued")
     await socket.disconnect()
+
+
+@pytest.fixture
+def looking_often(monkeypatch):
+    monkeypatch.setattr(consumers, "LOOK_SECONDS", 0.1)
+
+
+@pytest.fixture
+def lost(monkeypatch):
+    """What is told to open pages does not reach them."""
+    monkeypatch.setattr(live, "_send", lambda group, message: None)
+
+
+async def workbench_and_jobs(ada, banks) -> list[WebsocketCommunicator]:
+    paths = (f"ws/recordings/{banks.pk}", "ws/jobs")
+    return [await connected(ada, path) for path in paths]
+
+
+async def test_a_session_that_ended_is_noticed_where_the_message_was_lost(
+    ada, banks, looking_often, lost
+):
+    for socket in await workbench_and_jobs(ada, banks):
+        await database_sync_to_async(socket.scope["session"].flush)()
+        assert await closed_with(socket) == consumers.UNAUTHORIZED
+
+
+async def test_a_closed_account_is_noticed_where_the_message_was_lost(
+    ada, banks, looking_often, lost
+):
+    sockets = await workbench_and_jobs(ada, banks)
+    ada.is_active = False
+    await ada.asave()
+    assert [await closed_with(socket) for socket in sockets] == [consumers.UNAUTHORIZED] * 2
+
+
+async def test_a_deleted_recording_is_noticed_where_the_message_was_lost(
+    ada, banks, looking_often, lost
+):
+    from snapshots import services
+
+    workbench, jobs = await workbench_and_jobs(ada, banks)
+    await database_sync_to_async(services.delete_recording)(banks)
+    assert await closed_with(workbench) == consumers.NOT_FOUND
+    assert await jobs.receive_nothing(0.5)
+    await jobs.disconnect()
+
+
+async def test_a_recording_that_is_someone_elses_by_now_is_noticed(ada, banks, looking_often):
+    socket = await connected(ada, f"ws/recordings/{banks.pk}")
+    banks.owner = await database_sync_to_async(a_person)("bob@example.org")
+    await banks.asave()
+    assert await closed_with(socket) == consumers.NOT_FOUND
+
+
+async def test_a_database_that_cannot_be_asked_ends_nothing(ada, banks, looking_often, monkeypatch):
+    sockets = await workbench_and_jobs(ada, banks)
+
+    async def locked(scope):
+        raise OperationalError("database is locked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(consumers, "get_user", locked)
+        assert [await socket.receive_nothing(0.5) for socket in sockets] == [True, True]
+    for socket in sockets:
+        await socket.disconnect()
+
+
+async def test_groups_that_redis_lost_are_joined_again(ada, banks, looking_often):
+    socket = await connected(ada, "ws/jobs")
+    get_channel_layer().groups.clear()
+    await asyncio.sleep(0.5)
+    job = await Job.objects.acreate(kind="ingest", owner=ada, recording=banks)
+    await database_sync_to_async(live.job_changed)(job)
+    assert (await socket.receive_json_from(5))["type"] == "job"
+    await socket.disconnect()
+
+
+async def test_an_ended_session_closes_its_own_sockets_alone(ada, banks):
+    sockets, others = [await workbench_and_jobs(ada, banks) for _ in range(2)]
+    key = sockets[0].scope["session"].session_key
+    await database_sync_to_async(live.session_ended)(key_hash(key))
+    assert await closed_with(sockets[0]) == consumers.UNAUTHORIZED
+    assert [await socket.receive_nothing() for socket in others] == [True, True]
+    for socket in (sockets[1], *others):
+        await socket.disconnect()
+
+
+async def test_a_long_reason_fits_into_the_frame(ada):
+    slow = await Recording.objects.acreate(owner=ada, name="🙂" * 200)
+    socket = await connected(ada, f"ws/recordings/{slow.pk}")
+    message = await socket.receive_output(5)
+    assert message["code"] == consumers.NOT_READY
+    assert len(message["reason"].encode()) <= 123
+
+
+async def test_an_address_that_is_not_there_is_closed():
+    for address in ("ws/nope", "ws/", "", "ws/recordings/x", "ws/recordings/1/x"):
+        socket = await connected(AnonymousUser(), address)
+        assert await closed_with(socket) == consumers.NOT_FOUND

@@ -1,10 +1,17 @@
 """Bodies of requests are cut off while they arrive; the app below sees a client that went away."""
 
+import asyncio
 import json
+import shutil
 
 import pytest
+from channels.db import database_sync_to_async
 
-from snapshots.limits import FORM_BYTES, BodyLimit
+from tests.web.given import a_person
+from webapp.accounts.services import make_token
+from webapp.edge.bodies import FORM_BYTES, FREE_BYTES, BodyGate
+
+pytestmark = pytest.mark.django_db(transaction=True)
 
 MULTIPART = b"multipart/form-data; boundary=x"
 
@@ -13,6 +20,11 @@ MULTIPART = b"multipart/form-data; boundary=x"
 def limits(settings):
     settings.MAX_UPLOAD_BYTES = 10_000
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000
+
+
+@pytest.fixture
+def token() -> str:
+    return make_token(a_person(), "test")[1]
 
 
 class App:
@@ -35,7 +47,14 @@ class App:
         await send({"type": "http.response.body", "body": b""})
 
 
-async def answered(app: App, kind: bytes, chunks: list[int], announced: int | None = None):
+async def answered(
+    app: App,
+    kind: bytes,
+    chunks: list[int],
+    announced: int | None = None,
+    token: str = "",
+    gate: BodyGate | None = None,
+):
     """(status, body) of a request with chunks of these sizes; how many of them were read."""
     bodies = [
         {"type": "http.request", "body": b"x" * size, "more_body": place < len(chunks) - 1}
@@ -52,7 +71,10 @@ async def answered(app: App, kind: bytes, chunks: list[int], announced: int | No
     headers = [(b"content-type", kind)]
     if announced is not None:
         headers.append((b"content-length", str(announced).encode()))
-    await BodyLimit(app)({"type": "http", "headers": headers}, receive, send)
+    if token:
+        headers.append((b"authorization", f"Bearer {token}".encode()))
+    scope = {"type": "http", "method": "POST", "path": "/api/recordings", "headers": headers}
+    await (gate or BodyGate(app))(scope, receive, send)
     return sent[0]["status"], sent[1]["body"], total - len(bodies)
 
 
@@ -69,9 +91,9 @@ async def test_a_body_that_says_it_is_too_large_is_not_read():
     assert json.loads(body)["type"] == "/problems/too-large"
 
 
-async def test_a_body_that_does_not_say_so_is_cut_off_while_it_is_read():
+async def test_a_body_that_does_not_say_so_is_cut_off_while_it_is_read(token):
     app = App()
-    status, body, read = await answered(app, MULTIPART, [FORM_BYTES] * 20)
+    status, body, read = await answered(app, MULTIPART, [FORM_BYTES] * 20, token=token)
     assert (status, read) == (413, 2)
     assert app.disconnected
     assert json.loads(body)["limit"] == 10_000 + FORM_BYTES
@@ -88,3 +110,130 @@ async def test_a_body_that_is_no_file_has_the_smaller_limit():
 async def test_a_length_without_meaning_is_not_believed(announced):
     status, _, _ = await answered(App(), MULTIPART, [10], announced=announced)
     assert status == 200
+
+
+async def test_a_large_body_of_a_stranger_is_not_read():
+    app = App()
+    status, body, read = await answered(app, MULTIPART, [1], announced=FREE_BYTES + 1)
+    assert (status, read, app.read) == (401, 0, 0)
+    assert json.loads(body)["type"] == "/problems/unauthorized"
+
+
+async def test_a_large_body_of_a_stranger_that_does_not_say_so_is_cut_off():
+    app = App()
+    status, _, read = await answered(app, MULTIPART, [FREE_BYTES // 2] * 20)
+    assert (status, read) == (401, 3)
+    assert app.disconnected
+
+
+@pytest.mark.parametrize("wrong", ["cut_wrong", "\x00", "é"])
+async def test_a_wrong_token_is_a_stranger(wrong):
+    status, _, _ = await answered(App(), MULTIPART, [1], announced=FREE_BYTES + 1, token=wrong)
+    assert status == 401
+
+
+async def test_a_large_body_of_a_known_person_passes(token):
+    app = App()
+    status, _, _ = await answered(app, MULTIPART, [FREE_BYTES, 1], token=token)
+    assert (status, app.read) == (200, FREE_BYTES + 1)
+
+
+class Waiting(App):
+    """Answers when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, scope, receive, send) -> None:
+        self.begun.set()
+        await self.go_on.wait()
+        await super().__call__(scope, receive, send)
+
+
+async def while_one_is_under_way(token: str, other: str):
+    """The answer to ``other``'s upload while one of ``token``'s is under way, and after it."""
+    app = Waiting()
+    gate = BodyGate(app)
+
+    def upload(token):
+        chunks = [FREE_BYTES + 1]
+        return answered(app, MULTIPART, chunks, FREE_BYTES + 1, token=token, gate=gate)
+
+    first = asyncio.create_task(upload(token))
+    await app.begun.wait()
+    second = await asyncio.wait_for(upload(other), 10)
+    app.go_on.set()
+    assert (await first)[0] == 200
+    assert (await upload(other))[0] == 200
+    return second
+
+
+async def test_one_person_has_some_uploads_under_way_and_no_more(token, settings):
+    settings.MAX_UPLOADS_AT_ONCE = 1
+    status, body, read = await while_one_is_under_way(token, token)
+    assert (status, read) == (429, 0)
+    assert json.loads(body)["retry_after"] > 0
+
+
+async def test_all_together_have_some_uploads_under_way_and_no_more(token, settings):
+    settings.MAX_BODIES_AT_ONCE = 1
+    bob = await database_sync_to_async(a_person)("bob@example.org")
+    _, other = await database_sync_to_async(make_token)(bob, "test")
+    status, body, _ = await while_one_is_under_way(token, other)
+    assert status == 429
+    assert "The server is taking 1 uploads" in json.loads(body)["detail"]
+
+
+async def test_an_upload_that_does_not_fit_on_the_disk_is_not_read(token, settings):
+    settings.MIN_FREE_BYTES = shutil.disk_usage(settings.DATA_DIR).free + 1_000_000_000
+    status, body, read = await answered(App(), MULTIPART, [9], announced=9, token=token)
+    assert (status, read) == (507, 0)
+    assert "no room" in json.loads(body)["detail"]
+
+
+async def test_what_others_will_still_write_counts_as_taken(token, settings):
+    """Each is spooled and then written as a file, so it needs its size twice."""
+    settings.MAX_UPLOAD_BYTES = 2_000_000_000
+    free = shutil.disk_usage(settings.DATA_DIR).free
+    settings.MIN_FREE_BYTES = free - 3_000_000_000
+    app = Waiting()
+    gate = BodyGate(app)
+    chunks = [FREE_BYTES + 1]
+    first = asyncio.create_task(answered(app, MULTIPART, chunks, 1_000_000_000, token, gate))
+    await app.begun.wait()
+    assert (await answered(app, MULTIPART, chunks, 1_000_000_000, token, gate))[0] == 507
+    app.go_on.set()
+    assert (await first)[0] == 200
+    assert (await answered(app, MULTIPART, chunks, 1_000_000_000, token, gate))[0] == 200
+
+
+async def trickled(pause: float, settings, pieces: int = 40) -> int:
+    """The status of a request whose body comes in pieces of 10 bytes, with pauses."""
+    settings.BODY_SECONDS, settings.BODY_BYTES_PER_SECOND = 0.3, 100
+    sent, left = [], pieces
+
+    async def receive():
+        nonlocal left
+        await asyncio.sleep(pause)
+        left -= 1
+        return {"type": "http.request", "body": b"x" * 10, "more_body": left > 0}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/api/recordings", "headers": []}
+    await BodyGate(App())(scope, receive, send)
+    return sent[0]["status"]
+
+
+async def test_a_body_whose_next_piece_does_not_come_ends(settings):
+    assert await trickled(5, settings) == 408
+
+
+async def test_a_body_that_comes_too_slowly_all_the_time_ends(settings):
+    assert await trickled(0.2, settings) == 408
+
+
+async def test_a_body_that_comes_steadily_passes(settings):
+    assert await trickled(0.001, settings) == 200

@@ -18,6 +18,13 @@ function setAttribute(element, name, value) {
 }
 
 /** Replaces the text only where it changed, so that nothing is laid out again for nothing. */
+/** Shows a sentence above the content for as long as the page is open. */
+export function showNote(text, level = "warning") {
+  const notes = document.querySelector(".messages");
+  notes.append(h("p.note", { "data-level": level }, text));
+  notes.hidden = false;
+}
+
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }

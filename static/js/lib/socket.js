@@ -4,6 +4,7 @@ const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15000;
 const ANSWER_WITHIN = 4000;
 const FINAL = 4400; // the server's own close codes: coming back would not help
+const ENDED = "The server has ended the connection of this page. Load the page again.";
 
 /** The server understood the request and will not answer it: asking again would not help. */
 export class Refused extends Error {}
@@ -45,7 +46,8 @@ export function latestWins(perform) {
  * Opens `path` on this host and again whenever it closes, after growing waits.
  *
  * ask(type, body) resolves with the answer to this request, rejects when the server refuses or the
- * socket closes. onMessage gets everything that answers no request; onState "open" or "closed".
+ * socket closes. onMessage gets everything that answers no request; onState "open", "closed", or
+ * "ended" with a sentence where the server wants this page back no more.
  */
 export function openSocket(path, { onMessage = () => {}, onState = () => {}, Socket = WebSocket } = {}) {
   const open = new Map();
@@ -61,11 +63,15 @@ export function openSocket(path, { onMessage = () => {}, onState = () => {}, Soc
       onState("open");
     };
     socket.onmessage = ({ data }) => receive(JSON.parse(data));
-    socket.onclose = ({ code } = {}) => {
+    socket.onclose = ({ code, reason } = {}) => {
       for (const { reject } of open.values()) reject(new Error("The connection closed."));
       open.clear();
+      if (code >= FINAL) {
+        onState("ended", reason || ENDED);
+        return;
+      }
       onState("closed");
-      if (!ended && !(code >= FINAL)) setTimeout(connect, wait);
+      if (!ended) setTimeout(connect, wait);
       wait = Math.min(wait * 2, LONGEST_WAIT);
     };
   }

@@ -5,6 +5,8 @@ import { tarOf } from "../lib/tar.js";
 
 const MOST_TOGETHER = 100_000; // files: what the server unpacks of one archive
 const LONGEST_TITLE = 200; // characters
+const PAUSES = [1000, 3000, 9000]; // ms before a request without an answer is sent again
+const UNDER_WAY = "/problems/request-under-way";
 
 /**
  * Sends `files` in turn. post(file, onBytes) resolves with {status, body}; on(event) hears
@@ -88,23 +90,50 @@ export function offered(file, problem) {
   });
 }
 
-/** POSTs a file, what goes together as one archive of it, telling the bytes as they go. */
-export function postFile(address, csrf, Request = XMLHttpRequest) {
-  return (file, onBytes) =>
-    new Promise((resolve) => {
-      if (file.parts?.length > MOST_TOGETHER) {
-        resolve({ status: 413, body: { detail: tooMany(file) } });
-        return;
-      }
-      const request = new Request();
-      request.open("POST", address);
-      request.setRequestHeader("X-CSRFToken", csrf);
-      request.setRequestHeader("Accept", "application/json");
-      request.upload.onprogress = ({ loaded, total }) => onBytes(loaded, total);
-      request.onerror = () => resolve({ status: 0, body: null });
-      request.onload = () => resolve({ status: request.status, body: parsed(request.responseText) });
-      request.send(formOf(file));
-    });
+/**
+ * POSTs a file, what goes together as one archive of it, telling the bytes as they go. A request that
+ * gets no answer is sent again with the same key, so that the server makes one recording of both.
+ */
+export function postFile(address, csrf, Request = XMLHttpRequest, pause = sleep) {
+  return async (file, onBytes) => {
+    if (file.parts?.length > MOST_TOGETHER) return { status: 413, body: { detail: tooMany(file) } };
+    const key = newKey();
+    const post = () => postOnce(new Request(), { address, csrf, key }, file, onBytes);
+    let answer = await post();
+    for (const wait of PAUSES) {
+      if (!isUnanswered(answer)) break;
+      await pause(wait);
+      answer = await post();
+    }
+    return answer;
+  };
+}
+
+function isUnanswered({ status, body }) {
+  return status === 0 || body?.type === UNDER_WAY;
+}
+
+function sleep(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** 128 random bits. crypto.randomUUID is missing on pages that came over plain HTTP. */
+function newKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function postOnce(request, { address, csrf, key }, file, onBytes) {
+  return new Promise((resolve) => {
+    request.open("POST", address);
+    request.setRequestHeader("X-CSRFToken", csrf);
+    request.setRequestHeader("Idempotency-Key", key);
+    request.setRequestHeader("Accept", "application/json");
+    request.upload.onprogress = ({ loaded, total }) => onBytes(loaded, total);
+    request.onerror = () => resolve({ status: 0, body: null });
+    request.onload = () => resolve({ status: request.status, body: parsed(request.responseText) });
+    request.send(formOf(file));
+  });
 }
 
 /** The fields of a request that uploads a file. */

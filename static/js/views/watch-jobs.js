@@ -1,5 +1,6 @@
 /** The person's jobs as they change: over the websocket, and asked for where it may have missed one. */
 
+import { showNote } from "../lib/dom.js";
 import { openSocket } from "../lib/socket.js";
 import { isNewer } from "./job-words.js";
 
@@ -28,11 +29,15 @@ export function watchJobs(onJob, ids) {
 
   openSocket("/ws/jobs", {
     onMessage: (message) => message.type === "job" && take(message),
-    onState: (state) => {
+    onState: (state, sentence) => {
       isSocketOpen = state === "open";
       if (isSocketOpen) ask();
+      if (state === "ended") {
+        clearInterval(asking);
+        showNote(sentence);
+      }
     },
   });
-  setInterval(() => !isSocketOpen && ask(), ASK_EVERY);
+  const asking = setInterval(() => !isSocketOpen && ask(), ASK_EVERY);
   return { ask };
 }

@@ -6,7 +6,7 @@ import { createPlayer } from "../lib/player.js";
 import { openSocket } from "../lib/socket.js";
 import { createSource, defaultUrls, getJson } from "../lib/source.js";
 import { openTopology } from "../lib/topology.js";
-import { setText } from "../lib/dom.js";
+import { setText, showNote } from "../lib/dom.js";
 import { wireActions } from "./workbench/actions.js";
 import { readColours } from "./workbench/colours.js";
 import { wireCommands } from "./workbench/commands.js";
@@ -44,7 +44,7 @@ export async function mountWorkbench(root, data) {
   app.readInstant = (at) => instant(at, recording.time_unit, player.state.to - player.state.from);
   app.readDuration = (amount) => duration(amount, recording.time_unit);
   app.readPlace = (x) => (player.state.axis === "order" ? `event ${thousands(Math.round(x))}` : app.readInstant(x));
-  app.socket = openSocket(urls.socket, { onMessage: (news) => app.onNews?.(news), onState: (state) => state === "open" && app.onConnected?.() });
+  app.socket = openSocket(urls.socket, { onMessage: (news) => app.onNews?.(news), onState: (state, sentence) => onState(app, state, sentence) });
   app.source = createSource({ urls, topology, socket: app.socket, csrf: () => root.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "" });
   app.steps = createSteps(app);
   app.snap = app.steps.snap;
@@ -75,6 +75,11 @@ export async function mountWorkbench(root, data) {
   await overview.load();
   root.classList.add("is-ready");
   return app;
+}
+
+function onState(app, state, sentence) {
+  if (state === "open") app.onConnected?.();
+  if (state === "ended") showNote(sentence);
 }
 
 /** say(text) shows a message for a while, "" takes it away. */

@@ -1,0 +1,196 @@
+"""Which bodies of requests are read, how many at once, and how slowly they may come.
+
+Django reads a whole body before a view can refuse it. So this looks first: at the size, at who
+sends it, at what is under way already, and at the room on the disk. Strangers send at most
+FREE_BYTES.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from channels.db import database_sync_to_async
+from django.conf import settings
+
+from snapshots import passing
+from snapshots.problems import NoRoom, Problem, TooLarge, TooMany, TooSlow, Unauthorized
+from webapp.edge import senders
+from webapp.edge.answers import answer
+from webapp.edge.clock import Patience
+
+FREE_BYTES = 64 * 1024  # read of anyone's body: forms and questions
+FORM_BYTES = 1024**2  # what a multipart body holds beside its files
+ROOM_EVERY = 16 * 1024**2  # bytes after which the room on the disk is looked at again
+RETRY_AFTER = 5  # seconds
+
+
+class BodyGate:
+    """ASGI: refuses a body as soon as it is clear that it cannot be taken."""
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self.app = app
+        self.under_way = UnderWay()
+
+    async def __call__(self, scope, receive, send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        body = _Body(scope, receive, send, self.under_way)
+        try:
+            await body.run(self.app)
+        finally:
+            self.under_way.end(body)
+
+
+@dataclass
+class UnderWay:
+    """The large bodies that this process is reading or working on."""
+
+    bodies: set["_Body"] = field(default_factory=set)
+
+    def begin(self, body: "_Body", person: int) -> None:
+        """Raises: TooMany."""
+        of_person = Counter(each.person for each in self.bodies)[person]
+        if of_person >= settings.MAX_UPLOADS_AT_ONCE:
+            raise TooMany(
+                f"{of_person} of your uploads are under way, the most at once. Send this one when "
+                "one of them is done.",
+                retry_after=RETRY_AFTER,
+            )
+        if len(self.bodies) >= settings.MAX_BODIES_AT_ONCE:
+            raise TooMany(
+                f"The server is taking {len(self.bodies)} uploads, the most at once. Send this one "
+                "again in a moment.",
+                retry_after=RETRY_AFTER,
+            )
+        body.person = person
+        self.bodies.add(body)
+
+    def end(self, body: "_Body") -> None:
+        self.bodies.discard(body)
+
+    def require_room(self, body: "_Body") -> None:
+        """Raises: NoRoom unless the disk can hold this body beside those under way."""
+        others = sum(each.to_be_written for each in self.bodies if each is not body)
+        free = shutil.disk_usage(settings.DATA_DIR).free - others - settings.MIN_FREE_BYTES
+        if body.to_be_written > free:
+            raise NoRoom(
+                "The server's disk has no room for this upload. Its operator has to make some."
+            )
+
+
+class _Body:
+    """The body of one request, while it is read and worked on."""
+
+    def __init__(self, scope, receive, send, under_way: UnderWay) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self._under_way = under_way
+        self._headers = {name.lower(): value for name, value in scope["headers"]}
+        self._kind = self._headers.get(b"content-type", b"").lower()
+        self.limit = body_limit(self._kind)
+        self.announced = _announced(self._headers)
+        self.read = 0
+        self.person: int | None = None
+        self._is_complete = False
+        self._has_answered = False
+        self._refusal: Problem | None = None
+        self._is_upload = self._kind.startswith(b"multipart/")
+        self._next_look = 0
+        self._patience = Patience(settings.BODY_SECONDS, settings.BODY_BYTES_PER_SECOND)
+
+    @property
+    def to_be_written(self) -> int:
+        """Bytes that the disk must still take: the body as it comes, and the files in it."""
+        files = self.announced if self._is_upload else 0
+        return max(self.announced - self.read, 0) + files
+
+    async def run(self, app) -> None:
+        try:
+            await self._require_possible()
+            await app(self._scope, self.receive, self.send)
+        except Problem as problem:
+            self._refusal = problem
+        except OSError as error:  # the body did not fit on the disk
+            self._refusal = passing.problem_of(error)
+            if self._refusal is None:
+                raise
+        if self._refusal is not None and not self._has_answered:
+            await answer(self._scope, self._send, self._refusal)
+
+    async def receive(self) -> dict:
+        """Present a body that is refused to the wrapped app as a client that went away."""
+        if self._is_complete:
+            return await self._receive()
+        try:
+            return await self._next_piece()
+        except Problem as problem:
+            self._refusal = problem
+            return {"type": "http.disconnect"}
+
+    async def send(self, message: dict) -> None:
+        if self._refusal is None:
+            self._has_answered = True
+            await self._send(message)
+
+    async def _next_piece(self) -> dict:
+        try:
+            message = await self._patience.wait_for(self._receive())
+        except TimeoutError:
+            raise TooSlow(
+                f"The rest of the request did not come: {self.read:,} bytes of it had arrived. "
+                "Is the connection slow, or broken?"
+            ) from None
+        self._is_complete = not message.get("more_body", False)
+        size = len(message.get("body", b""))
+        self.read += size
+        self._patience.earn(size)
+        await self._require_possible()
+        return message
+
+    async def _require_possible(self) -> None:
+        """Raises: Problem when the body, as far as it is known, cannot be taken."""
+        size = max(self.announced, self.read)
+        if size > self.limit:
+            raise _too_large(self.limit)
+        if size > FREE_BYTES and self.person is None:
+            self._under_way.begin(self, await self._sender())
+        if self.read >= self._next_look:
+            self._next_look = self.read + ROOM_EVERY
+            self._require_room()
+
+    def _require_room(self) -> None:
+        if self._is_upload or self.person is not None:
+            self._under_way.require_room(self)
+
+    async def _sender(self) -> int:
+        """Return the key of the person who sends it. Raises: Unauthorized, Unavailable."""
+        try:
+            person = await database_sync_to_async(senders.person_of)(self._scope)
+        except Exception as error:
+            if (problem := passing.problem_of(error)) is None:
+                raise
+            raise problem from error
+        if person is None:
+            raise Unauthorized(
+                f"Sign in before you send more than {FREE_BYTES:,} bytes. A program sends "
+                "“Authorization: Bearer TOKEN”; tokens are made on the account page."
+            )
+        return person
+
+
+def body_limit(content_type: bytes) -> int:
+    """Return the most bytes of a body: more for files than for all others."""
+    if content_type.lower().startswith(b"multipart/form-data"):
+        return settings.MAX_UPLOAD_BYTES + FORM_BYTES
+    return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+
+
+def _announced(headers: dict[bytes, bytes]) -> int:
+    text = headers.get(b"content-length", b"")
+    return int(text) if text.isdigit() and len(text) < 20 else 0
+
+
+def _too_large(limit: int) -> TooLarge:
+    detail = f"The body of the request is larger than {limit:,} bytes, the most this server takes."
+    return TooLarge(detail, limit=limit)

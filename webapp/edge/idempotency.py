@@ -1,0 +1,186 @@
+"""Requests with an ``Idempotency-Key``: a repetition gets the answer of the first one.
+
+The row of a request is made before the work, and gets its answer in the same transaction as what
+the work made. So after a crash there is both or neither. A row without an answer is taken for
+abandoned after a while; where its request goes on all the same, it cannot keep its answer any more,
+and what it made is rolled back.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from datetime import timedelta
+from functools import wraps
+from typing import Any
+
+from django.db import DatabaseError, IntegrityError, transaction
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from snapshots.models import IdempotentRequest
+from snapshots.problems import Invalid, Problem
+
+HEADER = "Idempotency-Key"
+REPLAYED = "Idempotency-Replayed"
+MOST_CHARACTERS = 200
+KEPT = timedelta(hours=24)
+ABANDONED = timedelta(seconds=60)
+RETRY_AFTER = 2  # seconds
+
+DOCUMENTED = {
+    "parameters": [
+        {
+            "name": HEADER,
+            "in": "header",
+            "required": False,
+            "schema": {"type": "string", "minLength": 1, "maxLength": MOST_CHARACTERS},
+            "description": (
+                "Makes a repetition harmless. The same request with the same key is carried out "
+                f"once in 24 hours; a repetition gets the first answer, with {REPLAYED}: true. "
+                "409 while the first is under way, 422 where the key was used for another request."
+            ),
+        }
+    ]
+}
+"""What a call says of the header in the API's documentation."""
+
+
+class KeyUsed(Problem):
+    code, title, status = "idempotency-key-used", "The key was used for another request", 422
+
+
+class UnderWay(Problem):
+    code, title, status = "request-under-way", "The first request is still under way", 409
+
+
+class Attempt:
+    """One request, of which ``keep`` notes the answer; without a key it does nothing."""
+
+    def __init__(self, row: IdempotentRequest | None = None) -> None:
+        self._row = row
+
+    def keep(self, reply: HttpResponse) -> None:
+        """Note the answer, in the transaction that is open. Raises: UnderWay where too late."""
+        if self._row is None:
+            return
+        mine = IdempotentRequest.objects.filter(pk=self._row.pk, status=None)
+        if not mine.update(status=reply.status_code, body=reply.content.decode()):
+            raise under_way()
+
+    @contextmanager
+    def released_on_failure(self) -> Iterator[None]:
+        """Give the key back where nothing came of the request."""
+        try:
+            yield
+        except BaseException:
+            if self._row is not None:
+                with suppress(DatabaseError):  # then it counts as abandoned, soon
+                    IdempotentRequest.objects.filter(pk=self._row.pk, status=None).delete()
+            raise
+
+
+def idempotent(
+    view: Callable[..., HttpResponse] | None = None, *, keeps_itself: bool = False
+) -> Callable[..., Any]:
+    """Carry out a call of the API once for each key of a person.
+
+    keeps_itself: the view calls ``request.attempt.keep`` in a transaction of its own, since what it
+    does before would hold the database for too long.
+    """
+    if view is None:
+        return lambda view: idempotent(view, keeps_itself=keeps_itself)
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        request.attempt = found = _claimed(request)
+        if isinstance(found, HttpResponse):
+            return found
+        if found._row is None:
+            return view(request, *args, **kwargs)
+        with found.released_on_failure(), nullcontext() if keeps_itself else transaction.atomic():
+            reply = view(request, *args, **kwargs)
+            if not keeps_itself:
+                found.keep(reply)
+        return reply
+
+    return answer
+
+
+def forget_old() -> int:
+    """Delete the rows whose time is over; returns how many."""
+    old = IdempotentRequest.objects.filter(created_at__lt=timezone.now() - KEPT)
+    return old.delete()[0]
+
+
+def under_way() -> UnderWay:
+    return UnderWay(
+        "The first request with this key is still under way. Send it again in a moment.",
+        retry_after=RETRY_AFTER,
+    )
+
+
+def _claimed(request: HttpRequest) -> Attempt | HttpResponse:
+    """Return the attempt that this request is, or the answer of the one that it repeats."""
+    if HEADER not in request.headers:
+        return Attempt()
+    key, fingerprint = _key(request), fingerprint_of(request)
+    rows = IdempotentRequest.objects.filter(owner=request.user, key=key)
+    now = timezone.now()
+    abandoned = Q(status=None, created_at__lt=now - ABANDONED)
+    rows.filter(abandoned | Q(created_at__lt=now - KEPT)).delete()
+    try:
+        with transaction.atomic():
+            return Attempt(rows.create(owner=request.user, key=key, fingerprint=fingerprint))
+    except IntegrityError:
+        return _answer_of(rows.first(), fingerprint)
+
+
+def _key(request: HttpRequest) -> str:
+    key = request.headers[HEADER].strip()
+    if not (key.isascii() and key.isprintable() and 1 <= len(key) <= MOST_CHARACTERS):
+        raise Invalid(
+            f"{HEADER} has 1 to {MOST_CHARACTERS} printable ASCII characters.", field=HEADER
+        )
+    return key
+
+
+def _answer_of(first: IdempotentRequest | None, fingerprint: str) -> HttpResponse:
+    """Raises: KeyUsed, UnderWay."""
+    if first is not None and first.fingerprint != fingerprint:
+        raise KeyUsed(
+            "This key came with another request before. Take a new key for each request.",
+            field=HEADER,
+        )
+    if first is None or first.status is None:
+        raise under_way()
+    headers = {REPLAYED: "true", "Content-Type": "application/json"}
+    return HttpResponse(first.body, status=first.status, headers=headers)
+
+
+def fingerprint_of(request: HttpRequest) -> str:
+    """Return the SHA-256 of what is asked: address, fields, names and contents of files."""
+    digest = hashlib.sha256()
+    for part in (request.method, request.get_full_path(), *_content(request)):
+        raw = part if isinstance(part, bytes) else part.encode(errors="surrogatepass")
+        digest.update(len(raw).to_bytes(8, "big") + raw)
+    return digest.hexdigest()
+
+
+def _content(request: HttpRequest) -> Iterator[str | bytes]:
+    if not request.content_type.startswith("multipart/"):
+        yield request.body
+        return
+    for name, values in sorted(request.POST.lists()):
+        yield from (f"field {name}", *values)
+    for name, files in sorted(request.FILES.lists()):
+        for file in files:
+            yield from (f"file {name}", file.name, _digest(file))
+
+
+def _digest(file) -> bytes:
+    digest = hashlib.sha256()
+    for chunk in file.chunks(1 << 20):
+        digest.update(chunk)
+    file.seek(0)
+    return digest.digest()

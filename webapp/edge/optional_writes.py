@@ -1,0 +1,63 @@
+"""Writes that a request can do without: nothing that is only read fails because of them."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+from django.contrib.sessions.exceptions import SessionInterrupted
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.db import OperationalError, connection
+from django.http import HttpRequest, HttpResponse
+
+from snapshots.passing import passing
+
+logger = logging.getLogger(__name__)
+
+LOCK_MILLISECONDS = 200
+READING = ("GET", "HEAD", "OPTIONS")
+
+
+@contextmanager
+def optional() -> Iterator[None]:
+    """Give up a write soon and in silence where the database cannot take it at the moment."""
+    try:
+        with _short_wait():
+            yield
+    except Exception as error:
+        if passing(error) is None:
+            raise
+        logger.info("A write that can be missed was left out: %s", error)
+
+
+@contextmanager
+def _short_wait() -> Iterator[None]:
+    """Wait for SQLite's lock only a moment, not as long as a request that has to write."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    with connection.cursor() as cursor:
+        [before] = cursor.execute("PRAGMA busy_timeout").fetchone()
+        cursor.execute(f"PRAGMA busy_timeout = {LOCK_MILLISECONDS}")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA busy_timeout = {int(before)}")
+
+
+class Sessions(SessionMiddleware):
+    """Django's sessions, which a page that is only read need not save.
+
+    Django takes every failure to save for a session that was deleted meanwhile, and answers 400.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        try:
+            is_optional = request.method in READING and request.session.modified
+            with optional() if is_optional else nullcontext():
+                return super().process_response(request, response)
+        except SessionInterrupted as error:
+            if passing(error) is None:
+                raise
+            raise OperationalError("The session could not be saved.") from error
+        return response
