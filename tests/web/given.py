@@ -76,6 +76,7 @@ def a_ready_recording(owner: User | None, log: Log | None = None, **fields) -> R
         _written[key] = shutil.copytree(folder, _kept() / str(len(_written))), stores.summary(name)
     else:
         shutil.copytree(_written[key][0], folder)
+        os.utime(folder)  # a copy would be as old as what it was copied from
     _make_ready(row, name, _written[key][1])
     return row
 
