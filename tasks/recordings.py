@@ -15,6 +15,7 @@ from kombu.exceptions import KombuError, OperationalError
 
 from snapshots import runs
 from snapshots.jobs import turns
+from tasks.spark import scratch
 from webapp.operating import presence
 
 logger = logging.getLogger(__name__)
@@ -70,6 +71,7 @@ def sweep() -> None:
     """Give the queue the messages that it lacks, and remove the files that a crash left."""
     fill_queue()
     runs.remove_leftovers()
+    scratch.sweep()
 
 
 def fill_queue() -> int:
