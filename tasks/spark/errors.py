@@ -7,6 +7,13 @@ class SparkUnavailable(Exception):
     """No Spark session can be had now; a later try may succeed."""
 
     permanent = False
+    is_death = False  # of Spark, in the middle of a job, which may be the job's own doing
+
+
+class SparkStopped(SparkUnavailable):
+    """The JVM of this process ended, or froze, in the middle of a job."""
+
+    is_death = True
 
 
 class SparkTaskFailed(Exception):
@@ -31,6 +38,11 @@ def is_lost_daemon(error: BaseException) -> bool:
     """Return whether a job failed because no Python worker could be started."""
     words = ("from pyspark.daemon", "pyspark.daemon's stdout", "failed to connect back")
     return any(part in str(error) for part in words)
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether Spark failed for want of space on the disk."""
+    return "No space left on device" in str(error)
 
 
 def java_causes(error: BaseException) -> Iterator:

@@ -22,7 +22,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tasks.spark.answering import ANSWER_SECONDS, Pulse, answers
+from tasks.spark.connect import is_remote
 from tasks.spark.errors import (
+    SparkStopped,
     SparkTaskFailed,
     SparkUnavailable,
     WorkerLost,
@@ -118,7 +120,7 @@ class SparkStages:
             self._call_off(tag, worker)
             raise
         if worker.is_alive():
-            raise SparkUnavailable("Spark does not answer any more, in the middle of its work.")
+            raise self._stopped("it does not answer any more.")
         if "error" in outcome:
             raise outcome["error"]
         return outcome["results"]
@@ -153,7 +155,7 @@ class SparkStages:
     def _failure(self, kernel, error: Exception) -> Exception:
         """Return what to raise for what Spark raised: it is the task's only if Spark answers."""
         if not answers(self._session):
-            return SparkUnavailable(f"Spark stopped while it worked: {first_line(error)}")
+            return self._stopped(first_line(error))
         if is_lost_daemon(error):
             return SparkUnavailable(f"Spark cannot start its Python workers: {last_line(error)}")
         task = f"The Spark task {kernel.__name__}"
@@ -162,8 +164,13 @@ class SparkStages:
         if isinstance(error, PySparkException | Py4JJavaError):
             return SparkTaskFailed(f"{task} failed: {last_line(error)}")
         if isinstance(error, Py4JError | OSError | RpcError):
-            return SparkUnavailable(f"Spark stopped while it worked: {first_line(error)}")
+            return self._stopped(first_line(error))
         return error
+
+    def _stopped(self, reason: str) -> SparkUnavailable:
+        """Return the error of a Spark that is gone; a server may have been restarted by others."""
+        kind = SparkUnavailable if is_remote(self._session) else SparkStopped
+        return kind(f"Spark stopped while it worked: {reason}")
 
 
 def _each(kernel, tasks, signs):
