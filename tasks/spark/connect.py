@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
+from pyspark.sql.connect.client.retries import DefaultPolicy
 
 from tasks.spark.configuration import setting, start_seconds
 from tasks.spark.errors import SparkUnavailable, first_line
@@ -14,6 +15,8 @@ from tasks.spark.time_limits import within
 PORT = 15002
 SECONDS_TO_CONNECT = 10
 SECONDS_TO_CLOSE = 5.0
+RETRIES = {"max_retries": 10, "max_backoff": 5000}
+"""Half a minute of them; the client's own ten minutes keep a process from ending, too."""
 
 
 def address() -> str:
@@ -32,6 +35,7 @@ def connect(remote: str, options: Mapping[str, str]) -> SparkSession:
     session = None
     try:
         session = within(start_seconds(), SparkSession.builder.remote(remote).create)
+        session.client.set_retry_policies([DefaultPolicy(**RETRIES)])
         for key, value in options.items():
             within(start_seconds(), lambda key=key, value=value: session.conf.set(key, value))
     except Exception as error:

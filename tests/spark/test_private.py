@@ -11,6 +11,8 @@ import socket
 import stat
 import struct
 import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -26,8 +28,9 @@ STREAM_FAILURE = 8
 SECRET = "a-secret-of-the-cluster"
 
 
-def test_each_port_of_a_session_asks_for_a_secret(tmp_path):
-    processes.run(__name__, "check_ports", DATA_DIR=tmp_path)
+def test_each_port_of_a_session_asks_for_a_secret():
+    with tempfile.TemporaryDirectory() as folder:  # short enough for sockets
+        processes.run(__name__, "check_ports", DATA_DIR=folder)
 
 
 def test_python_workers_ask_for_a_secret_where_paths_are_too_long_for_sockets(tmp_path):
@@ -36,7 +39,11 @@ def test_python_workers_ask_for_a_secret_where_paths_are_too_long_for_sockets(tm
 
 
 def test_the_secret_of_a_cluster_stands_in_no_command_line(tmp_path, cluster):
-    environment = {"SPARK_MASTER": cluster, "DATA_DIR": tmp_path}
+    environment = {
+        "SPARK_MASTER": cluster,
+        "DATA_DIR": tmp_path,
+        "PYSPARK_PYTHON": sys.executable,
+    }
     processes.run(__name__, "check_cluster", SPARK_AUTH_SECRET=SECRET, **environment)
     processes.run(__name__, "check_no_cluster", SPARK_AUTH_SECRET="", **environment)
 

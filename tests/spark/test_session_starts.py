@@ -1,4 +1,4 @@
-"""A start of Spark that fails says why, leaves nothing behind, and is followed by one that works."""
+"""A start of Spark that fails says why and leaves nothing behind; the next one works."""
 
 import os
 import signal
