@@ -58,10 +58,10 @@ def check_ports() -> None:
     assert not listening(os.getpid())
     assert not [port for pid in descendants(jvm) for port in listening(pid)]
     rpc = int(spark.conf.get("spark.driver.port"))
-    manager = spark._jvm.org.apache.spark.SparkEnv.get().blockManager().blockManagerId().port()
-    [gateway] = ports - {rpc, manager}
+    gateway = spark.sparkContext._gateway.java_parameters.port
+    [block_manager] = ports - {rpc, gateway}
     assert b"Authentication error" in asked(gateway, b"c\no0\nx\ne\n")
-    for port in (rpc, manager):
+    for port in (rpc, block_manager):
         assert b"Expected SaslMessage" in asked(port, frame(RPC_REQUEST, open_blocks()))
     assert asked(rpc, frame(STREAM_REQUEST, text("/files/x")))[8] == STREAM_FAILURE
     check_sockets(jvm)
