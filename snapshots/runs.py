@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
@@ -21,7 +20,7 @@ from snapshots.domain.expressions import ExpressionError
 from snapshots.domain.reordering_report import NotReorderable
 from snapshots.domain.restore import NotRestorable
 from snapshots.engine_uploads import Source
-from snapshots.files import sweeping
+from snapshots.files import identity, sweeping
 from snapshots.jobs import postponing, turns
 from snapshots.leases import Cancelled, Lease, LeaseLost
 from snapshots.limits import recording_limits
@@ -31,7 +30,6 @@ from snapshots.progress import reached
 from snapshots.readers.native import NativeReader
 from snapshots.simulating import simulations
 from snapshots.store.contents_writer import write_contents
-from tasks.spark.errors import SparkUnavailable
 from webapp.operating.job_times import timed
 from webapp.operating.logging import about
 
@@ -148,17 +146,13 @@ def _end(lease: Lease, state: str, status: str, error: dict[str, Any], **fields:
 
 
 def _with_spark(step: Callable[[Lease], None]) -> Callable[[Lease], None]:
-    """Start Spark before a step. A local Spark that ends during it counts as a death."""
+    """Start Spark before a step, so that a Spark that does not start puts the job off."""
 
     def run_step(lease: Lease) -> None:
         from tasks.spark import session
 
         session.get()
-        try:
-            step(lease)
-        except SparkUnavailable as error:
-            error.is_death = not settings.SPARK_REMOTE
-            raise
+        step(lease)
 
     return run_step
 
@@ -222,6 +216,7 @@ def _make_ready(lease: Lease, name: str, source: Source, told: tuple[JobFacts, .
             status=Recording.Status.READY, store=name, ready_at=timezone.now(), **found.fields
         )
         archive_uploads.take_upload(recording, stores.store().folder(name), told)
+        transaction.on_commit(identity.beat, robust=True)
         transaction.on_commit(lambda: stores.remove(replaced))
 
 

@@ -230,7 +230,12 @@ def _printable(name: str) -> str:
 def create_job(
     kind: str, owner, *, recording: Recording, snapshot: str = "", expression: str = ""
 ) -> Job:
-    """A queued job; the queue gets it when the transaction is committed."""
+    """Return a queued job; a message goes to the queue when the transaction is committed.
+
+    Raises: TooMany where its owner has as many open jobs as they may.
+    """
+    if owner is not None:
+        allowances.require_job(owner)
     job = Job.objects.create(
         kind=kind,
         owner=owner,

@@ -6,7 +6,12 @@ import warnings
 
 from celery import Celery
 from celery.platforms import SecurityWarning
-from celery.signals import celeryd_init, setup_logging, worker_process_init
+from celery.signals import (
+    celeryd_init,
+    setup_logging,
+    worker_process_init,
+    worker_process_shutdown,
+)
 
 from webapp.operating import processes
 
@@ -15,7 +20,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 # The worker reads JSON alone, so running it as root, as containers do, opens nothing by itself.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
-app = Celery("cutline", include=["tasks.recordings", "tasks.collectors", "tasks.presence"])
+logger = logging.getLogger("tasks.spark")
+
+MODULES = ["tasks.recordings", "tasks.sweeping", "tasks.collectors", "tasks.presence"]
+
+app = Celery("cutline", include=MODULES)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 
 
@@ -51,7 +60,23 @@ def end_with_the_worker(**_) -> None:
 
 @worker_process_init.connect
 def warm_spark(**_) -> None:
-    """Start the session before the first job, so that no job pays for it."""
-    from tasks.spark import session
+    """Start the session before the first job, so that no job pays for it.
 
-    session.warm()
+    A start that fails is the next job's to repeat; the process goes on.
+    """
+    from tasks.spark import condition, session
+
+    condition.publish(session.look)
+    try:
+        session.warm()
+    except session.SparkUnavailable as error:
+        logger.warning("Spark is not up; the next job starts it again. %s", error)
+
+
+@worker_process_shutdown.connect
+def end_spark(**_) -> None:
+    """End the session and its note in Redis; a process of the pool runs no exit handlers."""
+    from tasks.spark import condition, session
+
+    session.stop()
+    condition.withdraw()

@@ -217,6 +217,15 @@ MIN_COLLECT_SECONDS = env_int(
 SPARK_REMOTE = env_str("SPARK_REMOTE", "", "Spark Connect server, sc://host:15002.", shown="none")
 SPARK_MASTER = env_str("SPARK_MASTER", "local[*]", "Spark master; SPARK_REMOTE goes before it.")
 SPARK_DRIVER_MEMORY = env_str("SPARK_DRIVER_MEMORY", "3g", "Heap of the worker's Spark driver.")
+SPARK_START_SECONDS = env_int(
+    "SPARK_START_SECONDS", 120, "Seconds that Spark may take to start before it is ended."
+)
+SPARK_AUTH_SECRET = env_str(
+    "SPARK_AUTH_SECRET",
+    "",
+    "What a cluster's `spark.authenticate.secret` is; unset, connections to it are not checked.",
+    shown="unset",
+)
 WORKER_CONCURRENCY = env_int(
     "WORKER_CONCURRENCY", 1, "Jobs a worker runs at once; each has its own Spark session."
 )
@@ -228,7 +237,8 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_WORKER_CONCURRENCY = WORKER_CONCURRENCY
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_PROC_ALIVE_TIMEOUT = 120  # seconds a child may take to start, with its Spark
+# Seconds a child may take to start: Spark and its first job have a limit of their own each.
+CELERY_WORKER_PROC_ALIVE_TIMEOUT = 2 * SPARK_START_SECONDS + 60
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # A task is acknowledged when it has ended, so a killed worker's task is delivered again: at once

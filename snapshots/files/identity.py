@@ -99,7 +99,11 @@ def pair_anew() -> Installation:
 
 
 def beat() -> None:
-    """Count one more beat in the row, and after the commit in the folder."""
+    """Count one more beat in the row, and after the commit in the folder.
+
+    Besides the sweep's beats there is one whenever rows begin to name a file. Without it a database
+    from a backup of a moment before would look as new as the folder.
+    """
     with transaction.atomic():
         Installation.objects.filter(pk=ROW).update(beats=F("beats") + 1)
         row = Installation.objects.get(pk=ROW)

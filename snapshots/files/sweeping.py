@@ -8,7 +8,6 @@ from pathlib import Path
 from snapshots import stores, uploads
 from snapshots.files import aside, identity
 from snapshots.files.aside import logged_faults
-from snapshots.files.identity import NotPaired
 from snapshots.models import Recording
 
 logger = logging.getLogger(__name__)
@@ -19,12 +18,11 @@ _last_beat = float("-inf")
 
 
 def sweep() -> None:
-    """Take away what belongs to no row; nothing happens where the folder is another database's."""
-    try:
-        pair = identity.require_pair()
-    except NotPaired as problem:
-        logger.error("The sweep touches nothing. %s", problem)
-        return
+    """Take away what belongs to no row.
+
+    Raises: NotPaired, before anything is touched, where the folder is another database's.
+    """
+    pair = identity.require_pair()
     with logged_faults(identity.FILE):  # a full disk: what the sweep removes makes room
         _beat_at_times()
     _sweep_uploads(pair.known_since)

@@ -1,16 +1,69 @@
 """What can go wrong with Spark itself, as far as a caller can act on it."""
 
+from collections.abc import Iterator
+
 
 class SparkUnavailable(Exception):
     """No Spark session can be had now; a later try may succeed."""
 
     permanent = False
+    is_death = False  # of Spark, in the middle of a job, which may be the job's own doing
+
+
+class SparkStopped(SparkUnavailable):
+    """The JVM of this process ended, or froze, in the middle of a job."""
+
+    is_death = True
 
 
 class SparkTaskFailed(Exception):
     """A job failed in one of its tasks, and would again."""
 
     permanent = True
+
+
+class WorkerLost(SparkTaskFailed):
+    """A Python worker ended in the middle of a task: it was killed, or the task was its end."""
+
+
+DEEPEST_CAUSE = 20
+
+
+def is_lost_worker(error: BaseException) -> bool:
+    """Return whether a job failed because a Python worker ended."""
+    return "Python worker exited unexpectedly" in str(error)
+
+
+def is_lost_daemon(error: BaseException) -> bool:
+    """Return whether a job failed because no Python worker could be started."""
+    words = ("from pyspark.daemon", "pyspark.daemon's stdout", "failed to connect back")
+    return any(part in str(error) for part in words)
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether Spark failed for want of space on the disk."""
+    return "No space left on device" in str(error)
+
+
+def java_causes(error: BaseException) -> Iterator:
+    """Yield the exceptions of the JVM behind a Python one, the outermost first."""
+    java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    for _ in range(DEEPEST_CAUSE):
+        if java is None:
+            return
+        yield java
+        java = java.getCause()
+
+
+def last_line(error: BaseException) -> str:
+    """Return the last line of the Python worker's traceback, or of Spark's message."""
+    text = str(error)
+    if getattr(error, "java_exception", None) is not None:
+        messages = [cause.getMessage() for cause in java_causes(error)]
+        text = next((str(message) for message in reversed(messages) if message), text)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith(("at ", "File ", "Caused by"))]
+    return said[-1] if said else text
 
 
 def first_line(error: BaseException) -> str:

@@ -1,27 +1,34 @@
 """The Spark session: one per process, started once, kept warm.
 
 SPARK_REMOTE (Spark Connect) goes before SPARK_MASTER (a cluster, or ``local[*]`` by default). The
-jobs are the same for all three.
+jobs are the same for all three. Every start is a clean one: whatever an earlier session or a failed
+start left is dropped before, and its JVM is ended.
 """
 
 import atexit
+import logging
 import os
 import shutil
-import socket
+import signal
 import subprocess
 import sys
-import tempfile
+import threading
 import zipfile
-from pathlib import Path
-from urllib.parse import urlsplit
+from contextlib import suppress
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tasks.spark import condition, connect, scratch
+from tasks.spark.answering import answers
+from tasks.spark.configuration import REPOSITORY, setting, start_seconds
+from tasks.spark.driver import Driver, forget_context
 from tasks.spark.errors import SparkUnavailable, first_line
+from tasks.spark.scratch import Scratch
 from tasks.spark.stages import SparkStages
+from tasks.spark.time_limits import within
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+logger = logging.getLogger(__name__)
+
 SHIPPED = (
     "snapshots/domain",
     "snapshots/readers",
@@ -32,150 +39,188 @@ SHIPPED = (
 )
 """What the Python workers of a cluster import; sent to them as one zip."""
 
-CONNECT_PORT = 15002
-SECONDS_TO_CONNECT = 10
+SECONDS_TO_STOP = 5.0
+LONGEST_SOCKET = 107
+"""Bytes of a Unix socket's path, as the kernel has it."""
+SOCKET_NAME = 43
+"""Bytes of the name that Spark gives a socket, with its slash."""
 
 _session: SparkSession | None = None
+_driver: Driver | None = None
+_turn = threading.RLock()
 
 
 def get() -> SparkSession:
-    """This process's session; starts it where there is none, or where the last one died.
+    """Return this process's session; start it where there is none, or where the last one died.
 
     Raises: SparkUnavailable.
     """
     global _session
-    if _session is not None and not answers(_session):
-        _forget()
-    if _session is None:
-        _session = _connect(_setting("SPARK_REMOTE", "")) or _start()
-    return _session
+    with _turn:
+        if _session is not None and not _is_alive():
+            logger.warning("Spark's session ended by itself, and another is started.")
+            _drop()
+        if _session is None:
+            _session = _started()
+        condition.note(condition.UP)
+        return _session
 
 
 def warm() -> SparkSession:
-    """``get``, and one tiny job, so that the Python workers are forked and have their imports.
+    """Return the session after one tiny job, for which Python workers are forked and import.
 
     Raises: SparkUnavailable.
     """
     session = get()
     try:
-        SparkStages(session).run(_nothing, range(os.cpu_count() or 1))
+        within(start_seconds(), lambda: SparkStages(session).run(_nothing, range(_cores())))
     except Exception as error:
-        raise SparkUnavailable(f"Spark started but ran no job: {first_line(error)}") from error
+        sentence = f"Spark started but ran no job: {first_line(error)}"
+        condition.note(condition.DOWN, sentence)
+        raise SparkUnavailable(sentence) from error
     return session
 
 
 def stop() -> None:
-    """Ends the session, if there is one."""
-    global _session
-    if _session is not None:
-        session, _session = _session, None
-        session.stop()
+    """End the session, if there is one, in good order."""
+    with _turn:
+        if _session is not None:
+            with suppress(Exception):  # whatever does not stop is ended below
+                within(SECONDS_TO_STOP, _session.stop)
+        if _driver is not None:
+            _driver.end()
+        _drop()
+        condition.note(condition.DOWN, "It was stopped.")
 
 
-def answers(session: SparkSession) -> bool:
-    """Whether the JVM, or the server, behind a session is still there."""
-    try:
-        return bool(session.conf.get("spark.sql.session.timeZone"))
-    except Exception:  # py4j and grpc have many ways to say that the other side is gone
-        return False
+def look() -> None:
+    """Note where the JVM has ended since it was last used."""
+    driver = _driver
+    if driver is not None and driver.has_ended and condition.current().state == condition.UP:
+        condition.note(condition.DOWN, _ending(driver))
 
 
 def kill() -> None:
-    """Ends a local session's JVM, whatever it does; the next ``get`` starts another.
+    """End a local session's JVM, whatever it does; the next ``get`` starts another.
 
     A cluster's driver goes likewise; a Spark Connect server is not ours to end.
     """
-    from pyspark import SparkContext
-
-    gateway = SparkContext._gateway
-    if gateway is not None and getattr(gateway, "proc", None) is not None:
-        gateway.proc.kill()
-        gateway.proc.wait()
+    if _driver is not None:
+        _driver.kill()
 
 
 def _nothing(task: int) -> int:
     return task
 
 
-def _setting(name: str, default: str) -> str:
-    """From Django's settings where Django runs, else from the environment."""
+def _cores() -> int:
+    return os.cpu_count() or 1
+
+
+def _is_alive() -> bool:
+    return (_driver is None or not _driver.has_ended) and answers(_session)
+
+
+def _started() -> SparkSession:
+    """Return a new session, and note how its start went."""
+    remote = connect.address()
+    condition.note(condition.STARTING)
     try:
-        from django.conf import settings
-    except ImportError:
-        return os.environ.get(name) or default
-    if settings.configured and hasattr(settings, name):
-        return str(getattr(settings, name))
-    return os.environ.get(name) or default
+        session = _connect(remote) if remote else _start(setting("SPARK_MASTER", "local[*]"))
+    except BaseException as error:
+        _drop()
+        condition.note(condition.DOWN, str(error))
+        raise
+    return session
 
 
-def _forget() -> None:
-    """Lets go of a session whose JVM has died, so that the next one starts a new JVM."""
-    from pyspark import SparkContext
+def _drop() -> None:
+    """Let go of what a session, or its failed start, left here; its JVM is killed."""
+    global _session, _driver
+    session, _session = _session, None
+    driver, _driver = _driver, None
+    if session is not None and connect.is_remote(session):
+        connect.close(session)
+    if driver is not None:
+        driver.discard()
+    forget_context()
 
-    global _session
-    _session = None
-    if SparkContext._gateway is not None:
-        SparkContext._gateway.shutdown()
-    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
-    SparkSession._instantiatedSession = None
 
-
-def _connect(remote: str) -> SparkSession | None:
-    if not remote:
-        return None
-    _need_server(remote)
+def _connect(remote: str) -> SparkSession:
+    session = connect.connect(remote, _session_options())
+    folder = _scratch()
     try:
-        session = SparkSession.builder.remote(remote).getOrCreate()
-        for key, value in _session_options().items():
-            session.conf.set(key, value)
-        _ship(session)
+        within(start_seconds(), lambda: _ship(session, folder))
     except Exception as error:
-        raise SparkUnavailable(
-            f"The Spark Connect server {remote} (SPARK_REMOTE) cannot be reached: "
-            f"{first_line(error)}"
-        ) from error
+        connect.close(session)
+        raise connect.unreachable(remote, error) from error
+    finally:
+        folder.remove()
     return session
 
 
-def _need_server(remote: str) -> None:
-    """Spark Connect's own client would try for ten minutes."""
-    address = urlsplit(remote)
-    try:
-        place = address.hostname or "", address.port or CONNECT_PORT
-        socket.create_connection(place, timeout=SECONDS_TO_CONNECT).close()
-    except (OSError, ValueError) as error:
-        raise SparkUnavailable(
-            f"The Spark Connect server {remote} (SPARK_REMOTE) cannot be reached: "
-            f"{first_line(error)}"
-        ) from error
-
-
-def _start() -> SparkSession:
+def _start(master: str) -> SparkSession:
+    """Return a session of a JVM of our own. Raises: SparkUnavailable."""
+    global _driver
     _need_java()
-    master = _setting("SPARK_MASTER", "local[*]")
-    builder = SparkSession.builder.appName("Cutline").master(master)
-    for key, value in (_session_options() | _driver_options()).items():
-        builder = builder.config(key, value)
-    local = master == "local" or master.startswith("local[")
-    if local:
+    folder = _scratch()
+    options = _session_options() | _driver_options(folder) | _network_options(master, folder)
+    if is_local(master):
         _prepare_local_workers()
-        builder = builder.config("spark.python.daemon.module", "tasks.spark.worker_daemon")
-        builder = builder.config("spark.driver.host", "127.0.0.1")
-        builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
     try:
-        session = builder.getOrCreate()
-        if not local:
-            _ship(session)
-    except PySparkException as error:
-        raise SparkUnavailable(
-            f"Spark did not start on {master} (SPARK_MASTER): {first_line(error)}"
-        ) from error
-    except Exception as error:  # py4j's, where the JVM answers with an exception
-        raise SparkUnavailable(
-            f"Spark did not start on {master} (SPARK_MASTER): {first_line(error)} "
-            "Is the master reachable?"
-        ) from error
+        _driver = Driver({"spark.master": master} | _birth_options(folder), folder)
+    except OSError as error:
+        folder.remove()
+        raise SparkUnavailable(f"Spark's JVM cannot be started: {error}.") from error
+    try:
+        with _driver.limited(start_seconds()):
+            _driver.connect()
+            session = _built(master, options)
+            if not is_local(master):
+                _ship(session, folder)
+    except Exception as error:  # PySpark's and py4j's, where the JVM is gone or answers with one
+        raise SparkUnavailable(_why_not_started(_driver, master, error)) from error
     return session
+
+
+def _built(master: str, options: dict[str, str]) -> SparkSession:
+    builder = SparkSession.builder.appName("Cutline").master(master)
+    for key, value in options.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext._accumulatorServer.handle_error = _note_lost_connection
+    return session
+
+
+def _note_lost_connection(*_: object) -> None:
+    """Replace the traceback that Python prints when a JVM that is killed closes its connection."""
+    logger.info("The JVM closed its connection for accumulators.")
+
+
+def is_local(master: str) -> bool:
+    return master == "local" or master.startswith("local[")
+
+
+def _why_not_started(driver: Driver, master: str, error: Exception) -> str:
+    where = f"on {master} (SPARK_MASTER)"
+    hint = "" if is_local(master) else " Is the master reachable?"
+    if driver.is_late:
+        return (
+            f"Spark did not start {where} within {start_seconds():g} seconds "
+            f"(SPARK_START_SECONDS).{hint or ' Is the machine overloaded?'}"
+        )
+    if driver.ends_soon():
+        return f"Spark did not start {where}: {_ending(driver)}"
+    return f"Spark did not start {where}: {first_line(error)}{hint}"
+
+
+def _ending(driver: Driver) -> str:
+    """Say how the JVM ended, with its last lines."""
+    code = driver.process.wait()
+    how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+    lines = driver.last_lines()
+    said = f" Its last lines: {' / '.join(lines)}" if lines else ""
+    return f"the JVM ended {how}.{said}"
 
 
 def _need_java() -> None:
@@ -187,7 +232,11 @@ def _need_java() -> None:
             f"Spark needs Java 17, and there is none {where}. "
             "On Debian or Ubuntu: apt install openjdk-17-jre-headless."
         )
-    if subprocess.run([java, "-version"], capture_output=True).returncode:
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, timeout=start_seconds())
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SparkUnavailable(f"Spark needs Java 17, and {java} does not run: {error}.") from error
+    if answer.returncode:
         raise SparkUnavailable(f"Spark needs Java 17, and {java} does not run.")
 
 
@@ -201,13 +250,19 @@ def _session_options() -> dict[str, str]:
     }
 
 
-def _driver_options() -> dict[str, str]:
-    scratch = _scratch()
+def _birth_options(folder: Scratch) -> dict[str, str]:
+    """Return what the JVM must know when it is born; this stands in its command line."""
     return {
-        "spark.driver.memory": _setting("SPARK_DRIVER_MEMORY", "3g"),
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-        "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
+        "spark.driver.memory": setting("SPARK_DRIVER_MEMORY", "3g"),
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
+        f'"-Djava.io.tmpdir={folder.path}"',
+    }
+
+
+def _driver_options(folder: Scratch) -> dict[str, str]:
+    return {
+        "spark.local.dir": str(folder.path),
+        "spark.sql.warehouse.dir": (folder.path / "warehouse").as_uri(),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
@@ -217,21 +272,50 @@ def _driver_options() -> dict[str, str]:
     }
 
 
-def _scratch() -> Path:
-    """Where Spark puts its own temporary files."""
-    data = _setting("DATA_DIR", "")
-    folder = (Path(data) / "tmp" if data else Path(tempfile.gettempdir())) / "spark"
+def _network_options(master: str, folder: Scratch) -> dict[str, str]:
+    """Return what keeps strangers away from Spark's ports.
+
+    A local session makes a secret of its own, which never leaves the JVM. A cluster's is the same
+    for the master and all workers, so its operator has to give it.
+    """
+    if is_local(master):
+        return {
+            "spark.python.daemon.module": "tasks.spark.worker_daemon",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.authenticate": "true",
+        } | _socket_options(folder)
+    secret = setting("SPARK_AUTH_SECRET", "")
+    if not secret:
+        return {}
+    return {"spark.authenticate": "true", "spark.authenticate.secret": secret}
+
+
+def _socket_options(folder: Scratch) -> dict[str, str]:
+    """Let Python workers be reached by sockets in a private folder, where their names are not too
+    long for it; else by ports of loopback that ask for a secret.
+    """
+    if len(os.fsencode(folder.path)) + SOCKET_NAME > LONGEST_SOCKET:
+        return {}
+    return {
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": str(folder.path),
+    }
+
+
+def _scratch() -> Scratch:
+    """Make a session's folder, after those of sessions that were killed are removed."""
+    scratch.sweep()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        return Scratch()
     except OSError as error:
         raise SparkUnavailable(
-            f"Spark's temporary folder {folder} cannot be made ({error.strerror})."
+            f"Spark's temporary folder {error.filename} cannot be made ({error.strerror})."
         ) from error
-    return folder
 
 
 def _prepare_local_workers() -> None:
-    """The Python workers run this interpreter and import this repository, on this host."""
+    """Let the Python workers run this interpreter and import this repository, on this host."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
@@ -239,11 +323,9 @@ def _prepare_local_workers() -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY), *paths]))
 
 
-def _ship(session: SparkSession) -> None:
-    """Sends our packages to the Python workers of a cluster, which fetch them when they start."""
-    folder = Path(tempfile.mkdtemp(prefix="shipped-", dir=_scratch()))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    archive = folder / "cutline.zip"
+def _ship(session: SparkSession, folder: Scratch) -> None:
+    """Send our packages to the Python workers of a cluster, which fetch them when they start."""
+    archive = folder.path / "cutline.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for package in ("snapshots", "tasks"):
             packed.write(REPOSITORY / package / "__init__.py", f"{package}/__init__.py")
@@ -252,3 +334,6 @@ def _ship(session: SparkSession) -> None:
             for source in [here] if here.is_file() else sorted(here.rglob("*.py")):
                 packed.write(source, source.relative_to(REPOSITORY))
     session.addArtifacts(str(archive), pyfile=True)
+
+
+atexit.register(stop)

@@ -4,24 +4,42 @@ A kernel is a module-level function of one picklable argument; what it returns m
 it comes back to the driver. Bulk data goes through files in a folder that all can reach.
 """
 
+import logging
 import pickle
 import shutil
 import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 from grpc import RpcError
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tasks.spark.errors import SparkTaskFailed, SparkUnavailable, first_line
+from tasks.spark.answering import ANSWER_SECONDS, Pulse, answers
+from tasks.spark.connect import is_remote
+from tasks.spark.errors import (
+    SparkStopped,
+    SparkTaskFailed,
+    SparkUnavailable,
+    WorkerLost,
+    first_line,
+    is_lost_daemon,
+    is_lost_worker,
+    last_line,
+)
+from tasks.spark.time_limits import within
+
+logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LOOKS = 0.2
+MOST_TRIES = 3
+"""How often a stage is run whose Python worker ends: once may be a chance, thrice is its own."""
 
 RESULT = pa.schema([("place", pa.int64()), ("result", pa.binary())])
 _RESULT_DDL = "place bigint, result binary"
@@ -70,6 +88,14 @@ class SparkStages:
         tasks = list(tasks)
         if not tasks:
             return []
+        for _ in range(MOST_TRIES - 1):
+            try:
+                return self._run(kernel, tasks, weights, advance)
+            except WorkerLost as error:
+                logger.warning("%s It is run again.", error)
+        return self._run(kernel, tasks, weights, advance)
+
+    def _run(self, kernel, tasks, weights, advance):
         if advance is None:
             return self._collect(kernel, tasks, None)
         signs = Path(tempfile.mkdtemp(prefix="signs-", dir=self._folder))
@@ -86,16 +112,24 @@ class SparkStages:
         )
         worker.start()
         try:
-            while worker.is_alive():
-                worker.join(SECONDS_BETWEEN_LOOKS)
-                advance(sum(weights[int(sign.name)] for sign in signs.iterdir()))
+            with Pulse(self._session) as pulse:
+                while worker.is_alive() and not pulse.stopped:
+                    worker.join(SECONDS_BETWEEN_LOOKS)
+                    advance(sum(weights[int(sign.name)] for sign in signs.iterdir()))
         except BaseException:
-            self._session.interruptTag(tag)
-            worker.join()
+            self._call_off(tag, worker)
             raise
+        if worker.is_alive():
+            raise self._stopped("it does not answer any more.")
         if "error" in outcome:
             raise outcome["error"]
         return outcome["results"]
+
+    def _call_off(self, tag: str, worker: threading.Thread) -> None:
+        """Interrupt the stage, and wait for its end as long as an answer may take."""
+        with suppress(Exception):  # a Spark that is gone has nothing to interrupt
+            within(ANSWER_SECONDS, lambda: self._session.interruptTag(tag))
+            worker.join(ANSWER_SECONDS)
 
     def _collect_into(self, outcome, tag, kernel, tasks, signs) -> None:
         try:
@@ -105,14 +139,11 @@ class SparkStages:
             outcome["error"] = error
 
     def _collect(self, kernel, tasks, signs):
-        places = self._session.range(0, len(tasks), 1, len(tasks))
-        frame = places.mapInArrow(_each(kernel, tasks, signs), _RESULT_DDL)
         try:
-            table = frame.toArrow()
-        except PySparkException as error:
-            raise SparkTaskFailed(_sentence(kernel, error)) from error
-        except (Py4JError, OSError, RpcError) as error:  # the other side is gone
-            raise SparkUnavailable(f"Spark stopped while it worked: {first_line(error)}") from error
+            places = self._session.range(0, len(tasks), 1, len(tasks))
+            table = places.mapInArrow(_each(kernel, tasks, signs), _RESULT_DDL).toArrow()
+        except Exception as error:
+            raise self._failure(kernel, error) from error
         results: list = [None] * len(tasks)
         for place, packed in zip(*(column.to_pylist() for column in table.columns), strict=True):
             refused, result = pickle.loads(packed)
@@ -120,6 +151,26 @@ class SparkStages:
                 raise result
             results[place] = result
         return results
+
+    def _failure(self, kernel, error: Exception) -> Exception:
+        """Return what to raise for what Spark raised: it is the task's only if Spark answers."""
+        if not answers(self._session):
+            return self._stopped(first_line(error))
+        if is_lost_daemon(error):
+            return SparkUnavailable(f"Spark cannot start its Python workers: {last_line(error)}")
+        task = f"The Spark task {kernel.__name__}"
+        if is_lost_worker(error):
+            return WorkerLost(f"{task} ended with its Python worker. Is the memory too small?")
+        if isinstance(error, PySparkException | Py4JJavaError):
+            return SparkTaskFailed(f"{task} failed: {last_line(error)}")
+        if isinstance(error, Py4JError | OSError | RpcError):
+            return self._stopped(first_line(error))
+        return error
+
+    def _stopped(self, reason: str) -> SparkUnavailable:
+        """Return the error of a Spark that is gone; a server may have been restarted by others."""
+        kind = SparkUnavailable if is_remote(self._session) else SparkStopped
+        return kind(f"Spark stopped while it worked: {reason}")
 
 
 def _each(kernel, tasks, signs):
@@ -147,10 +198,3 @@ def _outcome(kernel, task):
         if getattr(error, "permanent", False):
             return True, error
         raise
-
-
-def _sentence(kernel, error: PySparkException) -> str:
-    """What failed, and the last line of the Python worker's traceback, or of Spark's message."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("at ", "File ", "Caused by"))]
-    return f"The Spark task {kernel.__name__} failed: {told[-1] if told else error}"

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-DEEPEST_CAUSE = 20
+from tasks.spark.errors import java_causes
+
 LONGEST_MESSAGE = 300
 
 _SENTENCES = {
@@ -43,7 +44,7 @@ class Failure:
 
 def explain(error: Exception, folder: Path, problem: str | None) -> Failure:
     """folder: the private copy, whose path is left out. problem: what is damaged in the batch."""
-    causes = list(_java_causes(error))
+    causes = list(java_causes(error))
     conditions = [one for one in (_condition(error), *map(_condition, causes)) if one]
     condition = next((one for one in conditions if one in _SENTENCES), None)
     condition = condition or next(iter(conditions), None)
@@ -61,16 +62,6 @@ def plain(message: str, folder: Path) -> str:
     said = re.sub(rf"(?:file:)?/*{re.escape(str(folder).lstrip('/'))}/?", "", said)
     said = _ELSEWHERE.sub(r"\1", said).strip()
     return said if _WORDS.search(said) else NO_REASON
-
-
-def _java_causes(error: Exception):
-    """The exceptions of the JVM behind a Python one, the outermost first."""
-    java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
-    for _ in range(DEEPEST_CAUSE):
-        if java is None:
-            return
-        yield java
-        java = java.getCause()
 
 
 def _condition(error) -> str | None:

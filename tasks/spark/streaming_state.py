@@ -40,6 +40,7 @@ from snapshots.readers.spark_streaming.state.stored_state import (
     read_partition,
 )
 from snapshots.readers.spark_streaming.upload import read_checkpoint
+from tasks.spark.errors import SparkUnavailable, is_disk_full
 from tasks.spark.session import answers, kill
 from tasks.spark.state_failures import Failure, explain
 from tasks.spark.state_values import json_rows, plain_columns
@@ -153,7 +154,11 @@ class StateReader:
         self._copy = copy
 
     def read(self, request: StateRequest) -> StateRead:
-        """Never raises for what is wrong with the checkpoint."""
+        """Read by Spark, or by files where it fails.
+
+        Raises: SparkUnavailable where the disk is full. What is wrong with the checkpoint is in
+        the answer.
+        """
         batches = self._checkpoint.committed_batches
         batch = request.batch if request.batch is not None else max(batches, default=None)
         answer = StateRead(
@@ -176,6 +181,8 @@ class StateReader:
         except Exception as error:  # py4j, grpc and Spark have many
             if self._patience.gone is not None:
                 return self._by_files(answer, Failure(None, self._patience.gone))
+            if is_disk_full(error):
+                raise SparkUnavailable("Spark has no space left on device for state.") from error
             return self._by_files(answer, self._explained(error, request, batch))
         return replace(answer, rows=rows, truncated=truncated)
 

@@ -14,12 +14,14 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from snapshots import runs, stores, uploads
+from snapshots import runs, services, stores, uploads
+from snapshots.domain.samples import two_banks
 from snapshots.files import identity, starting, sweeping
 from snapshots.files.identity import NotPaired
 from snapshots.models import Installation, Job, Recording
+from tasks import sweeping as workers_sweep
 from tests.stack import ROOT, clean_environment
-from tests.web.given import a_person, a_ready_recording, uploads_of
+from tests.web.given import a_person, a_ready_recording, native, uploads_of
 from webapp import embedded_redis
 
 pytestmark = pytest.mark.django_db
@@ -55,9 +57,38 @@ def test_a_new_database_with_a_used_folder_is_refused_and_its_sweep_touches_noth
     another_database()
     with pytest.raises(NotPaired, match=r"is in use with another database.*pair_data"):
         identity.require_pair()
-    runs.remove_leftovers()
+    with pytest.raises(NotPaired):
+        runs.remove_leftovers()
     assert uploads_of(data_dir) == ["kept"]
     assert stores.store().folder(kept.store).is_dir()
+
+
+def test_a_running_worker_whose_database_was_exchanged_stops(data_dir, monkeypatch):
+    kept = a_ready_recording(a_person(), upload="kept")
+    uploads.path_of("kept").write_bytes(b"x")
+    another_database()
+    signals = []
+    monkeypatch.setattr(os, "kill", lambda pid, number: signals.append((pid, number)))
+    monkeypatch.setattr(workers_sweep, "PARTS", (runs.remove_leftovers,))
+    workers_sweep.sweep()
+    assert signals == [(os.getpid(), signal.SIGTERM)]
+    assert uploads_of(data_dir) == ["kept"]
+    assert stores.store().folder(kept.store).is_dir()
+
+
+def test_an_upload_is_noticed_by_the_database_of_a_moment_before(
+    data_dir, django_capture_on_commit_callbacks
+):
+    """No sweep has come by between the backup of the database and the upload."""
+    before = Installation.objects.values("beats").get()
+    log = data_dir / "log.jsonl"
+    log.write_bytes(native(two_banks()))
+    with django_capture_on_commit_callbacks(execute=True):
+        job = services.accept_file(a_person(), log)
+    Recording.objects.all().delete()
+    Installation.objects.update(**before)
+    runs.remove_leftovers()
+    assert uploads_of(data_dir) == [job.recording.upload]
 
 
 def test_a_used_database_with_another_folder_is_refused(data_dir, settings, tmp_path):
@@ -75,7 +106,8 @@ def test_a_used_database_with_another_used_folder_is_refused(data_dir):
     write_mark(identity="another")
     with pytest.raises(NotPaired, match="belong to different installations"):
         identity.require_pair()
-    runs.remove_leftovers()
+    with pytest.raises(NotPaired):
+        runs.remove_leftovers()
     assert len(list((data_dir / "store").iterdir())) == 1
 
 

@@ -18,8 +18,7 @@ from snapshots.jobs import postponing
 from snapshots.leases import Cancelled, LeaseLost
 from snapshots.models import Job, Recording
 from snapshots.problems import Conflict
-from tasks.spark import session
-from tasks.spark.errors import SparkUnavailable
+from tasks.spark.errors import SparkStopped, SparkUnavailable
 from tests.builders import recorded, simulated
 from tests.damage import never_sending
 from tests.web.given import a_client, a_person, a_ready_recording
@@ -281,8 +280,10 @@ def test_a_worker_that_was_frozen_has_not_died(job):
 
 
 def test_a_spark_that_ends_in_the_middle_counts_as_a_death(job, monkeypatch):
-    monkeypatch.setattr(session, "get", lambda: None)
-    steps(monkeypatch, runs._with_spark(no_spark))
+    def stopped(lease):
+        raise SparkStopped("The JVM ended.")
+
+    steps(monkeypatch, stopped)
     runs.run(job.pk)
     job.refresh_from_db()
     assert (job.state, job.deaths, job.retry_at) == ("queued", 1, None)

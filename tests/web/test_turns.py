@@ -11,7 +11,8 @@ from snapshots import leases, runs, services
 from snapshots.jobs import turns
 from snapshots.models import Job, Recording
 from tasks import recordings as queue
-from tests.web.given import a_client, a_person
+from tasks import sweeping
+from tests.web.given import a_client, a_file, a_person, a_ready_recording, uploads_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
 
@@ -115,7 +116,7 @@ def messages(monkeypatch) -> list:
     """The messages that the queue holds."""
     held = []
     monkeypatch.setattr(queue.run_job, "apply_async", lambda args, **options: held.append(args))
-    monkeypatch.setattr(queue, "_queue_length", lambda: len(held))
+    monkeypatch.setattr(sweeping, "_queue_length", lambda: len(held))
     return held
 
 
@@ -128,8 +129,8 @@ def test_a_lost_job_gets_its_message_while_others_wait_in_the_queue(ada, bob, me
     Job.objects.filter(pk=lost.pk).update(
         state="running", worker="elsewhere/1/1", heartbeat_at=timezone.now() - timedelta(minutes=1)
     )
-    assert queue.fill_queue() == 1
-    assert queue.fill_queue() == 0
+    assert sweeping.fill_queue() == 1
+    assert sweeping.fill_queue() == 0
     assert len(messages) == 9
 
 
@@ -137,7 +138,7 @@ def test_a_queue_that_forgot_everything_is_filled_again(ada, messages):
     for _ in range(3):
         a_job(ada)
     messages.clear()
-    assert queue.fill_queue() == 3
+    assert sweeping.fill_queue() == 3
     assert len(messages) == 3
 
 
@@ -157,3 +158,27 @@ def test_the_page_of_a_job_that_is_put_off_says_why_and_when_it_goes_on(ada, mon
     answer = a_client(ada).get(f"/api/jobs/{job.pk}").json()
     assert answer["error"]["type"] == "/problems/postponed"
     assert answer["retry_at"] is not None
+
+
+def test_who_has_as_many_open_jobs_as_they_may_is_told_so(ada, bob, settings):
+    settings.MAX_OPEN_JOBS = 2
+    recording = a_ready_recording(ada)
+    for _ in range(2):
+        a_job(ada)
+    answer = a_client(ada).post(f"/api/recordings/{recording.pk}/snapshots/s1/restore")
+    assert answer.status_code == 429, answer.content
+    assert answer.json()["type"] == "/problems/too-many"
+    assert (answer.json()["limit"], answer.json()["used"]) == (2, 2)
+    assert "2 open jobs" in answer.json()["detail"]
+    assert answer.headers["Retry-After"]
+    a_job(bob)
+    a_job(None)
+
+
+def test_a_refused_upload_over_the_limit_leaves_nothing_behind(ada, settings, data_dir):
+    settings.MAX_OPEN_JOBS = 1
+    a_job(ada)
+    answer = a_client(ada).post("/api/recordings", {"file": a_file()})
+    assert answer.status_code == 429, answer.content
+    assert not uploads_of(data_dir)
+    assert Recording.objects.count() == 1

@@ -1,0 +1,119 @@
+"""How the Spark of each worker process is, for health pages and metrics.
+
+Each process notes it in Redis under ``cutline:spark:<host>:<pid>``, as JSON that lapses a minute
+after the process is gone.
+"""
+
+import json
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+
+from tasks.spark.configuration import setting
+
+logger = logging.getLogger(__name__)
+
+STARTING, UP, DOWN = "starting", "up", "down"
+PREFIX = "cutline:spark:"
+SECONDS_TO_LIVE = 60
+SECONDS_BETWEEN_NOTES = 15
+SOCKET_SECONDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The Spark of one worker process.
+
+    state: STARTING, UP or DOWN. since: when it became that, in ISO 8601. reason: why it is DOWN.
+    restarts: how often it was started after the first time.
+    """
+
+    state: str = DOWN
+    since: str = ""
+    reason: str = ""
+    restarts: int = 0
+    host: str = ""
+    pid: int = 0
+
+
+_condition = Condition()
+_starts = 0
+_changed = threading.Event()
+
+
+def note(state: str, reason: str = "") -> None:
+    """Note the state of this process's Spark; each STARTING after the first is a restart."""
+    global _condition, _starts
+    _starts += state == STARTING
+    if (state, reason) != (_condition.state, _condition.reason):
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        _condition = Condition(state, since, reason, max(_starts - 1, 0))
+        _changed.set()
+
+
+def current() -> Condition:
+    """Return the condition of this process's Spark."""
+    return replace(_condition, host=socket.gethostname(), pid=os.getpid())
+
+
+def publish(look: Callable[[], None]) -> None:
+    """Keep this process's condition in Redis, from a thread that ends with the process.
+
+    look: called before each note, to find out what has changed unnoticed.
+    """
+    threading.Thread(target=_keep_published, args=(look,), name="condition", daemon=True).start()
+
+
+def withdraw() -> None:
+    """Remove this process's condition from Redis, because the process ends."""
+    with _redis() as redis:
+        redis.delete(_key(current()))
+
+
+def listed() -> list[Condition]:
+    """Return the conditions of all worker processes. Raises: RedisError."""
+    with _redis() as redis:
+        keys = sorted(redis.scan_iter(f"{PREFIX}*", count=1000))
+        values = redis.mget(keys) if keys else []
+    return [Condition(**json.loads(value)) for value in values if value is not None]
+
+
+def _keep_published(look: Callable[[], None]) -> None:
+    well = True
+    while True:
+        _changed.clear()
+        look()
+        well = _write(well)
+        _changed.wait(SECONDS_BETWEEN_NOTES)
+
+
+def _write(went_well: bool) -> bool:
+    """Write once; only the first failure of several goes to the log."""
+    from redis import RedisError
+
+    try:
+        with _redis() as redis:
+            redis.set(_key(current()), json.dumps(asdict(current())), ex=SECONDS_TO_LIVE)
+    except (RedisError, OSError) as error:
+        if went_well:
+            logger.warning("Spark's condition cannot be noted in Redis (%s).", error)
+        return False
+    return True
+
+
+def _key(condition: Condition) -> str:
+    return f"{PREFIX}{condition.host}:{condition.pid}"
+
+
+def _redis():
+    from redis import Redis  # the workers of a cluster have none
+
+    return Redis.from_url(
+        setting("REDIS_URL", ""),
+        socket_timeout=SOCKET_SECONDS,
+        socket_connect_timeout=SOCKET_SECONDS,
+    )

@@ -1,0 +1,72 @@
+"""Sessions of a Spark Connect server."""
+
+import contextlib
+import socket
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from pyspark.sql import SparkSession
+from pyspark.sql.connect.client.retries import DefaultPolicy
+
+from tasks.spark.configuration import setting, start_seconds
+from tasks.spark.errors import SparkUnavailable, first_line
+from tasks.spark.time_limits import within
+
+PORT = 15002
+SECONDS_TO_CONNECT = 10
+SECONDS_TO_CLOSE = 5.0
+RETRIES = {"max_retries": 10, "max_backoff": 5000}
+"""Half a minute of them; the client's own ten minutes keep a process from ending, too."""
+
+
+def address() -> str:
+    """Return the server's address with its parameters; empty where none is set."""
+    return setting("SPARK_REMOTE", "")
+
+
+def is_remote(session: SparkSession) -> bool:
+    """Return whether the session is Spark Connect's."""
+    return type(session).__module__.startswith("pyspark.sql.connect.")
+
+
+def connect(remote: str, options: Mapping[str, str]) -> SparkSession:
+    """Return a new session. Raises: SparkUnavailable."""
+    need_server(remote)
+    session = None
+    try:
+        session = within(start_seconds(), SparkSession.builder.remote(remote).create)
+        session.client.set_retry_policies([DefaultPolicy(**RETRIES)])
+        for key, value in options.items():
+            within(start_seconds(), lambda key=key, value=value: session.conf.set(key, value))
+    except Exception as error:
+        if session is not None:
+            close(session)
+        raise unreachable(remote, error) from error
+    return session
+
+
+def close(session: SparkSession) -> None:
+    """Close the connection without asking the server, which may be gone."""
+    with contextlib.suppress(Exception):
+        within(SECONDS_TO_CLOSE, session.client.close)
+
+
+def need_server(remote: str) -> None:
+    """Look whether something listens: Spark's own client would try for ten minutes.
+
+    Raises: SparkUnavailable.
+    """
+    parts = urlsplit(remote)
+    try:
+        place = parts.hostname or "", parts.port or PORT
+        socket.create_connection(place, timeout=SECONDS_TO_CONNECT).close()
+    except (OSError, ValueError) as error:
+        raise unreachable(remote, error) from error
+
+
+def unreachable(remote: str, error: Exception) -> SparkUnavailable:
+    """Return the error without the address' parameters, a token among them."""
+    server = remote.partition("/;")[0]
+    return SparkUnavailable(
+        f"The Spark Connect server {server} (SPARK_REMOTE) cannot be reached: {first_line(error)}"
+    )

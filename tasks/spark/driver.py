@@ -1,0 +1,196 @@
+"""The driver's JVM: started, watched and ended.
+
+PySpark starts a JVM with all settings in its command line, waits for it without a limit, and shows
+its last words on the terminal alone. Here the JVM gets the settings that it needs at birth and the
+others over py4j, so that a secret stands in no command line.
+"""
+
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+from pyspark import SparkContext
+from pyspark.find_spark_home import _find_spark_home
+from pyspark.java_gateway import launch_gateway
+from pyspark.serializers import UTF8Deserializer, read_int
+from pyspark.sql import SparkSession, SQLContext
+
+from tasks.spark.scratch import Scratch
+from tasks.spark.time_limits import within
+
+logger = logging.getLogger(__name__)
+
+LINES_KEPT = 20
+LONGEST_LINE = 500
+SECONDS_TO_END = 2.0
+SECONDS_BETWEEN_LOOKS = 0.05
+_SAID_ALWAYS = ("WARNING: Using incubator", "Using Spark's default", "Setting ", "To adjust ")
+
+
+class DriverEnded(Exception):
+    """The JVM ended although nobody asked it to."""
+
+
+class Driver:
+    """A JVM with its scratch folder. ``is_late``: whether it was ended because time was up.
+
+    Raises: OSError where the process cannot be made.
+    """
+
+    def __init__(self, options: Mapping[str, str], scratch: Scratch) -> None:
+        """Start the JVM.
+
+        options: those of Spark's that the JVM needs when it starts.
+        scratch: the session's folder, which goes with the JVM.
+        """
+        self.is_late = False
+        self._lines: deque[str] = deque(maxlen=LINES_KEPT)
+        self.scratch = scratch
+        try:
+            self._address = Path(tempfile.mkdtemp(dir=self.scratch.path), "gateway")
+            self.process = _launch(options, self._address)
+        except BaseException:
+            self.scratch.remove()
+            raise
+        self._reader = threading.Thread(target=self._read, name="spark-driver", daemon=True)
+        self._reader.start()
+
+    def connect(self) -> None:
+        """Make this JVM the one that PySpark uses. Raises: DriverEnded, Py4JError, OSError."""
+        while not self._address.exists():
+            if self.has_ended:
+                raise DriverEnded
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(SECONDS_BETWEEN_LOOKS)
+        with self._address.open("rb") as file:
+            port, secret = read_int(file), UTF8Deserializer().loads(file)
+        self._address.unlink()
+        with _environment(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret):
+            gateway = launch_gateway()
+        gateway.proc = self.process
+        SparkContext._ensure_initialized(gateway=gateway)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def ends_soon(self) -> bool:
+        """Return whether the JVM ends within seconds: its connections close a little before."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(SECONDS_TO_END)
+        return self.has_ended
+
+    def last_lines(self) -> list[str]:
+        """Return what the JVM wrote last, without what it writes at each start."""
+        if self.has_ended:
+            self._reader.join(SECONDS_TO_END)
+        return [line for line in self._lines if line and not line.startswith(_SAID_ALWAYS)]
+
+    @contextlib.contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """Kill the JVM when the block takes longer; calls over py4j then fail, which have no limit
+        of their own.
+        """
+        timer = threading.Timer(seconds, self._kill_late)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def kill(self) -> None:
+        """Kill the JVM and what it started, whatever they do."""
+        for pid in [self.process.pid, *descendants(self.process.pid)]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+
+    def end(self) -> None:
+        """End the JVM, at first by what it ends itself at, and remove its folder."""
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(SECONDS_TO_END)
+        self.discard()
+
+    def discard(self) -> None:
+        """Kill the JVM and remove its folder."""
+        if not self.has_ended:
+            self.kill()
+        self.scratch.remove()
+
+    def _kill_late(self) -> None:
+        self.is_late = True
+        self.kill()
+
+    def _read(self) -> None:
+        """Keep the last lines and pass all on to the log, so that the pipe never fills."""
+        with self.process.stdout as lines:
+            for line in iter(partial(lines.readline, LONGEST_LINE), b""):
+                text = line.decode(errors="replace").rstrip()
+                self._lines.append(text)
+                logger.info("%s", text)
+
+
+def forget_context() -> None:
+    """Make PySpark forget its context and JVM, in whatever state a failure left them."""
+    context, gateway = SparkContext._active_spark_context, SparkContext._gateway
+    for close in (
+        getattr(getattr(context, "_accumulatorServer", None), "shutdown", None),
+        getattr(gateway, "shutdown", None),
+    ):
+        if close is not None:
+            with contextlib.suppress(Exception):  # the other side is gone or does not answer
+                within(SECONDS_TO_END, close)
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    SQLContext._instantiatedContext = None
+
+
+def _launch(options: Mapping[str, str], address: Path) -> subprocess.Popen:
+    command = [str(Path(_find_spark_home(), "bin", "spark-submit"))]
+    for name, value in options.items():
+        command += ["--conf", f"{name}={value}"]
+    return subprocess.Popen(
+        [*command, "pyspark-shell"],
+        stdin=subprocess.PIPE,  # the JVM ends when this pipe does, as when this process is killed
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=os.environ
+        | {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)},
+        preexec_fn=_ignore_interrupts,
+    )
+
+
+def _ignore_interrupts() -> None:
+    """A Ctrl-C is for whoever started the JVM, and ends it in good order."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes that a process started, and those that they started."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, task.read_text().split()):
+                found += [child, *descendants(child)]
+    return found
+
+
+@contextlib.contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name in variables:
+            del os.environ[name]

@@ -1,0 +1,28 @@
+"""A time limit for calls that have none, as those over py4j and some over gRPC."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+def within(seconds: float, call: Callable[[], Any]) -> Any:
+    """Return what ``call`` returns. Raises what it raises, and TimeoutError when time is up.
+
+    A call whose time is up goes on in its thread, which does not keep the process alive.
+    """
+    outcome: dict[str, Any] = {}
+    thread = threading.Thread(target=_keep, args=(call, outcome), daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise TimeoutError(f"There was no answer within {seconds:g} seconds.")
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["result"]
+
+
+def _keep(call: Callable[[], Any], outcome: dict[str, Any]) -> None:
+    try:
+        outcome["result"] = call()
+    except BaseException as error:
+        outcome["error"] = error

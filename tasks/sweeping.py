@@ -1,0 +1,116 @@
+"""Each worker's sweep: messages for the queue, files that a crash left, what is too old."""
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+from celery import current_app
+from celery.signals import worker_ready, worker_shutting_down
+from django.db import DatabaseError, connections
+from kombu.exceptions import OperationalError
+
+from snapshots import runs
+from snapshots.files import retention
+from snapshots.files.identity import NotPaired
+from snapshots.jobs import turns
+from tasks.recordings import enqueue
+from tasks.spark import scratch
+from webapp.edge import idempotency
+from webapp.operating import presence
+
+logger = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 5.0
+
+_stopping = threading.Event()
+
+
+@worker_ready.connect
+def begin_sweeping(**_) -> None:
+    _stopping.clear()
+    threading.Thread(target=_sweep_until_stopped, name="sweep", daemon=True).start()
+
+
+@worker_shutting_down.connect
+def end_sweeping(**_) -> None:
+    _stopping.set()
+
+
+def _sweep_until_stopped() -> None:
+    while True:
+        sweep()
+        if _stopping.wait(SWEEP_SECONDS):
+            return
+
+
+def sweep() -> None:
+    """Do each part of the sweep; one that fails now is done again by the next sweep."""
+    try:
+        for part in PARTS:
+            _attempt(part)
+    except NotPaired as problem:
+        _stop_worker(problem)
+    finally:
+        connections.close_all()
+
+
+def _attempt(part: Callable[[], object]) -> None:
+    """Raises: NotPaired. A thread that ended would leave lost jobs lost."""
+    try:
+        part()
+    except NotPaired:
+        raise
+    except (DatabaseError, OSError, OperationalError) as error:
+        logger.warning("A part of the sweep was put off: %s", error)
+    except Exception:
+        logger.exception("A part of the sweep failed")
+
+
+def _stop_worker(problem: NotPaired) -> None:
+    """End a worker whose database or folder was exchanged; a new one says why it cannot start."""
+    logger.error("The worker stops, and has touched nothing. %s", problem)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _hourly(part: Callable[[], object]) -> Callable[[], None]:
+    """Return ``part`` as a part of the sweep that does something once an hour."""
+    due = 0.0
+
+    def run_at_times() -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            part()
+            due = time.monotonic() + 3600
+
+    return run_at_times
+
+
+def fill_queue() -> int:
+    """Add a message for each job that could run and has none; return how many were added."""
+    missing = turns.runnable() - _queue_length()
+    for _ in range(missing):
+        if not enqueue():
+            break
+    if missing > 0:
+        logger.info("The queue lacked %d messages", missing)
+    return max(missing, 0)
+
+
+def _queue_length() -> int:
+    with current_app.connection_for_read() as connection:
+        queue = current_app.conf.task_default_queue
+        return connection.default_channel.queue_declare(queue).message_count
+
+
+PARTS = (
+    fill_queue,
+    runs.remove_leftovers,
+    scratch.sweep,
+    _hourly(retention.sweep),
+    _hourly(idempotency.forget_old),
+    presence.note_sweep,
+)
+"""The parts of a sweep, in their order; the last one tells operators that it was done."""

@@ -1,0 +1,50 @@
+"""Each worker process notes in Redis how its Spark is, for as long as it lives."""
+
+import os
+import threading
+import time
+
+import pytest
+from redis import Redis
+
+from tasks.spark import condition
+
+
+@pytest.fixture
+def noted(live_redis, settings, monkeypatch):
+    """The notes of this process, which has none yet."""
+    settings.REDIS_URL = live_redis.redis_url
+    monkeypatch.setattr(condition, "_condition", condition.Condition())
+    monkeypatch.setattr(condition, "_starts", 0)
+    monkeypatch.setattr(condition, "SECONDS_BETWEEN_NOTES", 0.1)
+
+
+def test_the_condition_of_a_process_is_listed_with_its_restarts(noted):
+    looks = threading.Event()
+    condition.publish(looks.set)
+    states = [condition.STARTING, condition.DOWN, condition.STARTING, condition.UP]
+    for state in states:
+        condition.note(state, "Java is missing." if state == condition.DOWN else "")
+    until(lambda: [one.state for one in condition.listed()] == [condition.UP])
+    [listed] = condition.listed()
+    assert (listed.restarts, listed.reason, listed.pid) == (1, "", os.getpid())
+    assert looks.is_set()
+    with Redis.from_url(condition.setting("REDIS_URL", "")) as redis:
+        [key] = redis.keys("cutline:spark:*")
+        assert key.decode() == f"cutline:spark:{listed.host}:{os.getpid()}"
+        assert 0 < redis.ttl(key) <= 60
+
+
+def test_a_note_without_a_change_keeps_since_when(noted):
+    condition.note(condition.DOWN, "Java is missing.")
+    since = condition.current().since
+    time.sleep(1.1)
+    condition.note(condition.DOWN, "Java is missing.")
+    assert condition.current().since == since != ""
+
+
+def until(is_so) -> None:
+    deadline = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < deadline, condition.listed()
+        time.sleep(0.05)

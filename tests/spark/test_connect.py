@@ -1,0 +1,143 @@
+"""A Spark Connect server that goes away in the middle of a job, and comes back."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from tasks.spark import answering
+from tasks.spark.driver import descendants
+from tasks.spark.errors import SparkUnavailable
+from tasks.spark.stages import SparkStages
+from tests.spark import processes
+from tests.spark.test_lost_spark import slow
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+
+def test_a_server_that_is_killed_and_comes_back(tmp_path):
+    check(tmp_path, "killed_server")
+
+
+def test_a_server_that_freezes_in_the_middle_of_a_job_and_thaws(tmp_path):
+    check(tmp_path, "frozen_server")
+
+
+def check(folder: Path, name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    remote = f"sc://127.0.0.1:{port}/;user_id=ada"
+    processes.run(__name__, name, port, folder, SPARK_REMOTE=remote, DATA_DIR=folder)
+
+
+def killed_server(port: str, folder: str) -> None:
+    from tasks.spark import session
+
+    with Server(port, folder) as server:
+        stages = SparkStages(session.get())
+        later(2, server.kill)
+        with pytest.raises(SparkUnavailable) as caught:
+            stages.run(slow, range(8), advance=lambda done: None)
+        assert (caught.value.permanent, caught.value.is_death) == (False, False)
+        with pytest.raises(SparkUnavailable, match=f"sc://127.0.0.1:{port} .SPARK_REMOTE") as away:
+            session.get()
+        assert "ada" not in str(away.value)
+        server.start()
+        assert SparkStages(session.get()).run(abs, [-3], advance=lambda done: None) == [3]
+        server.kill()
+        server.start()  # a restart between two jobs: the handle of the session is invalid
+        assert SparkStages(session.get()).run(abs, [-3], advance=lambda done: None) == [3]
+
+
+def frozen_server(port: str, folder: str) -> None:
+    from tasks.spark import session
+
+    answering.ANSWER_SECONDS = 5.0
+    answering.PULSE_SECONDS = 1.0
+    os.environ["SPARK_START_SECONDS"] = "10"
+    with Server(port, folder) as server:
+        stages = SparkStages(session.get())
+        later(2, lambda: server.send(signal.SIGSTOP))
+        with pytest.raises(SparkUnavailable, match="does not answer any more"):
+            stages.run(slow, range(8), advance=lambda done: None)
+        with pytest.raises(SparkUnavailable, match="no answer within 10 seconds"):
+            session.get()
+        server.send(signal.SIGCONT)
+        os.environ["SPARK_START_SECONDS"] = "120"
+        assert SparkStages(session.get()).run(abs, [-3], advance=lambda done: None) == [3]
+
+
+def later(seconds: float, strike) -> None:
+    threading.Timer(seconds, strike).start()
+
+
+class Server:
+    """A Connect server in a process of its own."""
+
+    def __init__(self, port: str, folder: str) -> None:
+        self._port = int(port)
+        self._folder = Path(folder, "server")
+        self._folder.mkdir()
+
+    def __enter__(self) -> "Server":
+        try:
+            self.start()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def start(self) -> None:
+        options = {
+            "spark.connect.grpc.binding.port": self._port,
+            "spark.connect.grpc.binding.address": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.local.dir": self._folder,
+            "spark.sql.warehouse.dir": self._folder / "warehouse",
+            "spark.ui.enabled": "false",
+        }
+        submit = [Path(pyspark.__file__).parent / "bin" / "spark-submit", "--class", SERVER]
+        submit += [
+            part for name, value in options.items() for part in ("--conf", f"{name}={value}")
+        ]
+        outside = {name: text for name, text in os.environ.items() if name != "SPARK_REMOTE"}
+        with (self._folder / "log").open("a") as log:
+            self.process = subprocess.Popen(
+                [*map(str, submit), "--master", "local[2]", "spark-internal"],
+                env=outside | {"SPARK_CONNECT_MODE": "0", "PYSPARK_PYTHON": sys.executable},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self._wait()
+
+    def kill(self) -> None:
+        self.send(signal.SIGCONT)
+        self.send(signal.SIGKILL)
+        self.process.wait()
+
+    def send(self, number: int) -> None:
+        for pid in [self.process.pid, *descendants(self.process.pid)]:
+            os.kill(pid, number)
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + 300
+        while True:
+            try:
+                return socket.create_connection(("127.0.0.1", self._port), timeout=1).close()
+            except OSError:
+                log = (self._folder / "log").read_text()[-3000:]
+                assert time.monotonic() < deadline, log
+                assert self.process.poll() is None, log
+                time.sleep(0.2)

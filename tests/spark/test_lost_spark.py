@@ -1,0 +1,97 @@
+"""Spark that is lost in the middle of a stage is not the task's fault; a task that ends it is."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tasks.spark import answering
+from tasks.spark.driver import descendants
+from tasks.spark.errors import SparkStopped, SparkTaskFailed, SparkUnavailable
+from tasks.spark.stages import SparkStages
+from tests.spark import processes
+
+
+def slow(task: int) -> int:
+    time.sleep(3)
+    return task
+
+
+def noted(folder: str) -> int:
+    """Note the run, and be killed in the first one."""
+    Path(folder, str(os.getpid())).touch()
+    if len(list(Path(folder).iterdir())) == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 7
+
+
+def deadly(folder: str) -> None:
+    Path(folder, str(os.getpid())).touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_stage_whose_python_worker_was_killed_once_is_run_again(spark, tmp_path):
+    assert SparkStages(spark).run(noted, [str(tmp_path)]) == [7]
+
+
+def test_a_task_that_ends_its_python_worker_each_time_fails(spark, tmp_path):
+    with pytest.raises(SparkTaskFailed, match="ended with its Python worker") as caught:
+        SparkStages(spark).run(deadly, [str(tmp_path)])
+    assert caught.value.permanent
+    assert len(list(tmp_path.iterdir())) == 3
+    assert SparkStages(spark).run(abs, [-4]) == [4]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["killed_jvm", "frozen_jvm", "killed_python"])
+def test_a_spark_that_is_struck_in_the_middle_of_a_stage(name, tmp_path):
+    processes.run(__name__, name, DATA_DIR=tmp_path)
+
+
+def killed_jvm() -> None:
+    from tasks.spark import condition, session
+
+    stages = SparkStages(session.warm())
+    strike([session._driver.process.pid], signal.SIGKILL)
+    with pytest.raises(SparkStopped) as caught:
+        stages.run(slow, range(4), advance=lambda done: None)
+    assert (caught.value.permanent, caught.value.is_death) == (False, True)
+    session.look()
+    assert condition.current().state == condition.DOWN
+    assert "SIGKILL" in condition.current().reason
+    assert session.warm().range(3).count() == 3
+    assert (condition.current().state, condition.current().restarts) == (condition.UP, 1)
+
+
+def frozen_jvm() -> None:
+    """A stage of a frozen JVM ends, also where somebody cancels it."""
+    from tasks.spark import session
+
+    answering.ANSWER_SECONDS = 5.0
+    answering.PULSE_SECONDS = 1.0
+    stages = SparkStages(session.warm())
+    frozen = session._driver.process.pid
+    strike([frozen], signal.SIGSTOP)
+    with pytest.raises(SparkUnavailable, match="does not answer any more"):
+        stages.run(slow, range(4), advance=lambda done: None)
+    assert session.warm().range(3).count() == 3
+    assert not processes.ticks(frozen)
+
+
+def killed_python() -> None:
+    """The daemon and its workers are killed; Spark starts others."""
+    from tasks.spark import session
+
+    stages = SparkStages(session.warm())
+    strike(descendants(session._driver.process.pid), signal.SIGKILL)
+    assert stages.run(slow, range(4), advance=lambda done: None) == [0, 1, 2, 3]
+
+
+def strike(pids: list[int], number: int) -> None:
+    """Send a signal when a stage that begins now is in the middle."""
+    assert pids
+    threading.Timer(1.5, lambda: [os.kill(pid, number) for pid in pids]).start()
