@@ -5,6 +5,7 @@ before its successor starts, as ``make run`` does it.
 """
 
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -23,6 +24,7 @@ from webapp import embedded_redis, machine
 
 RESTART_SECONDS = 1.0
 POLL_SECONDS = 0.1
+LASTING_PORTS = range(20_000, 32_000)  # below those of outgoing connections
 DISK_BYTES = 3 * 2**30
 
 CHILD, JVM, DAEMON = "child", "JVM", "Python daemon"
@@ -47,7 +49,8 @@ class System(Stack):
     def begin(self) -> None:
         """Start everything and wait until it answers."""
         self._procfile = parse_procfile((ROOT / "Procfile").read_text()).processes
-        self.ports = [self.port] + [embedded_redis.free_port() for _ in range(self.webs - 1)]
+        self.ports = [a_port() for _ in range(self.webs)]
+        self.port = self.ports[0]
         self.extra = self._settings()
         self.start_redis()
         for name in self.names[1:]:
@@ -79,6 +82,8 @@ class System(Stack):
 
     def start_redis(self) -> None:
         """Prepare the environment, the database and Redis."""
+        (self.folder / "redis").mkdir()
+        (self.folder / "redis" / "url").write_text(f"redis://127.0.0.1:{a_port()}/0")
         self.redis = embedded_redis.prepare(self.folder / "redis")
         self.environment = self._clean() | self.extra
         self._launch("redis")
@@ -156,6 +161,13 @@ class System(Stack):
     def unmount_disk(self) -> None:
         if self.is_mounted:
             subprocess.run(["umount", "-l", str(self.folder)], check=True)
+
+
+def a_port() -> int:
+    """A free port that the system gives to no connection while its owner is being restarted."""
+    while not embedded_redis.port_is_free("127.0.0.1", port := random.choice(LASTING_PORTS)):
+        pass
+    return port
 
 
 def role_of(process: psutil.Process) -> str:

@@ -91,10 +91,10 @@ class Work:
         while not self._is_over.is_set():
             kind = dice.choices(list(self._weights), list(self._weights.values()))[0]
             try:
-                self._do(client, kind)
+                piece = self._do(client, kind)
+                time.sleep(dice.uniform(0, 0.5) if piece.recording else 1.0)
             except Exception as error:
                 self.faults.append(f"{kind} could not be finished: {type(error).__name__}: {error}")
-            time.sleep(dice.uniform(0, 0.5))
 
     def _do(self, client: Client, kind: str) -> Piece:
         piece = Piece(kind, f"{kind} {next(self._names)}")
