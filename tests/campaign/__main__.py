@@ -1,7 +1,7 @@
 """A campaign by hand: ``python -m tests.campaign --strikes 200 --database sqlite --seed 1``.
 
 Prints a table of the strikes, then what was wrong; exits with 1 where something was. PostgreSQL is
-the one that DATABASE_URL names; its database should be empty.
+a server of its own, or the empty database that DATABASE_URL names.
 """
 
 import argparse
@@ -11,15 +11,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.campaign.database import new_database
 from tests.campaign.running import HEAD, Campaign
 from tests.campaign.strikes import STRIKES
 
 
 def main() -> None:
     asked = arguments()
-    url = os.environ.get("DATABASE_URL", "") if asked.database == "postgres" else ""
-    if asked.database == "postgres" and not url:
-        sys.exit("Set DATABASE_URL to an empty PostgreSQL database.")
+    url = ""
+    if asked.database == "postgres":
+        url = os.environ.get("DATABASE_URL") or new_database()
     folder = Path(tempfile.mkdtemp(prefix="cutline-campaign-"))
     campaign = Campaign(
         folder,

@@ -9,8 +9,16 @@ from urllib.parse import urlsplit
 
 import psycopg
 
+from tests import postgres
+
 TIMES = ("heartbeat_at", "started_at", "created_at", "retry_at", "postponed_at")
 ERRORS = (sqlite3.Error, psycopg.Error)
+
+
+def new_database() -> str:
+    """Return the URL of an empty database of the tests' own PostgreSQL server."""
+    postgres.server().start()
+    return postgres.server().new_database()
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from pathlib import Path
 import psutil
 from honcho.environ import parse_procfile
 
-from tests.campaign.database import Database
+from tests import postgres
+from tests.campaign.database import Database, new_database
 from tests.stack import ROOT, Stack
 from webapp import embedded_redis, machine
 
@@ -36,7 +37,6 @@ class System(Stack):
 
     webs: int = 2
     workers: int = 2
-    database_url: str = ""
     is_mounted: bool = False
     ports: list[int] = field(default_factory=list)
     starts: dict[str, int] = field(default_factory=dict)
@@ -51,6 +51,8 @@ class System(Stack):
         self._procfile = parse_procfile((ROOT / "Procfile").read_text()).processes
         self.ports = [a_port() for _ in range(self.webs)]
         self.port = self.ports[0]
+        if postgres.IS_CHOSEN and not self.database_url:
+            self.database_url = new_database()
         self.extra = self._settings()
         self.start_redis()
         for name in self.names[1:]:
