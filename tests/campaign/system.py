@@ -106,7 +106,7 @@ class System(Stack):
         if kind == "web":
             self.environment["PORT"] = str(self.ports[int(name[3:])])
         self.starts[name] = self.starts.get(name, 0) + 1
-        self.start(name, "sh", "-c", f"exec {self._procfile[kind]}")
+        self.start(name, "sh", "-c", self._procfile[kind])
 
     def _keep(self) -> None:
         while not self._is_over.wait(POLL_SECONDS):

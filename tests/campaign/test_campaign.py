@@ -33,10 +33,12 @@ KINDS = {"small": 4, "medium": 3, "damaged": 2, "simulation": 2, "restore": 2, "
 @pytest.mark.slow
 @pytest.mark.spark
 def test_nothing_is_lost_or_left_over_after_strikes_on_everything(tmp_path):
-    campaign = Campaign(tmp_path, threads=3, is_short=True, kinds=KINDS)
+    (tmp_path / "data").mkdir()
+    logs = tmp_path / "logs"
+    campaign = Campaign(tmp_path / "data", threads=3, is_short=True, kinds=KINDS, logs=logs)
     report = campaign.run(SHORT)
-    shown = [*(struck.row() for struck in report.strikes), *report.notes, *report.faults]
-    assert not report.faults, "\n".join(shown)
+    shown = [*(struck.row() for struck in report.strikes), *report.notes, *report.faults, logs]
+    assert not report.faults, "\n".join(map(str, shown))
     assert [struck.name for struck in report.strikes] == list(SHORT)
 
 

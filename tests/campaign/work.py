@@ -165,7 +165,7 @@ class Work:
         if recording["status"] == "ready":
             kept["snapshots"] = client.get(f"/recordings/{piece.recording}/snapshots")["items"]
         if piece.kind == "restore" and piece.result is not None:
-            kept["restored"] = piece.result["state"], piece.result["result"]
+            kept["restored"] = [piece.result[name] for name in ("state", "result", "error")]
         return kept
 
 
