@@ -110,7 +110,8 @@ def _run(random, events: int, source: np.ndarray, target: np.ndarray, processes:
 
 def _write_small(folder: Path, source: np.ndarray, target: np.ndarray, processes: int) -> None:
     ids = [f"p{code}" for code in range(processes)]
-    states = pa.table({"id": ids, "state": ["0"] * processes}, PROCESS_COLUMNS)
+    known = {"id": ids, "state": ["0"] * processes, "scope": [None] * processes}
+    states = pa.table(known, PROCESS_COLUMNS)
     links = {
         "id": [f"c{code}" for code in range(len(source))],
         "source": source,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from itertools import islice
 
 from snapshots.domain.topology import JsonText
 
@@ -48,7 +49,7 @@ def number(text: JsonText | None) -> int | float | None:
         return None
     value = json.loads(text)
     if isinstance(value, dict):
-        numbers = [item for item in value.values() if _is_number(item)]
+        numbers = list(islice(filter(_is_number, value.values()), 2))
         return numbers[0] if len(numbers) == 1 else None
     return value if _is_number(value) else None
 

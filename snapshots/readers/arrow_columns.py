@@ -1,5 +1,6 @@
 """Columns of the native field names to columns.RAW, a column at a time."""
 
+import json
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -251,4 +252,20 @@ def _checked_text(text: str) -> str:
     except JSONDecodeError as error:
         found = fault(b'{"":' + text.encode() + b"}", 0)
         code = "not-json" if found is None else found.code
-        raise Unfit(code, f"must be JSON text, not {say.quoted(text)}") from error
+        hint = _how_to_write(text, error) if code == "not-json" else ""
+        raise Unfit(code, f"must be JSON text, not {_shown(text)}{hint}") from error
+
+
+def _shown(text: str) -> str:
+    """The beginning of a text, and its length where that is not all."""
+    quoted = say.quoted(text)
+    return f"{quoted} ({len(text):,} characters)" if quoted.endswith("…") else quoted
+
+
+def _how_to_write(text: str, error: JSONDecodeError) -> str:
+    """Which of the two usual mistakes was made: plain text, or Python's own notation."""
+    if text.lstrip()[:1] in ("{", "[", '"'):
+        place = f"this one has a fault at character {error.pos + 1} ({error.msg})"
+        return f". Write each value with json.dumps(value): {place}"
+    example = say.quoted(json.dumps("text"))
+    return f". Write each value with json.dumps(value), which puts text in quotes: {example}"

@@ -11,6 +11,7 @@ from snapshots.readers.base import Limits
 from snapshots.readers.fields import (
     LONGEST_NAME,
     Check,
+    Unfit,
     given_name_problem,
     json_problem,
     json_text,
@@ -89,10 +90,16 @@ def parse_header(fields: Mapping[str, object], line: int, limits: Limits) -> Hea
         faults.add("time_unit", f"must have 1 to {_LONGEST_UNIT} characters")
     topology, further = _topology(processes, channels or [], faults)
     extra = {key: value for key, value in fields.items() if key not in _HEADER_FIELDS}
-    for key, value in extra.items():
-        faults.passes(key, value, json_problem)
+    if json_problem(extra) is not None:
+        _find_faults(extra, faults)
     faults.raise_any()
     return Header(name, unit, topology, extra | further)
+
+
+def _find_faults(extra: Mapping[str, object], faults: HeaderFaults) -> None:
+    """Name the fields that cannot be kept; slow, where a header has very many of them."""
+    for key, value in extra.items():
+        faults.passes(key, value, json_problem)
 
 
 def _check_format(fields: Mapping[str, object], line: int) -> None:
@@ -174,14 +181,19 @@ def _part(
 
 
 def _process(fields: dict, path: str, faults: HeaderFaults) -> Process:
-    state = fields.pop("state", None)
-    text = None
-    if state is not None and faults.passes(f"{path}.state", state, json_problem):
-        text = json_text(state)
+    text = _state(fields.pop("state", None), path, faults)
     scope = fields.pop("scope", None)
     if scope is not None:
         faults.passes(f"{path}.scope", scope, given_name_problem)
     return Process(fields.pop("id", None), text, scope)
+
+
+def _state(state: object, path: str, faults: HeaderFaults) -> str | None:
+    try:
+        return None if state is None else json_text(state)
+    except Unfit as unfit:
+        faults.add(f"{path}.state", unfit.problem[1])
+        return None
 
 
 def _channel(fields: dict, path: str, faults: HeaderFaults) -> Channel:

@@ -6,6 +6,7 @@ column. The manifest lists the parts; their names are unique and mean nothing. P
 snapshots and kinds are codes: places in the manifest's lists (kinds, snapshots) or in their table.
 
     manifest.json            Manifest; written last, so a folder with one is complete
+    header_fields.arrow      further fields of the header, where the manifest lacks room for them
     processes.arrow          one row per process, in the order of the header
     channels.arrow           one row per channel, in the order of the header
     events/…                 each part sorted by (process, index); a process lies in one part
@@ -30,6 +31,7 @@ snapshots and kinds are codes: places in the manifest's lists (kinds, snapshots)
 import pyarrow as pa
 
 MANIFEST = "manifest.json"
+HEADER_FIELDS = "header_fields.arrow"
 PROCESSES = "processes.arrow"
 CHANNELS = "channels.arrow"
 EVENTS = "events"
@@ -54,6 +56,8 @@ NONE = -1  # a code or an index that is not there
 IN_FLIGHT = 2**63 - 1  # later than every index
 
 _text = pa.large_string()
+
+HEADER_FIELDS_COLUMNS = pa.schema([("name", _text), ("value", _text)])  # by name; JSON
 
 PROCESS_COLUMNS = pa.schema(
     [("id", pa.string()), ("state", _text), ("scope", pa.string())]  # null: not known; none

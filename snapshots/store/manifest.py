@@ -1,12 +1,13 @@
 """The manifest: what a stored recording is, as a whole."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from snapshots.store.errors import StoreDamaged, StoreMissing
+from snapshots.store.header_fields import HeaderFields
 from snapshots.store.layout import MANIFEST, PARTED
 
 FORMAT = "cutline-store"
@@ -60,8 +61,8 @@ class Manifest:
         """The parts of one table, in the order in which the index counts them."""
         return tuple(part for part in self.parts if part.table == table)
 
-    def to_json(self) -> str:
-        """The text of ``manifest.json``."""
+    def to_json(self, *, fields_beside: bool = False) -> str:
+        """The text of ``manifest.json``. fields_beside: ``header_extra`` is in a table."""
         content = {
             "format": FORMAT,
             "version": VERSION,
@@ -74,15 +75,20 @@ class Manifest:
             "extent": self.extent.as_json(),
             "parts": [asdict(part) for part in self.parts],
             "levels": dict(self.levels),
-            "header_extra": dict(self.header_extra),
+            "header_extra": None if fields_beside else dict(self.header_extra),
         }
         return json.dumps(content, ensure_ascii=False, indent=1)
 
     @classmethod
-    def from_json(cls, text: str) -> "Manifest":
-        """The manifest that ``to_json`` wrote. Raises: StoreDamaged."""
+    def from_json(
+        cls, text: str, fields_beside: Callable[[], Mapping[str, Any]] = dict
+    ) -> "Manifest":
+        """The manifest that ``to_json`` wrote. Raises: StoreDamaged.
+
+        fields_beside: opens ``header_extra`` where it is in a table.
+        """
         try:
-            return _checked(json.loads(text))
+            return _checked(json.loads(text), fields_beside)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreDamaged(
                 MANIFEST,
@@ -97,16 +103,18 @@ class Manifest:
             text = (folder / MANIFEST).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             raise StoreMissing(folder) from None
-        return cls.from_json(text.decode("utf-8", errors="replace"))
+        decoded = text.decode("utf-8", errors="replace")
+        return cls.from_json(decoded, lambda: HeaderFields.open(folder))
 
 
-def _checked(content: dict[str, Any]) -> Manifest:
+def _checked(content: dict[str, Any], fields_beside: Callable[[], Mapping[str, Any]]) -> Manifest:
     if content["format"] != FORMAT or content["version"] != VERSION:
         raise StoreDamaged(
             MANIFEST,
             f"It says {content['format']!r} {content['version']!r}, not {FORMAT!r} {VERSION}.",
             "Was it written by another release? Ingest the log again.",
         )
+    extra = content["header_extra"]
     extent = Extent(*(int(content["extent"][key]) for key in ("from", "to", "steps")))
     return Manifest(
         name=str(content["name"]),
@@ -118,7 +126,7 @@ def _checked(content: dict[str, Any]) -> Manifest:
         extent=extent,
         parts=tuple(_part(item) for item in content["parts"]),
         levels={axis: tuple(map(int, widths)) for axis, widths in content["levels"].items()},
-        header_extra=dict(content["header_extra"]),
+        header_extra=fields_beside() if extra is None else dict(extra),
     )
 
 

@@ -23,7 +23,7 @@ from snapshots.domain.recording import (
     Event,
     Recording,
 )
-from snapshots.store import levels
+from snapshots.store import header_fields, levels
 from snapshots.store.index import write_index
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
@@ -33,6 +33,8 @@ from snapshots.store.layout import (
     DEFECTS,
     EVENT_COLUMNS,
     FAILOVERS,
+    HEADER_FIELDS,
+    HEADER_FIELDS_COLUMNS,
     MANIFEST,
     MARKER_COLUMNS,
     MESSAGE_COLUMNS,
@@ -72,7 +74,11 @@ def finish(
     """
     write_index(folder, manifest)
     complete = replace(manifest, levels=levels.write_levels(folder, manifest, levels_above))
-    write_bytes(folder / MANIFEST, complete.to_json().encode())
+    fields = header_fields.table_of(complete.header_extra)
+    if fields is not None:
+        write_table(folder / HEADER_FIELDS, fields, HEADER_FIELDS_COLUMNS)
+    text = complete.to_json(fields_beside=fields is not None)
+    write_bytes(folder / MANIFEST, text.encode())
     return complete
 
 

@@ -42,6 +42,7 @@ COLUMNS = [
 DEFECTS_ON_A_PAGE = 200
 MOST_PROCESSES_INLINE = 2_000  # above, the workbench fetches the topology by itself
 MOST_SNAPSHOTS_INLINE = 200
+MOST_BYTES_INLINE = 2**21  # of a topology with its states; above, likewise
 
 
 @page
@@ -152,7 +153,7 @@ def _workbench(row: Recording) -> dict:
     derived = is_derived(open_recording(row).manifest.header_extra)
     return {
         "recording": payloads.recording_detail(row) | {"is_derived": derived},
-        "topology": _topology(row) if few else None,
+        "topology": _inline_topology(row) if few else None,
         "snapshots": summaries,
         "is_dataflow": open_recording(row).is_dataflow,
         "has_contents": row.format in engines.READERS,
@@ -168,9 +169,10 @@ def _guide(row: Recording) -> dict:
     return GUIDES[row.slug].to_json(row.pk) | {"onward": onward}
 
 
-def _topology(row: Recording) -> dict:
-    """As the API answers it, where states are JSON texts that stand in the answer as they are."""
-    return orjson.loads(dumps(payloads.topology_of_recording(open_recording(row))))
+def _inline_topology(row: Recording) -> dict | None:
+    """The topology as the API answers it; None where its states are too long for a page."""
+    text = dumps(payloads.topology_of_recording(open_recording(row)))
+    return orjson.loads(text) if len(text) <= MOST_BYTES_INLINE else None
 
 
 @page

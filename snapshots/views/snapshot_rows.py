@@ -13,11 +13,16 @@ from snapshots.store.stored_snapshot import SnapshotChannel, StoredSnapshot
 from snapshots.views import links
 
 MOST_MESSAGES = 200  # of one channel, on the page; the API gives all
+LONGEST_VALUE = 10_000  # characters of JSON that are shown whole
+SHOWN_OF_LONGER = 1_000
 
 
 @dataclass(frozen=True)
 class StateRow:
-    """recorded, recomputed: as people read them; None where the log does not tell."""
+    """recorded, recomputed: as people read them; None where the log does not tell.
+
+    differs: whether both are known and are not the same, also behind what is shown of them.
+    """
 
     process: str
     is_initiator: bool
@@ -25,10 +30,7 @@ class StateRow:
     recorded_at: int | None
     recorded: str | None
     recomputed: str | None
-
-    @property
-    def differs(self) -> bool:
-        return None not in (self.recorded, self.recomputed) and self.recorded != self.recomputed
+    differs: bool
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,19 @@ def state_rows(snapshot: StoredSnapshot, initiators: Iterable[str]) -> list[Stat
             state.recorded_at,
             _as_value(state.recorded),
             _as_value(state.recomputed),
+            None not in (state.recorded, state.recomputed) and state.recorded != state.recomputed,
         )
         for process, state in snapshot.states.items()
     ]
 
 
 def _as_value(text: JsonText | None) -> str | None:
-    return None if text is None else quantities.value(json.loads(text))
+    if text is None:
+        return None
+    if len(text) <= LONGEST_VALUE:
+        return quantities.value(json.loads(text))
+    more = quantities.thousands(len(text) - SHOWN_OF_LONGER)
+    return f"{text[:SHOWN_OF_LONGER]}… ({more} more characters: the API gives all of them)"
 
 
 def channel_rows(snapshot: StoredSnapshot) -> list[ChannelRow]:

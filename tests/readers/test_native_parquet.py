@@ -267,3 +267,36 @@ def test_the_reason_of_damage_names_no_exception(tmp_path):
     assert "Exception" not in sentence
     assert native_parquet._why(OSError("TProtocolException: Invalid data")) == " (Invalid data)"
     assert native_parquet._why(MemoryError()).startswith(" (there is not the memory")
+
+
+@pytest.mark.parametrize("name", ["value", "state"])
+def test_a_long_plain_text_is_refused_with_how_to_write_it(tmp_path, name):
+    plain = "paid by card " * 80
+    data = table([SEND | {name: None}])
+    data = data.set_column(data.schema.get_field_index(name), name, pa.array([plain]))
+    defect = refusal(parquet(tmp_path, data))
+    assert (defect.code, defect.line, defect.field) == ("not-json", 1, name)
+    assert defect.sentence.startswith(
+        f'The field "{name}" must be JSON text, not "paid by card paid'
+    )
+    assert "(1,040 characters)" in defect.sentence
+    assert defect.sentence.endswith(
+        r'Write each value with json.dumps(value), which puts text in quotes: "\"text\"".'
+    )
+
+
+def test_what_the_refusal_says_is_read(tmp_path):
+    plain = "paid by card " * 80
+    path = parquet(tmp_path, table([SEND | {"value": plain}]))
+    assert read(path)[1][0].value == json.dumps(plain)
+
+
+def test_a_dictionary_as_python_writes_it_is_refused_with_the_place_of_its_fault(tmp_path):
+    defect = refusal(parquet(tmp_path, table([SEND], state=["{'balance': 9000}"])))
+    assert "Write each value with json.dumps(value)" in defect.sentence
+    assert "a fault at character 2" in defect.sentence
+
+
+def test_a_number_that_json_lacks_gets_no_advice_on_quotes(tmp_path):
+    defect = refusal(parquet(tmp_path, table([SEND], state=["NaN"])))
+    assert defect.sentence == 'The field "state" must be JSON text, not "NaN".'

@@ -8,10 +8,14 @@ import pytest
 from django.utils import timezone
 
 from snapshots import quantities
+from snapshots.domain.recording import LoggedEvent
 from snapshots.domain.samples import two_banks
 from snapshots.domain.script import Log, Script
+from snapshots.domain.values import canonical
 from snapshots.models import Job, Recording
+from snapshots.stores import open_recording
 from snapshots.views import links
+from snapshots.views.snapshot_rows import state_rows
 from tests.builders import a_run, simulated
 from tests.damage import lose_recorded_message, never_sending, overtake
 from tests.web.given import a_client, a_person, a_ready_recording
@@ -231,3 +235,33 @@ def test_an_ordinary_recording_gives_no_reasons(ada):
     row = a_ready_recording(ada)
     detail = a_client(ada).get(f"/api/recordings/{row.pk}/snapshots/s1").json()
     assert (detail["why_empty"], detail["why_unknown"]) == (None, None)
+
+
+def long_states(last: int) -> Log:
+    """Two banks whose first state is 2.5 MB long and is recorded with another last number."""
+    log = two_banks()
+    keys = {f"k{number:0120}": number for number in range(20_000)}
+    a, b = log.header.topology.processes
+    topology = replace(log.header.topology, processes=(replace(a, state=canonical(keys)), b))
+    recorded = canonical(keys | {max(keys): last})
+    record = LoggedEvent(line=2, process="A", kind="record_state", snapshot="s1", state=recorded)
+    return Log(replace(log.header, topology=topology), (record,))
+
+
+@pytest.mark.parametrize(("last", "differs"), [(19_999, False), (7, True)])
+def test_a_very_long_state_is_shown_in_part_and_compared_whole(ada, data_dir, last, differs):
+    row = a_ready_recording(ada, long_states(last))
+    states = open_recording(row).snapshot("s1")
+    shown = next(item for item in state_rows(states, []) if item.process == "A")
+    assert shown.differs == differs
+    assert shown.recorded.startswith('{"k000000')
+    assert "more characters: the API gives all of them)" in shown.recorded
+    assert len(shown.recorded) < 2_000
+
+
+def test_pages_of_a_recording_with_a_very_long_state_stay_small(client, ada):
+    row = a_ready_recording(ada, long_states(19_999))
+    assert len(snapshot_page(client, row)) < 100_000
+    page = text_of(client.get(f"/recordings/{row.pk}"))
+    assert len(page) < 500_000
+    assert '"topology": null' in page

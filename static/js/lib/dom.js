@@ -50,12 +50,3 @@ export function saveText(name, text, type) {
   h("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
-
-/** One line per row; cells quoted where they must be. */
-export function csv(head, rows) {
-  const quote = (cell) => {
-    const text = String(cell ?? "");
-    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  return [head, ...rows].map((row) => row.map(quote).join(",")).join("\n") + "\n";
-}

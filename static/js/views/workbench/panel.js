@@ -1,6 +1,7 @@
 /** What all charts share: fold, table view, downloads (PNG, SVG, CSV), and a Plotly figure's frame. */
 
-import { csv, h, saveText, table } from "../../lib/dom.js";
+import { csv } from "../../lib/csv.js";
+import { h, saveText, table } from "../../lib/dom.js";
 import { thousands } from "../../lib/format.js";
 
 const MOST_ROWS = 500;

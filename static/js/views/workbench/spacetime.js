@@ -222,7 +222,7 @@ export function createSpacetime(app) {
         events.step[row],
         topology.channels[events.channel[row]]?.id ?? "",
         window.snapshots[events.snapshot[row]] ?? "",
-        events.known[row] ? valueText(events.state[row]) : "",
+        events.known[row] ? numberOrText(events.state[row]) : "",
       ]),
     };
   }
@@ -272,4 +272,9 @@ export function createSpacetime(app) {
     handles,
     drawFrame,
   };
+}
+
+/** The cell of a state: a number stays one, for the spreadsheet that a CSV is opened in. */
+function numberOrText(state) {
+  return typeof state === "number" ? state : valueText(state);
 }
