@@ -19,6 +19,7 @@ from snapshots.domain.defects import InputRefused
 from snapshots.domain.reordering_report import NotReorderable, require_complete
 from snapshots.domain.spark_streaming.failover import SPARK_FAILOVERS
 from snapshots.fields import clipped
+from snapshots.files import identity
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Mapping, Recording, Snapshot, Topology
 from snapshots.problems import Conflict, Invalid, Refused, cancelled
@@ -218,6 +219,7 @@ def _queue_upload(
     )
     if owner is not None:  # the samples are the server's own
         audit.note(audit.UPLOADED, owner, recording.title, bytes=draft.size)
+    transaction.on_commit(identity.beat, robust=True)
     return create_job(Job.Kind.INGEST, owner, recording=recording)
 
 
