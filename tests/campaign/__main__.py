@@ -6,7 +6,7 @@ a server of its own, or the empty database that DATABASE_URL names.
 
 import argparse
 import os
-import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -18,24 +18,24 @@ from tests.campaign.strikes import STRIKES
 
 def main() -> None:
     asked = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # stops everything that was started
     url = ""
     if asked.database == "postgres":
         url = os.environ.get("DATABASE_URL") or new_database()
-    folder = Path(tempfile.mkdtemp(prefix="cutline-campaign-"))
-    campaign = Campaign(
-        folder,
-        seed=asked.seed,
-        webs=asked.webs,
-        workers=asked.workers,
-        database_url=url,
-        is_short=asked.short,
-        logs=asked.logs,
-        tell=lambda line: print(line, flush=True),
-    )
-    report = campaign.run(asked.only or asked.strikes)
+    with tempfile.TemporaryDirectory(prefix="cutline-campaign-") as folder:
+        campaign = Campaign(
+            Path(folder),
+            seed=asked.seed,
+            webs=asked.webs,
+            workers=asked.workers,
+            database_url=url,
+            is_short=asked.short,
+            logs=asked.logs,
+            tell=lambda line: print(line, flush=True),
+        )
+        report = campaign.run(asked.only or asked.strikes)
     print(HEAD, *(struck.row() for struck in report.strikes), sep="\n")
     print(*report.notes, *(f"WRONG: {fault}" for fault in report.faults), sep="\n")
-    shutil.rmtree(folder)
     sys.exit(bool(report.faults))
 
 

@@ -75,11 +75,12 @@ class Campaign:
         try:
             self._run(system, strikes, report)
             system.stop()
-            report.faults += checks.survivors(system)
+            report.faults += checks.survivors(system)  # before what survived is killed
             report.faults += checks.temporary_files(system)
             report.faults += checks.leftover_memory(memory)
         finally:
             system.stop()
+            system.kill_own()
             self._keep_logs()
             system.unmount_disk()
         return report
