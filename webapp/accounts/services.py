@@ -15,7 +15,7 @@ from django.core.validators import validate_email
 from django.utils import timezone
 
 from webapp.accounts.models import ApiToken, SignInLink
-from webapp.edge.optional_writes import optional
+from webapp.edge.optional_writes import optionally
 
 OWNER = "owner@localhost"
 TOKEN_PREFIX = "cut_"
@@ -138,8 +138,8 @@ def note_use(token: ApiToken) -> None:
     """To the minute: a write for every request would make readers wait."""
     now = timezone.now()
     if token.last_used_at is None or now - token.last_used_at > LAST_USED_PRECISION:
-        with optional():
-            ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+        same = ApiToken.objects.filter(pk=token.pk)
+        optionally(lambda: same.update(last_used_at=now))
 
 
 def hashed(token: str) -> str:

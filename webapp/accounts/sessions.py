@@ -1,17 +1,16 @@
 """Sessions in the database under the hash of their key: whoever reads the table can use none."""
 
-import contextlib
 import hashlib
 from datetime import timedelta
 
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
-from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from webapp.accounts.closing import announce_ended
 from webapp.accounts.models import Session
+from webapp.edge.optional_writes import optionally
 
 LAST_USED_PRECISION = timedelta(minutes=1)
 
@@ -70,5 +69,5 @@ def _note_use(row: Session) -> None:
     now = timezone.now()
     if row.last_used_at is not None and now - row.last_used_at <= LAST_USED_PRECISION:
         return
-    with contextlib.suppress(DatabaseError), transaction.atomic():
-        Session.objects.filter(pk=row.pk).update(last_used_at=now)
+    same = Session.objects.filter(pk=row.pk)
+    optionally(lambda: same.update(last_used_at=now))

@@ -1,32 +1,36 @@
 """Writes that a request can do without: nothing that is only read fails because of them."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
 
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from django.http import HttpRequest, HttpResponse
 
 from snapshots.passing import passing
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 LOCK_MILLISECONDS = 200
 READING = ("GET", "HEAD", "OPTIONS")
 
 
-@contextmanager
-def optional() -> Iterator[None]:
-    """Give up a write soon and in silence where the database cannot take it at the moment."""
+def optionally(write: Callable[[], T]) -> T | None:
+    """Write, but give up soon and return None where the database cannot take it at the moment."""
     try:
-        with _short_wait():
-            yield
+        with _short_wait(), transaction.atomic():
+            return write()
     except Exception as error:
         if passing(error) is None:
             raise
         logger.info("A write that can be missed was left out: %s", error)
+        return None
 
 
 @contextmanager
@@ -52,12 +56,12 @@ class Sessions(SessionMiddleware):
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        save = partial(super().process_response, request, response)
+        if request.method in READING and request.session.modified:
+            return optionally(save) or response
         try:
-            is_optional = request.method in READING and request.session.modified
-            with optional() if is_optional else nullcontext():
-                return super().process_response(request, response)
+            return save()
         except SessionInterrupted as error:
             if passing(error) is None:
                 raise
             raise OperationalError("The session could not be saved.") from error
-        return response
