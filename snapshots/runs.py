@@ -146,13 +146,19 @@ def _end(lease: Lease, state: str, status: str, error: dict[str, Any], **fields:
 
 
 def _with_spark(step: Callable[[Lease], None]) -> Callable[[Lease], None]:
-    """Start Spark before a step, so that a Spark that does not start puts the job off."""
+    """Start Spark before a step, and tell a Spark that ended during it from a step that failed."""
 
     def run_step(lease: Lease) -> None:
         from tasks.spark import session
 
         session.get()
-        step(lease)
+        try:
+            step(lease)
+        except Exception as error:
+            explained = session.explained(error)
+            if explained is error:
+                raise
+            raise explained from error
 
     return run_step
 

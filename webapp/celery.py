@@ -2,6 +2,7 @@ import logging
 import logging.config
 import os
 import sys
+import tempfile
 import warnings
 
 from celery import Celery
@@ -11,6 +12,7 @@ from celery.signals import (
     setup_logging,
     worker_process_init,
     worker_process_shutdown,
+    worker_shutdown,
 )
 
 from webapp.operating import processes
@@ -41,6 +43,16 @@ def require_own_files(**_) -> None:
         sys.exit(str(problem))
     finally:
         connections.close_all()
+
+
+@celeryd_init.connect
+def keep_temporary_files_together(**_) -> None:
+    """Give the worker and its children a temporary folder that a sweep removes after a kill."""
+    from tasks.spark.scratch import Scratch
+
+    folder = Scratch()
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder.path)
+    worker_shutdown.connect(lambda **_: folder.remove(), weak=False)
 
 
 @setup_logging.connect

@@ -16,13 +16,16 @@ import threading
 import zipfile
 from contextlib import suppress
 
+from grpc import RpcError
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tasks.spark import condition, connect, scratch
 from tasks.spark.answering import answers
 from tasks.spark.configuration import REPOSITORY, setting, start_seconds
 from tasks.spark.driver import Driver, forget_context
-from tasks.spark.errors import SparkUnavailable, first_line
+from tasks.spark.errors import SparkStopped, SparkUnavailable, first_line
 from tasks.spark.scratch import Scratch
 from tasks.spark.stages import SparkStages
 from tasks.spark.time_limits import within
@@ -104,6 +107,15 @@ def drop() -> None:
         driver.discard()
     forget_context()
     condition.note(condition.DOWN, "It was stopped.")
+
+
+def explained(error: Exception) -> Exception:
+    """Return why Spark is gone, where it is gone and ``error`` came from it, else ``error``."""
+    from_spark = isinstance(error, Py4JError | PySparkException | RpcError | OSError)
+    if not from_spark or _session is None or _is_alive():
+        return error
+    kind = SparkUnavailable if connect.is_remote(_session) else SparkStopped
+    return kind(f"Spark stopped while it worked: {first_line(error)}")
 
 
 def look() -> None:

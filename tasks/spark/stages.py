@@ -133,10 +133,16 @@ class SparkStages:
 
     def _collect_into(self, outcome, tag, kernel, tasks, signs) -> None:
         try:
-            self._session.addTag(tag)
+            self._tag(tag, kernel)
             outcome["results"] = self._collect(kernel, tasks, signs)
         except BaseException as error:
             outcome["error"] = error
+
+    def _tag(self, tag: str, kernel) -> None:
+        try:
+            self._session.addTag(tag)
+        except Exception as error:
+            raise self._failure(kernel, error) from error
 
     def _collect(self, kernel, tasks, signs):
         try:

@@ -47,7 +47,9 @@ def test_a_task_that_ends_its_python_worker_each_time_fails(spark, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ["killed_jvm", "frozen_jvm", "killed_python"])
+@pytest.mark.parametrize(
+    "name", ["killed_jvm", "killed_between_stages", "frozen_jvm", "killed_python"]
+)
 def test_a_spark_that_is_struck_in_the_middle_of_a_stage(name, tmp_path):
     processes.run(__name__, name, DATA_DIR=tmp_path)
 
@@ -65,6 +67,24 @@ def killed_jvm() -> None:
     assert "SIGKILL" in condition.current().reason
     assert session.warm().range(3).count() == 3
     assert (condition.current().state, condition.current().restarts) == (condition.UP, 1)
+
+
+def killed_between_stages() -> None:
+    """Also what uses the session without a stage learns that Spark has ended."""
+    from tasks.spark import session
+
+    warm = session.warm()
+    session.kill()
+    with pytest.raises(SparkStopped):
+        SparkStages(warm).run(slow, range(2), advance=lambda done: None)
+    with pytest.raises(Exception, match=".") as caught:
+        warm.range(3).count()
+    assert isinstance(session.explained(caught.value), SparkStopped)
+    error = ValueError("a fault of the step")
+    assert session.explained(error) is error
+    assert session.get().range(3).count() == 3
+    disk = OSError(28, "No space left on device")
+    assert session.explained(disk) is disk
 
 
 def frozen_jvm() -> None:
