@@ -75,8 +75,11 @@ def warm_spark(**_) -> None:
 
 @worker_process_shutdown.connect
 def end_spark(**_) -> None:
-    """End the session and its note in Redis; a process of the pool runs no exit handlers."""
+    """End the session and its note in Redis, at once: a process that ends has seconds to do so.
+
+    A process of the pool runs no exit handlers.
+    """
     from tasks.spark import condition, session
 
-    session.stop()
     condition.withdraw()
+    session.drop()

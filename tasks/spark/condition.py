@@ -1,7 +1,7 @@
 """How the Spark of each worker process is, for health pages and metrics.
 
-Each process notes it in Redis under ``cutline:spark:<host>:<pid>``, as JSON that lapses a minute
-after the process is gone.
+Each process notes it in Redis under ``cutline:spark:HOST:PID``, as JSON that lapses a minute after
+the process is gone. ``webapp/operating/presence.py`` reads it.
 """
 
 import json
@@ -43,6 +43,7 @@ class Condition:
 _condition = Condition()
 _starts = 0
 _changed = threading.Event()
+_over = threading.Event()
 
 
 def note(state: str, reason: str = "") -> None:
@@ -70,21 +71,19 @@ def publish(look: Callable[[], None]) -> None:
 
 def withdraw() -> None:
     """Remove this process's condition from Redis, because the process ends."""
-    with _redis() as redis:
-        redis.delete(_key(current()))
+    from redis import RedisError
 
-
-def listed() -> list[Condition]:
-    """Return the conditions of all worker processes. Raises: RedisError."""
-    with _redis() as redis:
-        keys = sorted(redis.scan_iter(f"{PREFIX}*", count=1000))
-        values = redis.mget(keys) if keys else []
-    return [Condition(**json.loads(value)) for value in values if value is not None]
+    _over.set()
+    try:
+        with _redis() as redis:
+            redis.delete(_key(current()))
+    except (RedisError, OSError) as error:
+        logger.warning("Spark's condition cannot be removed from Redis (%s).", error)
 
 
 def _keep_published(look: Callable[[], None]) -> None:
     well = True
-    while True:
+    while not _over.is_set():
         _changed.clear()
         look()
         well = _write(well)

@@ -8,6 +8,7 @@ others over py4j, so that a secret stands in no command line.
 import contextlib
 import logging
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -32,6 +33,7 @@ LINES_KEPT = 20
 LONGEST_LINE = 500
 SECONDS_TO_END = 2.0
 SECONDS_BETWEEN_LOOKS = 0.05
+_FOLDERS = re.compile(r"(?<![\w./])(?:/[^\s/:]+)+/(?=[^\s/])")
 _SAID_ALWAYS = ("WARNING: Using incubator", "Using Spark's default", "Setting ", "To adjust ")
 
 
@@ -89,10 +91,13 @@ class Driver:
         return self.has_ended
 
     def last_lines(self) -> list[str]:
-        """Return what the JVM wrote last, without what it writes at each start."""
+        """Return what the JVM wrote last, without what it writes at each start and without folders
+        of this machine: the log has both.
+        """
         if self.has_ended:
             self._reader.join(SECONDS_TO_END)
-        return [line for line in self._lines if line and not line.startswith(_SAID_ALWAYS)]
+        lines = [line for line in self._lines if line and not line.startswith(_SAID_ALWAYS)]
+        return [_FOLDERS.sub("", line) for line in lines]
 
     @contextlib.contextmanager
     def limited(self, seconds: float) -> Iterator[None]:

@@ -59,7 +59,7 @@ def get() -> SparkSession:
     with _turn:
         if _session is not None and not _is_alive():
             logger.warning("Spark's session ended by itself, and another is started.")
-            _drop()
+            drop()
         if _session is None:
             _session = _started()
         condition.note(condition.UP)
@@ -89,8 +89,21 @@ def stop() -> None:
                 within(SECONDS_TO_STOP, _session.stop)
         if _driver is not None:
             _driver.end()
-        _drop()
-        condition.note(condition.DOWN, "It was stopped.")
+        drop()
+
+
+def drop() -> None:
+    """Let go of the session, or of what its failed start left; its JVM is killed."""
+    global _session, _driver
+    with _turn:
+        session, _session = _session, None
+        driver, _driver = _driver, None
+    if session is not None and connect.is_remote(session):
+        connect.close(session)
+    if driver is not None:
+        driver.discard()
+    forget_context()
+    condition.note(condition.DOWN, "It was stopped.")
 
 
 def look() -> None:
@@ -128,22 +141,10 @@ def _started() -> SparkSession:
     try:
         session = _connect(remote) if remote else _start(setting("SPARK_MASTER", "local[*]"))
     except BaseException as error:
-        _drop()
+        drop()
         condition.note(condition.DOWN, str(error))
         raise
     return session
-
-
-def _drop() -> None:
-    """Let go of what a session, or its failed start, left here; its JVM is killed."""
-    global _session, _driver
-    session, _session = _session, None
-    driver, _driver = _driver, None
-    if session is not None and connect.is_remote(session):
-        connect.close(session)
-    if driver is not None:
-        driver.discard()
-    forget_context()
 
 
 def _connect(remote: str) -> SparkSession:

@@ -5,9 +5,10 @@ import threading
 import time
 
 import pytest
-from redis import Redis
 
 from tasks.spark import condition
+from webapp.operating import presence
+from webapp.operating.redis_reading import client
 
 
 @pytest.fixture
@@ -25,13 +26,13 @@ def test_the_condition_of_a_process_is_listed_with_its_restarts(noted):
     states = [condition.STARTING, condition.DOWN, condition.STARTING, condition.UP]
     for state in states:
         condition.note(state, "Java is missing." if state == condition.DOWN else "")
-    until(lambda: [one.state for one in condition.listed()] == [condition.UP])
-    [listed] = condition.listed()
-    assert (listed.restarts, listed.reason, listed.pid) == (1, "", os.getpid())
+    until(lambda: [one.state for one in listed()] == [condition.UP])
+    [noted_here] = listed()
+    assert (noted_here.restarts, noted_here.reason, noted_here.pid) == (1, "", os.getpid())
     assert looks.is_set()
-    with Redis.from_url(condition.setting("REDIS_URL", "")) as redis:
+    with client() as redis:
         [key] = redis.keys("cutline:spark:*")
-        assert key.decode() == f"cutline:spark:{listed.host}:{os.getpid()}"
+        assert key == f"cutline:spark:{noted_here.host}:{os.getpid()}"
         assert 0 < redis.ttl(key) <= 60
 
 
@@ -43,8 +44,14 @@ def test_a_note_without_a_change_keeps_since_when(noted):
     assert condition.current().since == since != ""
 
 
+def listed() -> list[presence.SparkCondition]:
+    """Return what health and metrics read."""
+    with client() as redis:
+        return presence.spark_conditions(redis)
+
+
 def until(is_so) -> None:
     deadline = time.monotonic() + 30
     while not is_so():
-        assert time.monotonic() < deadline, condition.listed()
+        assert time.monotonic() < deadline, listed()
         time.sleep(0.05)

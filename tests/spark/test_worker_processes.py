@@ -6,9 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
+from redis import Redis
 
 from tasks.spark import condition
 from tests.stack import Stack
+from webapp.operating import presence
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -29,37 +31,37 @@ def worker(tmp_path):
     stack.stop()
 
 
-def test_each_process_of_a_worker_has_its_own_spark(worker, settings):
-    settings.REDIS_URL = worker.redis_url
+def test_each_process_of_a_worker_has_its_own_spark(worker):
     base = worker.folder / "tmp" / "spark"
-    first = until_up(2)
-    folders = set(base.iterdir())
+    until(lambda: len(up(worker)) == 2)
+    first, folders = up(worker), set(base.iterdir())
     assert len(folders) == 2
     os.kill(min(first), signal.SIGKILL)
-    until(lambda: max(first) in until_up(2) and until_up(2) != first)
+    until(lambda: len(up(worker) - {min(first)}) == 2)
     until(lambda: len(set(base.iterdir()) & folders) == 1)
     assert len(set(base.iterdir())) == 2
-    worker.kill("worker", signal.SIGTERM)
-    assert condition.listed() == [] or not any(map(runs, pids()))
+    assert max(first) in up(worker)
 
 
-def until_up(count: int) -> set[int]:
-    """Wait for so many processes whose Spark is up, and return their pids."""
-    until(lambda: len(pids()) == count)
-    return pids()
+def test_a_worker_that_ends_leaves_no_folder_and_no_note(worker):
+    until(lambda: len(up(worker)) == 2)
+    process = worker.processes["worker"]
+    process.terminate()
+    process.wait(60)
+    assert up(worker) == set()
+    assert list((worker.folder / "tmp" / "spark").iterdir()) == []
 
 
-def pids() -> set[int]:
-    up = [one.pid for one in condition.listed() if one.state == condition.UP]
-    return {pid for pid in up if runs(pid)}
-
-
-def runs(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
+def up(worker: Stack) -> set[int]:
+    """Return the processes that live and have noted that their Spark is up."""
+    with Redis.from_url(worker.redis_url, decode_responses=True) as redis:
+        noted = presence.spark_conditions(redis)
+    pids = {each.pid for each in noted if each.state == condition.UP}
+    return {pid for pid in pids if Path(f"/proc/{pid}").exists()}
 
 
 def until(is_so) -> None:
     deadline = time.monotonic() + SECONDS
     while not is_so():
-        assert time.monotonic() < deadline, condition.listed()
+        assert time.monotonic() < deadline
         time.sleep(0.2)
