@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from snapshots.passing import DISK_FULL, passing
+from snapshots.readers.spark_streaming.engine.reader import SparkUpload
 from tasks.spark import session
 from tasks.spark.errors import SparkUnavailable, is_disk_full
 from tasks.spark.stages import SparkStages
+from tasks.spark.streaming_entries import WithState
+from tests.readers.spark_streaming.cases import unpack
 from tests.spark import processes
 
 FULL = "/dev/full"
@@ -61,6 +64,25 @@ def test_a_start_on_a_full_disk_fails_for_now_only(small_disk, settings):
     settings.DATA_DIR = small_disk("nr_inodes=4")
     with pytest.raises(SparkUnavailable, match="No space left on device") as caught:
         session._start("local[1]")
+    assert passing(caught.value) is DISK_FULL
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_state_that_a_full_disk_keeps_from_spark_is_not_called_unreadable(
+    small_disk, shared_data, tmp_path_factory
+):
+    archive = shared_data / "spark-streaming" / "plain-agg-rocksdb-v2.zip"
+    folder, _ = unpack(archive, tmp_path_factory.mktemp("upload"))
+    processes.run(__name__, "full_before_state", folder, DATA_DIR=small_disk("size=24m"))
+
+
+def full_before_state(folder: str) -> None:
+    """RocksDB's library and its tables need more than is left."""
+    spark = session.get()
+    fill(Path(os.environ["DATA_DIR"], "filler"))
+    with pytest.raises(SparkUnavailable, match="no space left") as caught:
+        list(WithState(SparkUpload(Path(folder)), spark).entries())
     assert passing(caught.value) is DISK_FULL
 
 
