@@ -15,7 +15,7 @@ from webapp.operating import processes
 
 VARIABLE = "CUTLINE_FOLDER"  # in the environment of every process of the stack
 WAIT_SECONDS = 20  # for what a killed launcher left; its processes have about 7 s to end
-DYING_SECONDS = 0.5  # a launcher that was killed just now may still be listed as running
+DYING_SECONDS = 3.0  # a launcher that was killed just now may still be listed as running
 POLL_SECONDS = 0.1
 
 
