@@ -36,6 +36,11 @@ class Stack:
     def redis_url(self) -> str:
         return self.environment["REDIS_URL"]
 
+    @property
+    def empty_redis_url(self) -> str:
+        """The address of another database of the same Redis, which no process of a stack uses."""
+        return self.redis_url.removesuffix("/0") + "/7"
+
     def beside(self, folder: Path, **settings: object) -> "Stack":
         """Another stack on this Redis, with data and settings of its own; migrated."""
         other = Stack(folder)

@@ -36,7 +36,7 @@ def an_operator(db):
 @pytest.fixture
 def live(live_redis, settings):
     """A real Redis without anybody's notes."""
-    settings.REDIS_URL = live_redis.redis_url
+    settings.REDIS_URL = live_redis.empty_redis_url
     with redis_client() as redis:
         redis.flushdb()
         yield redis

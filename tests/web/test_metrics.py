@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def live(live_redis, settings):
-    settings.REDIS_URL = live_redis.redis_url
+    settings.REDIS_URL = live_redis.empty_redis_url
     with redis_client() as redis:
         redis.flushdb()
         yield redis
