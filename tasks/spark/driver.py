@@ -114,10 +114,7 @@ class Driver:
 
     def kill(self) -> None:
         """Kill the JVM and what it started, whatever they do."""
-        for pid in [self.process.pid, *descendants(self.process.pid)]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self.process.wait()
+        _kill(self.process)
 
     def end(self) -> None:
         """End the JVM, at first by what it ends itself at, and remove its folder."""
@@ -144,6 +141,20 @@ class Driver:
                 text = line.decode(errors="replace").rstrip()
                 self._lines.append(text)
                 logger.info("%s", text)
+
+
+def kill_jvm() -> None:
+    """Kill the JVM that PySpark uses, if there is one."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is not None:
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen) -> None:
+    for pid in [process.pid, *descendants(process.pid)]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
 
 
 def forget_context() -> None:

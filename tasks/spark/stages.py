@@ -9,6 +9,7 @@ import pickle
 import shutil
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -23,6 +24,7 @@ from pyspark.sql import SparkSession
 
 from tasks.spark.answering import ANSWER_SECONDS, Pulse, answers
 from tasks.spark.connect import is_remote
+from tasks.spark.driver import kill_jvm
 from tasks.spark.errors import (
     SparkStopped,
     SparkTaskFailed,
@@ -38,6 +40,7 @@ from tasks.spark.time_limits import within
 logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_BETWEEN_CALLS = 1.0
 MOST_TRIES = 3
 """How often a stage is run whose Python worker ends: once may be a chance, thrice is its own."""
 
@@ -126,10 +129,17 @@ class SparkStages:
         return outcome["results"]
 
     def _call_off(self, tag: str, worker: threading.Thread) -> None:
-        """Interrupt the stage, and wait for its end as long as an answer may take."""
+        """Interrupt the stage until it ends; a JVM that does not let it end is killed.
+
+        A stage that has not begun in the JVM is not interrupted by the first call.
+        """
+        deadline = time.monotonic() + ANSWER_SECONDS
         with suppress(Exception):  # a Spark that is gone has nothing to interrupt
-            within(ANSWER_SECONDS, lambda: self._session.interruptTag(tag))
-            worker.join(ANSWER_SECONDS)
+            while worker.is_alive() and time.monotonic() < deadline:
+                within(ANSWER_SECONDS, lambda: _interrupt(self._session, tag))
+                worker.join(SECONDS_BETWEEN_CALLS)
+        if worker.is_alive() and not is_remote(self._session):
+            kill_jvm()
 
     def _collect_into(self, outcome, tag, kernel, tasks, signs) -> None:
         try:
@@ -140,7 +150,7 @@ class SparkStages:
 
     def _tag(self, tag: str, kernel) -> None:
         try:
-            self._session.addTag(tag)
+            _add_tag(self._session, tag)
         except Exception as error:
             raise self._failure(kernel, error) from error
 
@@ -177,6 +187,23 @@ class SparkStages:
         """Return the error of a Spark that is gone; a server may have been restarted by others."""
         kind = SparkUnavailable if is_remote(self._session) else SparkStopped
         return kind(f"Spark stopped while it worked: {reason}")
+
+
+def _add_tag(session: SparkSession, tag: str) -> None:
+    """Tag what this thread runs. The tags of a classic session are known to its thread alone, so
+    that no other could interrupt by them; those of the context are known to all.
+    """
+    if is_remote(session):
+        session.addTag(tag)
+    else:
+        session.sparkContext.addJobTag(tag)
+
+
+def _interrupt(session: SparkSession, tag: str) -> None:
+    if is_remote(session):
+        session.interruptTag(tag)
+    else:
+        session.sparkContext.cancelJobsWithTag(tag)
 
 
 def _each(kernel, tasks, signs):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tasks.spark import answering
+from tasks.spark import stages as stages_module
 from tasks.spark.driver import descendants
 from tasks.spark.errors import SparkStopped, SparkTaskFailed, SparkUnavailable
 from tasks.spark.stages import SparkStages
@@ -93,13 +94,31 @@ def frozen_jvm() -> None:
 
     answering.ANSWER_SECONDS = 5.0
     answering.PULSE_SECONDS = 1.0
+    stages_module.ANSWER_SECONDS = 5.0
     stages = SparkStages(session.warm())
     frozen = session._driver.process.pid
     strike([frozen], signal.SIGSTOP)
     with pytest.raises(SparkUnavailable, match="does not answer any more"):
         stages.run(slow, range(4), advance=lambda done: None)
-    assert session.warm().range(3).count() == 3
+    stages = SparkStages(session.warm())
     assert not processes.ticks(frozen)
+    answering.PULSE_SECONDS = 100.0
+    cancelled = session._driver.process
+    strike([cancelled.pid], signal.SIGSTOP)
+    with pytest.raises(KeyError, match="cancelled"):
+        stages.run(slow, range(40), advance=cancel_after(4.0))
+    assert cancelled.wait(60) == -signal.SIGKILL
+
+
+def cancel_after(seconds: float):
+    """Return what a job's progress does when somebody cancels it."""
+    deadline = time.monotonic() + seconds
+
+    def advance(done: int) -> None:
+        if time.monotonic() > deadline:
+            raise KeyError("cancelled")
+
+    return advance
 
 
 def killed_python() -> None:

@@ -1,5 +1,6 @@
 """A stage gives every task's result in order, tells how far it is, and can be called off."""
 
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,6 +22,11 @@ def doubled(task: int) -> int:
 def slow(task: int) -> int:
     time.sleep(0.3)
     return task
+
+
+def noting(folder: str) -> None:
+    Path(tempfile.mkdtemp(dir=folder))
+    time.sleep(0.3)
 
 
 def refusing(task: int) -> int:
@@ -82,3 +88,13 @@ def test_progress_that_raises_ends_the_stage(spark, tmp_path):
         SparkStages(spark, tmp_path).run(slow, range(100), advance=call_off)
     assert not list(tmp_path.iterdir())
     assert SparkStages(spark).run(doubled, [4]) == [8]
+
+
+def test_a_stage_that_is_called_off_runs_no_further_tasks(spark, tmp_path):
+    def call_off(done: int) -> None:
+        if any(tmp_path.iterdir()):
+            raise CalledOff
+
+    with pytest.raises(CalledOff):
+        SparkStages(spark).run(noting, [str(tmp_path)] * 200, advance=call_off)
+    assert 0 < len(list(tmp_path.iterdir())) < 100
