@@ -32,14 +32,13 @@ def worker(tmp_path):
 
 
 def test_each_process_of_a_worker_has_its_own_spark(worker):
-    base = worker.folder / "tmp" / "spark"
     until(lambda: len(up(worker)) == 2)
-    first, folders = up(worker), set(base.iterdir())
+    first, folders = up(worker), of_jvms(worker)
     assert len(folders) == 2
     os.kill(min(first), signal.SIGKILL)
     until(lambda: len(up(worker) - {min(first)}) == 2)
-    until(lambda: len(set(base.iterdir()) & folders) == 1)
-    assert len(set(base.iterdir())) == 2
+    until(lambda: len(of_jvms(worker) & folders) == 1)
+    assert len(of_jvms(worker)) == 2
     assert max(first) in up(worker)
 
 
@@ -50,6 +49,11 @@ def test_a_worker_that_ends_leaves_no_folder_and_no_note(worker):
     process.wait(60)
     assert up(worker) == set()
     assert list((worker.folder / "tmp" / "spark").iterdir()) == []
+
+
+def of_jvms(worker: Stack) -> set[Path]:
+    """Return the scratch folders in which a JVM keeps blocks."""
+    return {path.parent for path in (worker.folder / "tmp" / "spark").glob("*/blockmgr-*")}
 
 
 def up(worker: Stack) -> set[int]:
