@@ -4,12 +4,12 @@ import filecmp
 import json
 import re
 import shutil
-import sqlite3
 import stat
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -141,13 +141,19 @@ def replace(recording: Recording) -> str:
     return "j900-1-ab"
 
 
+def rename_all(name: str) -> None:
+    """Write over a connection of this thread's own."""
+    try:
+        Recording.objects.update(name=name)
+    finally:
+        connection.close()
+
+
 def test_writers_do_not_wait_for_a_backup_that_reads(recording):
     with dump.one_moment():
         names = set(Recording.objects.values_list("name", flat=True))
-        other = sqlite3.connect(connection.settings_dict["NAME"], timeout=2)
-        with other:
-            other.execute("UPDATE snapshots_recording SET name = 'changed'")
-        other.close()
+        with ThreadPoolExecutor(1) as somebody:
+            somebody.submit(rename_all, "changed").result()
         assert set(Recording.objects.values_list("name", flat=True)) == names
     assert Recording.objects.get().name == "changed"
 
