@@ -106,6 +106,9 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._abort_soon()
 
     async def send(self, message) -> None:
+        """Drop what comes after the close: an answer may have been under way to a slow reader."""
+        if self.close_sent:
+            return
         if message["type"] == "websocket.close":
             self._abort_soon()
         await super().send(message)
