@@ -341,11 +341,22 @@ class LaunchedWith(Launched):
         return self.log_path.read_text()
 
     def workers(self) -> list[int]:
-        """The shells of the Procfile's line that run now, of both launchers."""
-        return [p.pid for p in self.descendants() if "trap" in self.command_of(p)]
+        """The shells of the Procfile's line that run now, of both launchers.
+
+        A shell that starts a program is, for a moment, two processes with the same command.
+        """
+        shells = [p for p in self.descendants() if "trap" in self.command_of(p)]
+        numbers = {shell.pid for shell in shells}
+        return [shell.pid for shell in shells if parent_of(shell) not in numbers]
 
     def keepers(self) -> list[psutil.Process]:
         return [p for p in self.descendants() if p.pid != self.process.pid and is_keeper(p)]
+
+
+def parent_of(process: psutil.Process) -> int | None:
+    with suppress(psutil.NoSuchProcess):
+        return process.ppid()
+    return None
 
 
 def is_keeper(process: psutil.Process) -> bool:
