@@ -2,7 +2,7 @@ PORT ?= 8000
 export PORT
 PYTHON := .venv/bin/python
 
-.PHONY: run test test-fast test-postgres lint bench clean
+.PHONY: run test test-fast test-long test-postgres lint bench clean
 
 run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
@@ -10,9 +10,14 @@ run: .venv/run.stamp
 # Everything on SQLite, then the quick tests of tests/web once more on PostgreSQL.
 test: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
-	@$(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder
+	@$(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder --durations=20 -m "not long"
 	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 tests/web \
 		-m "not spark and not browser and not slow"
+
+# What takes minutes: frozen and killed servers of Spark, a cluster.
+test-long: .venv/test.stamp
+	@$(PYTHON) -m webapp.machine java
+	@$(PYTHON) -m pytest -m long
 
 # Compiled tests are kept, whatever the shell says: compiling them takes each process seconds.
 test-fast: .venv/test.stamp

@@ -24,10 +24,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
+@pytest.mark.long
 def test_a_server_that_is_killed_and_comes_back(tmp_path):
     check(tmp_path, "killed_server")
 
 
+@pytest.mark.long
 def test_a_server_that_freezes_in_the_middle_of_a_job_and_thaws(tmp_path):
     check(tmp_path, "frozen_server")
 

@@ -49,7 +49,13 @@ def test_a_task_that_ends_its_python_worker_each_time_fails(spark, tmp_path):
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    "name", ["killed_jvm", "killed_between_stages", "frozen_jvm", "killed_python"]
+    "name",
+    [
+        "killed_jvm",
+        "killed_between_stages",
+        pytest.param("frozen_jvm", marks=pytest.mark.long),
+        "killed_python",
+    ],
 )
 def test_a_spark_that_is_struck_in_the_middle_of_a_stage(name, tmp_path):
     processes.run(__name__, name, DATA_DIR=tmp_path)

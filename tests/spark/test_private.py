@@ -38,6 +38,7 @@ def test_python_workers_ask_for_a_secret_where_paths_are_too_long_for_sockets(tm
     processes.run(__name__, "check_python_ports", DATA_DIR=folder)
 
 
+@pytest.mark.long
 def test_the_secret_of_a_cluster_stands_in_no_command_line(tmp_path, cluster):
     environment = {
         "SPARK_MASTER": cluster,

@@ -46,10 +46,12 @@ def test_a_jvm_killed_while_its_context_starts_is_replaced(tmp_path):
     processes.run(__name__, "killed_in_the_middle", DATA_DIR=tmp_path)
 
 
+@pytest.mark.long
 def test_a_jvm_frozen_while_it_starts_is_ended_and_replaced(tmp_path):
     processes.run(__name__, "frozen_in_the_middle", DATA_DIR=tmp_path)
 
 
+@pytest.mark.long
 def test_a_master_that_never_answers_is_given_up(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         master = f"spark://127.0.0.1:{silent.getsockname()[1]}"
