@@ -110,7 +110,7 @@ def migrate() -> None:
 
 
 def supervise(environment: dict[str, str], lock: TextIO) -> int:
-    """Until Ctrl-C, which is a good end. ``lock`` stays open in every process."""
+    """Run everything until Ctrl-C, which is a good end. Each process keeps ``lock`` open."""
     os.environ |= environment
     os.chdir(PROCFILE.parent)
     supervisor = Supervisor(inherited=(lock.fileno(),))

@@ -253,7 +253,7 @@ def _may_mark_store(root: Path) -> bool:
 
 
 def _noticing_older_database(row: Installation, mark: Mark | None) -> Installation:
-    """Where the folder is ahead of the row, its files may be unknown to this older database."""
+    """Note where the folder is ahead of the row: this older database may not know its files."""
     if mark is None or mark.beats <= row.beats:
         return row
     changed = Installation.objects.filter(pk=ROW, beats__lt=mark.beats).update(

@@ -170,7 +170,7 @@ class Work:
 
 
 def differences(sample: Sample, outcome: dict[str, Any]) -> list[str]:
-    """Where a calm upload is not what the reference says, as sentences."""
+    """Return a sentence for each difference between a calm upload and the reference."""
     if sample.log is None:
         right = outcome["status"] == "refused" and outcome["error"]
         return [] if right else [f"{sample.name} was not refused: {outcome}"]

@@ -237,7 +237,7 @@ DAMAGES = {
 
 
 def change(path: Path) -> None:
-    """In a file of its own: the one there may be a link to the data."""
+    """Write to a new file, because the present one may be a link to the data."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.unlink()

@@ -157,7 +157,7 @@ def test_a_stranger_on_a_page_gets_a_sentence(connected):
 
 
 def test_a_large_body_of_a_known_person_is_spooled_in_the_data_folder(edge, connected):
-    """Without a name: it vanishes with its process."""
+    """Return a file without a name, which vanishes with its process."""
     token = f"Authorization: Bearer {edge.token()}"
     connection = connected()
     kind = "Content-Type: multipart/form-data; boundary=x"

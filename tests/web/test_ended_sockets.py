@@ -55,7 +55,7 @@ async def both(site, recording: int, cookie: str) -> list:
 
 
 def sign_out(site, cookie: str) -> int:
-    """As the page does it, with its CSRF token."""
+    """Send the form as the page does, with its CSRF token."""
     connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=30)
     token = "a" * 32
     headers = {
