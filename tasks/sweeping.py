@@ -95,7 +95,7 @@ def fill_queue() -> int:
         if not enqueue():
             break
     if missing > 0:
-        logger.info("The queue lacked %d messages", missing)
+        logger.info("Messages that the queue lacked: %d", missing)
     return max(missing, 0)
 
 
