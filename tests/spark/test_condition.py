@@ -13,11 +13,20 @@ from webapp.operating.redis_reading import client
 
 @pytest.fixture
 def noted(live_redis, settings, monkeypatch):
-    """The notes of this process, which has none yet."""
-    settings.REDIS_URL = live_redis.redis_url
+    """The notes of this process, which has none yet, in a Redis where nobody else has one."""
+    settings.REDIS_URL = live_redis.empty_redis_url
+    with client() as redis:
+        redis.flushdb()
+    over = threading.Event()
+    monkeypatch.setattr(condition, "_over", over)
     monkeypatch.setattr(condition, "_condition", condition.Condition())
     monkeypatch.setattr(condition, "_starts", 0)
     monkeypatch.setattr(condition, "SECONDS_BETWEEN_NOTES", 0.1)
+    yield
+    over.set()  # or the thread would note into the Redis of the next test
+    for thread in threading.enumerate():
+        if thread.name == "condition":
+            thread.join()
 
 
 def test_the_condition_of_a_process_is_listed_with_its_restarts(noted):
