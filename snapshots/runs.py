@@ -100,8 +100,8 @@ def _guarded(lease: Lease) -> None:
     except Exception as error:
         reason = postponing.reason(error)
         if reason is None or not postponing.put_back(lease, reason, error):
-            logger.exception("%s failed", lease.job)
             _end(lease, Job.State.FAILED, Recording.Status.FAILED, _failure(lease, error, reason))
+            logger.exception("%s failed", lease.job)  # a job that was deleted has not
 
 
 def _failure(lease: Lease, error: Exception, reason: postponing.Reason | None) -> dict[str, Any]:

@@ -22,8 +22,8 @@ class SparkTaskFailed(Exception):
     permanent = True
 
 
-class WorkerLost(SparkTaskFailed):
-    """A Python worker ended in the middle of a task: it was killed, or the task was its end."""
+class TaskLost(SparkTaskFailed):
+    """A task ended without an error of its own: its Python worker ended, or Spark failed."""
 
 
 DEEPEST_CAUSE = 20
@@ -36,8 +36,18 @@ def is_lost_worker(error: BaseException) -> bool:
 
 def is_lost_daemon(error: BaseException) -> bool:
     """Return whether a job failed because no Python worker could be started."""
-    words = ("from pyspark.daemon", "pyspark.daemon's stdout", "failed to connect back")
+    words = (
+        "from pyspark.daemon",
+        "pyspark.daemon's stdout",
+        "failed to connect back",
+        "PythonWorkerFactory.stopWorker",  # an idle worker had ended together with its daemon
+    )
     return any(part in str(error) for part in words)
+
+
+def is_error_of_task(error: BaseException) -> bool:
+    """Return whether a job failed because the code of a task raised an error."""
+    return "Traceback (most recent call last)" in str(error)
 
 
 def is_disk_full(error: BaseException) -> bool:

@@ -29,8 +29,9 @@ from tasks.spark.errors import (
     SparkStopped,
     SparkTaskFailed,
     SparkUnavailable,
-    WorkerLost,
+    TaskLost,
     first_line,
+    is_error_of_task,
     is_lost_daemon,
     is_lost_worker,
     last_line,
@@ -94,7 +95,7 @@ class SparkStages:
         for _ in range(MOST_TRIES - 1):
             try:
                 return self._run(kernel, tasks, weights, advance)
-            except WorkerLost as error:
+            except TaskLost as error:
                 logger.warning("%s It is run again.", error)
         return self._run(kernel, tasks, weights, advance)
 
@@ -176,9 +177,10 @@ class SparkStages:
             return SparkUnavailable(f"Spark cannot start its Python workers: {last_line(error)}")
         task = f"The Spark task {kernel.__name__}"
         if is_lost_worker(error):
-            return WorkerLost(f"{task} ended with its Python worker. Is the memory too small?")
+            return TaskLost(f"{task} ended with its Python worker. Is the memory too small?")
         if isinstance(error, PySparkException | Py4JJavaError):
-            return SparkTaskFailed(f"{task} failed: {last_line(error)}")
+            kind = SparkTaskFailed if is_error_of_task(error) else TaskLost
+            return kind(f"{task} failed: {last_line(error)}")
         if isinstance(error, Py4JError | OSError | RpcError):
             return self._stopped(first_line(error))
         return error

@@ -21,6 +21,11 @@ def slow(task: int) -> int:
     return task
 
 
+def short(task: int) -> int:
+    time.sleep(0.2)
+    return task
+
+
 def noted(folder: str) -> int:
     """Note the run, and be killed in the first one."""
     Path(folder, str(os.getpid())).touch()
@@ -55,6 +60,7 @@ def test_a_task_that_ends_its_python_worker_each_time_fails(spark, tmp_path):
         "killed_between_stages",
         pytest.param("frozen_jvm", marks=pytest.mark.long),
         "killed_python",
+        "killed_idle_python",
     ],
 )
 def test_a_spark_that_is_struck_in_the_middle_of_a_stage(name, tmp_path):
@@ -134,6 +140,31 @@ def killed_python() -> None:
     stages = SparkStages(session.warm())
     strike(descendants(session._driver.process.pid), signal.SIGKILL)
     assert stages.run(slow, range(4), advance=lambda done: None) == [0, 1, 2, 3]
+
+
+def killed_idle_python() -> None:
+    """Spark notices that its idle workers are gone when it wants to use one, and fails the stage.
+
+    The stage is not at fault: a later run succeeds, however many workers were idle.
+    """
+    from tasks.spark import session
+
+    stages = SparkStages(session.warm())
+    for _ in range(3):
+        assert stages.run(short, range(4)) == [0, 1, 2, 3]
+        for pid in descendants(session._driver.process.pid):
+            os.kill(pid, signal.SIGKILL)
+        assert in_the_end(lambda: stages.run(short, range(4))) == [0, 1, 2, 3]
+
+
+def in_the_end(run, most: int = 5):
+    """Return what ``run`` returns, called again as long as Spark is said to be away."""
+    for _ in range(most - 1):
+        try:
+            return run()
+        except SparkUnavailable as error:
+            assert not error.is_death
+    return run()
 
 
 def strike(pids: list[int], number: int) -> None:
