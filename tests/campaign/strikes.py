@@ -18,7 +18,7 @@ from random import Random
 import psutil
 from redis import Redis
 
-from tests.campaign.system import CHILD, DAEMON, JVM, System
+from tests.campaign.system import CHILD, DAEMON, JVM, LAUNCHER, System
 
 Strike = Callable[[System, Random, bool], str]
 HOUR = 3600
@@ -46,8 +46,9 @@ def kill_process(name: str) -> Strike:
     def strike(system: System, dice: Random, short: bool) -> str:
         chosen = {"worker": a_worker, "web": a_web}.get(name, lambda *_: name)(system, dice)
         with system.held():
-            send(psutil.Process(system.processes[chosen].pid), signal.SIGKILL)
-        return chosen
+            for process in (struck := system.process(chosen)):
+                send(process, signal.SIGKILL)
+        return chosen if struck else f"{chosen} was not there"
 
     return strike
 
@@ -57,7 +58,7 @@ def freeze_process(name: str, seconds: tuple[float, float]) -> Strike:
 
     def strike(system: System, dice: Random, short: bool) -> str:
         chosen = {"worker": a_worker, "web": a_web}.get(name, lambda *_: name)(system, dice)
-        return freeze([psutil.Process(system.processes[chosen].pid)], dice, seconds, short, chosen)
+        return freeze(system.process(chosen), dice, seconds, short, chosen)
 
     return strike
 
@@ -177,6 +178,7 @@ STRIKES: dict[str, Strike] = {
     "kill Python daemon": kill_part(DAEMON),
     "kill web": kill_process("web"),
     "kill Redis": kill_process("redis"),
+    "kill launcher": kill_process(LAUNCHER),
     "kill everything": kill_everything,
     "freeze worker": freeze_process("worker", (3, 30)),
     "freeze child": freeze_part(CHILD, (3, 30)),

@@ -1,7 +1,8 @@
 """A whole Cutline for a campaign: several web processes and workers, started again when they end.
 
-The commands are those of the Procfile. What a process leaves when it ends (a pool, a JVM) is ended
-before its successor starts, as ``make run`` does it.
+The launcher of ``make run`` keeps the first web process and the first worker. The others run the
+commands of the Procfile beside it. What a process leaves when it ends (a pool, a JVM) is ended
+before its successor starts, as the launcher does it.
 """
 
 import os
@@ -29,6 +30,8 @@ LASTING_PORTS = range(20_000, 32_000)  # below those of outgoing connections
 DISK_BYTES = 3 * 2**30
 
 CHILD, JVM, DAEMON = "child", "JVM", "Python daemon"
+LAUNCHER = "launcher"
+LAUNCHED = {"web0": "uvicorn", "worker0": "celery"}  # with a word of their commands
 
 
 @dataclass
@@ -48,7 +51,8 @@ class System(Stack):
 
     def begin(self) -> None:
         """Start everything and wait until it answers."""
-        self._procfile = parse_procfile((ROOT / "Procfile").read_text()).processes
+        self._commands = parse_procfile((ROOT / "Procfile").read_text()).processes
+        self._commands[LAUNCHER] = f"exec {sys.executable} -m webapp.launch"
         self.ports = [a_port() for _ in range(self.webs)]
         self.port = self.ports[0]
         if postgres.IS_CHOSEN and not self.database_url:
@@ -75,8 +79,10 @@ class System(Stack):
 
     @property
     def names(self) -> list[str]:
-        webs = [f"web{number}" for number in range(self.webs)]
-        return ["redis", *webs, *(f"worker{number}" for number in range(self.workers))]
+        """The processes that are kept here; the launcher keeps those of LAUNCHED."""
+        webs = [f"web{number}" for number in range(1, self.webs)]
+        workers = [f"worker{number}" for number in range(1, self.workers)]
+        return ["redis", LAUNCHER, *webs, *workers]
 
     @property
     def database(self) -> Database:
@@ -103,10 +109,10 @@ class System(Stack):
 
     def _launch(self, name: str) -> None:
         kind = name.rstrip("0123456789")
-        if kind == "web":
-            self.environment["PORT"] = str(self.ports[int(name[3:])])
+        number = int(name[3:]) if kind == "web" else 0
+        self.environment["PORT"] = str(self.ports[number])
         self.starts[name] = self.starts.get(name, 0) + 1
-        self.start(name, "sh", "-c", self._procfile[kind])
+        self.start(name, "sh", "-c", self._commands[kind])
 
     def _keep(self) -> None:
         while not self._is_over.wait(POLL_SECONDS):
@@ -135,10 +141,23 @@ class System(Stack):
         with self._lock:
             yield
 
+    def process(self, name: str) -> list[psutil.Process]:
+        """The process of this name, alone in a list; nothing while it is being started again."""
+        with suppress(psutil.NoSuchProcess):
+            if name not in LAUNCHED:
+                return [psutil.Process(self.processes[name].pid)]
+            below = psutil.Process(self.processes[LAUNCHER].pid).children(recursive=True)
+            return [each for each in below if is_first(each, LAUNCHED[name])][:1]
+        return []
+
     def part(self, worker: str, role: str) -> list[psutil.Process]:
         """The processes below a worker that have a role: its pool's children, JVMs, daemons."""
         with suppress(psutil.NoSuchProcess):
-            below = psutil.Process(self.processes[worker].pid).children(recursive=True)
+            below = [
+                process
+                for each in self.process(worker)
+                for process in each.children(recursive=True)
+            ]
             return [process for process in below if role_of(process) == role]
         return []
 
@@ -183,12 +202,24 @@ def role_of(process: psutil.Process) -> str:
     with suppress(psutil.Error):
         if process.name() == "java":
             return JVM
-        words = " ".join(process.cmdline())
+        words = commands(process)
         if "worker_daemon" in words:
             return DAEMON
         if "celery" in words:
             return CHILD
     return ""
+
+
+def is_first(process: psutil.Process, word: str) -> bool:
+    """Tell whether a process has this word in its command and its parent has not."""
+    with suppress(psutil.Error):
+        parent = process.parent()
+        return word in commands(process) and (parent is None or word not in commands(parent))
+    return False
+
+
+def commands(process: psutil.Process) -> str:
+    return " ".join(process.cmdline())
 
 
 def is_stopped(process: psutil.Process) -> bool:
