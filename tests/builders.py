@@ -80,7 +80,7 @@ def runs(draw, *, max_processes: int = 40, damaged: bool = True, fifo: bool | No
 def correct_runs(draw, *, max_processes: int = 40, fifo: bool | None = True) -> Log:
     """Runs of Chandy-Lamport as it should be, on strongly connected topologies and others."""
     size = draw(st.integers(1, max_processes))
-    topology = draw(shapes(size))
+    topology = draw(some_topologies(size))
     if fifo is False or (fifo is None and draw(st.integers(0, 3)) == 0):
         topology = topologies.without_order(topology)
     if draw(st.integers(0, 3)) == 0:
@@ -108,7 +108,7 @@ def correct_runs(draw, *, max_processes: int = 40, fifo: bool | None = True) -> 
 
 
 @st.composite
-def shapes(draw, size: int) -> Topology:
+def some_topologies(draw, size: int) -> Topology:
     """Strongly connected mostly; sometimes with channels missing, down to none at all."""
     topology = draw(
         st.one_of(

@@ -17,7 +17,7 @@ from snapshots.domain.simulation import ALGORITHMS
 from snapshots.domain.snapshots import SNAPSHOT_KINDS
 from snapshots.domain.verdicts import judge
 from snapshots.domain.workloads import Bank, Tokens
-from tests.builders import recorded, shapes, simulated
+from tests.builders import recorded, some_topologies, simulated
 from tests.effort import examples
 
 WAYS = ("b->a", "c->a")
@@ -121,7 +121,7 @@ def test_every_snapshot_is_consistent_whatever_the_order_of_delivery(
 
 
 @settings(max_examples=examples(30), deadline=None)
-@given(st.integers(2, 8).flatmap(shapes), st.integers(0, 2**32))
+@given(st.integers(2, 8).flatmap(some_topologies), st.integers(0, 2**32))
 def test_on_any_topology_nothing_but_an_unreached_process_is_ever_wrong(topology, seed):
     log = simulated(topologies.without_order(topology), seed=seed, protocol=lai_yang)
     for report in judge(recorded(log)):

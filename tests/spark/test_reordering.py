@@ -32,7 +32,7 @@ from tasks.spark.reordering import Reorder, reorder_snapshot
 from tasks.spark.snapshots import Judge
 from tasks.spark.stages import StagesHere
 from tests import damage
-from tests.builders import a_run, random_damage, recorded, shapes, side_by_side, simulated
+from tests.builders import a_run, random_damage, recorded, some_topologies, side_by_side, simulated
 from tests.effort import examples
 from tests.spark import disorder
 from tests.spark.agreement import assembled, silent
@@ -103,7 +103,7 @@ def orderless(log: Log) -> Log:
 @st.composite
 def busy_runs(draw) -> Log:
     """Much happens between start and end of the snapshots; some runs are damaged or disordered."""
-    topology = draw(shapes(draw(st.integers(2, 6))))
+    topology = draw(some_topologies(draw(st.integers(2, 6))))
     order = draw(st.sampled_from(("fifo", "any", "broken")))
     log = simulated(
         topology if order == "fifo" else topologies.without_order(topology),
