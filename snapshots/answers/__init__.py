@@ -1,0 +1,1 @@
+"""What pages, API and websockets answer about a stored recording."""

@@ -1,0 +1,1 @@
+"""Which event can have influenced which."""

@@ -1,0 +1,1 @@
+"""Conditions that people write, and the cuts at which they hold."""

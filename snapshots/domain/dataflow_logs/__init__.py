@@ -1,0 +1,1 @@
+"""What the log of a dataflow tells of its checkpoints and failures."""

@@ -1,0 +1,1 @@
+"""Decides what is true of a snapshot: cuts, verdicts, witnesses."""

@@ -1,0 +1,1 @@
+"""What a recording is: processes, channels, events, messages, snapshots."""

@@ -1,0 +1,1 @@
+"""Runs a recording again: from a snapshot, or in another order (Theorem 1)."""

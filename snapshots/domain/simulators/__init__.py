@@ -1,0 +1,1 @@
+"""Simulated runs of snapshot algorithms and of dataflow engines."""

@@ -1,0 +1,1 @@
+"""The shapes of what the API, the pages and the websockets send."""

@@ -1,0 +1,1 @@
+"""Readers of the checkpoints of engines, one engine a folder."""

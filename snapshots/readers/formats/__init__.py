@@ -1,0 +1,1 @@
+"""Encodings that several readers need."""

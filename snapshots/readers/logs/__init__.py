@@ -1,0 +1,1 @@
+"""Readers of event logs, one format a file."""

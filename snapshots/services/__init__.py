@@ -1,0 +1,1 @@
+"""What a request may ask for: one function a use case, one transaction each."""

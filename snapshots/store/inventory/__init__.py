@@ -1,0 +1,1 @@
+"""Keeps and reads the inventory of an engine's checkpoints."""

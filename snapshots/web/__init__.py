@@ -1,0 +1,1 @@
+"""How requests and websockets come in, and how answers are shown."""

@@ -1,0 +1,1 @@
+"""The Spark job that explains the checkpoints and failures of a dataflow."""

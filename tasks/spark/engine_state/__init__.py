@@ -1,0 +1,1 @@
+"""Reads the state of Spark's own checkpoints with Spark."""

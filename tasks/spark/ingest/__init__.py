@@ -1,0 +1,1 @@
+"""The Spark job that turns a log into a stored recording."""

@@ -1,0 +1,1 @@
+"""The Spark job that restores a snapshot and runs on from it."""

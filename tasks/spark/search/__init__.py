@@ -1,0 +1,1 @@
+"""The Spark job that searches all consistent cuts for a condition."""
