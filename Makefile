@@ -1,17 +1,18 @@
 PORT ?= 8000
 export PORT
 PYTHON := .venv/bin/python
+WITH_ROWS := tests/archive tests/files tests/jobs tests/services tests/web tests/webapp
 
 .PHONY: run test test-fast test-long test-postgres lint bench clean
 
 run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
 
-# Everything on SQLite, then the quick tests of tests/web once more on PostgreSQL.
+# Everything on SQLite, then the quick tests that touch rows once more on PostgreSQL.
 test: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
 	@$(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder --durations=20 -m "not long"
-	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 tests/web \
+	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 $(WITH_ROWS) \
 		-m "not spark and not browser and not slow"
 
 # What takes minutes: frozen and killed servers of Spark, a cluster.
@@ -24,10 +25,10 @@ test-fast: .venv/test.stamp
 	@FAST_TESTS=yes PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest --numprocesses 2 \
 		--ignore=tests/browser -m "not spark and not browser and not slow"
 
-# All of tests/web on a PostgreSQL server that the tests start.
+# All tests that touch rows, on a PostgreSQL server that the tests start.
 test-postgres: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
-	@TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder tests/web
+	@TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder $(WITH_ROWS)
 
 lint: .venv/test.stamp
 	@$(PYTHON) -m ruff check .

@@ -20,12 +20,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.recordings import write_log
-from snapshots.domain.defects import Defects
-from snapshots.readers.base import Limits
-from snapshots.readers.columns import RAW
-from snapshots.readers.headers import header_text
-from snapshots.readers.native import NativeReader
-from snapshots.readers.native_parquet import METADATA_KEY
+from snapshots.domain.model.defects import Defects
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.columns import RAW
+from snapshots.readers.logs.headers import header_text
+from snapshots.readers.logs.native import NativeReader
+from snapshots.readers.logs.native_parquet import METADATA_KEY
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
     CHANNELS,
@@ -38,9 +38,9 @@ from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
 from snapshots.store.parts import map_batch
 from tasks.spark import session
-from tasks.spark.ingest import ingest
-from tasks.spark.reordering import reorder_snapshot
-from tasks.spark.snapshots import judge_snapshots
+from tasks.spark.ingest.job import ingest
+from tasks.spark.judge.job import judge_snapshots
+from tasks.spark.reorder.job import reorder_snapshot
 
 SIZES = (10**5, 10**6, 10**7)
 ROUNDS = 3

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from snapshots.domain import topologies
-from snapshots.domain.simulation import Simulation, SnapshotStart, simulate
-from snapshots.domain.workloads import Bank
-from snapshots.readers.native import write_lines
+from snapshots.domain.model import shapes
+from snapshots.domain.simulators.basic import Simulation, SnapshotStart, simulate
+from snapshots.domain.simulators.workloads import Bank
+from snapshots.readers.logs.native import write_lines
 
 PROCESSES = 50
 DEGREE = 16  # channels that leave a process, on average: 800 channels
@@ -22,7 +22,7 @@ def write_log(path: Path, events: int, *, seed: int = 1) -> None:
 
 
 def simulation(events: int, seed: int) -> Simulation:
-    topology = topologies.random_connected(PROCESSES, DEGREE, seed)
+    topology = shapes.random_connected(PROCESSES, DEGREE, seed)
     run = Simulation(
         topology=topology,
         workload=Bank(),

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from bench.jobs import LIMITS
 from bench.recordings import simulation
-from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflows.dataflow import (
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.dataflow import (
     HASH,
     SINK,
     SOURCE,
@@ -25,13 +25,13 @@ from snapshots.domain.dataflows.dataflow import (
     Edge,
     Vertex,
 )
-from snapshots.domain.dataflows.simulation import DataflowSimulation, simulate_dataflow
-from snapshots.domain.simulation import simulate
-from snapshots.domain.verdicts import judge
-from snapshots.readers.native import write_lines
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.simulators.basic import simulate
+from snapshots.domain.simulators.flink.simulation import DataflowSimulation, simulate_dataflow
+from snapshots.readers.logs.native import write_lines
 from tasks.spark import session
-from tasks.spark.ingest import ingest
-from tasks.spark.snapshots import judge_snapshots
+from tasks.spark.ingest.job import ingest
+from tasks.spark.judge.job import judge_snapshots
 
 SIZES = (10**5, 10**6)
 MOST_FOR_REFERENCE = 10**6

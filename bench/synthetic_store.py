@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from snapshots.domain.recording import INTERNAL, KINDS, RECEIVE, SEND
+from snapshots.domain.model.recording import INTERNAL, KINDS, RECEIVE, SEND
 from snapshots.store import parts, writer
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,

@@ -7,7 +7,7 @@ person may not see does not exist for them: every refusal is the same 404.
 from django.db.models import Q, QuerySet
 
 from snapshots.models import Collector, EngineJob, Job, Mapping, Recording, Snapshot, Topology
-from snapshots.problems import NotFound, ReadOnly
+from snapshots.problems import Conflict, NotFound, ReadOnly
 
 
 def recordings(user) -> QuerySet[Recording]:
@@ -123,3 +123,13 @@ def _changeable(found):
     if found.is_sample:
         raise ReadOnly(f"“{found.name}” is a sample: samples cannot be changed or deleted.")
     return found
+
+
+def require_ready(recording: Recording) -> None:
+    """Raises: Conflict, which says how far the recording is."""
+    if not recording.is_ready:
+        raise Conflict(
+            f"“{recording.name}” is {recording.status}, not ready: there is nothing to look at. "
+            "Its job tells how far it is, or why it stopped.",
+            recording_status=recording.status,
+        )

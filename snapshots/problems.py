@@ -12,8 +12,8 @@ from typing import Any
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 
-from snapshots.domain.defects import InputRefused
-from snapshots.domain.expressions import ExpressionError
+from snapshots.domain.conditions.expressions import ExpressionError
+from snapshots.domain.model.defects import InputRefused
 
 LISTED_DEFECTS = 100
 MEDIA_TYPE = "application/problem+json"

@@ -1,6 +1,6 @@
 from django.urls import path, re_path
 
-from snapshots.consumers import JobsConsumer, NowhereConsumer, RecordingConsumer
+from snapshots.web.consumers import JobsConsumer, NowhereConsumer, RecordingConsumer
 
 websocket_urlpatterns = [
     path("ws/recordings/<int:id>", RecordingConsumer.as_asgi()),

@@ -2,13 +2,13 @@
 
 from django.urls import path
 
-from snapshots.views import (
+from snapshots.web.pages import (
     archive,
     archive_job,
     checkpoints,
     compare,
-    contents,
-    difference,
+    inventory,
+    inventory_difference,
     jobs,
     learn,
     mappings,
@@ -33,15 +33,15 @@ urlpatterns = [
     path("recordings/<int:pk>/snapshots/<text:snapshot_id>", snapshot.snapshot, name="snapshot"),
     path("recordings/<int:pk>/checkpoints", checkpoints.checkpoint_list, name="checkpoints"),
     path("recordings/<int:pk>/compare-failovers", compare.begin, name="compare-failovers"),
-    path("recordings/<int:pk>/contents", contents.of_recording, name="contents"),
+    path("recordings/<int:pk>/contents", inventory.of_recording, name="contents"),
     path(
         "recordings/<int:pk>/contents/<int:number>",
-        contents.of_checkpoint,
+        inventory.of_checkpoint,
         name="checkpoint-contents",
     ),
     path(
         "recordings/<int:pk>/contents/<int:number>/difference",
-        difference.of_checkpoints,
+        inventory_difference.of_checkpoints,
         name="contents-difference",
     ),
     path(

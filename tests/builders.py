@@ -9,15 +9,15 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from snapshots.domain import topologies
-from snapshots.domain.algorithms import chandy_lamport
-from snapshots.domain.assembly import assemble
-from snapshots.domain.defects import InputRefused
-from snapshots.domain.recording import RECORD_CHANNEL, RECORD_STATE, LoggedEvent, Recording
-from snapshots.domain.script import Log, Script
-from snapshots.domain.simulation import Simulation, SnapshotStart, Steps, simulate
-from snapshots.domain.topology import Topology
-from snapshots.domain.workloads import WORKLOADS, Bank, Workload
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.model import shapes
+from snapshots.domain.model.defects import InputRefused
+from snapshots.domain.model.recording import RECORD_CHANNEL, RECORD_STATE, LoggedEvent, Recording
+from snapshots.domain.model.topology import Topology
+from snapshots.domain.simulators.basic import Simulation, SnapshotStart, Steps, simulate
+from snapshots.domain.simulators.protocols import chandy_lamport
+from snapshots.domain.simulators.script import Log, Script
+from snapshots.domain.simulators.workloads import WORKLOADS, Bank, Workload
 from tests.damage import relogged, unfinished, without
 
 TWO_WAYS = ("p->q", "q->p")
@@ -48,7 +48,7 @@ def simulated(
 ) -> Log:
     """A run of money transfers among four processes with one snapshot, unless told otherwise."""
     simulation = Simulation(
-        topology or topologies.complete(4),
+        topology or shapes.complete(4),
         workload or Bank(),
         snapshots=tuple(SnapshotStart(*start) for start in snapshots),
         **{"seed": 1, "events": 300, "mean_delay": 6_000, **options},
@@ -82,7 +82,7 @@ def correct_runs(draw, *, max_processes: int = 40, fifo: bool | None = True) -> 
     size = draw(st.integers(1, max_processes))
     topology = draw(some_topologies(size))
     if fifo is False or (fifo is None and draw(st.integers(0, 3)) == 0):
-        topology = topologies.without_order(topology)
+        topology = shapes.without_order(topology)
     if draw(st.integers(0, 3)) == 0:
         channels = (replace(channel, overtaking=True) for channel in topology.channels)
         topology = replace(topology, channels=tuple(channels))
@@ -112,10 +112,10 @@ def some_topologies(draw, size: int) -> Topology:
     """Strongly connected mostly; sometimes with channels missing, down to none at all."""
     topology = draw(
         st.one_of(
-            st.just(topologies.ring(size)),
-            st.just(topologies.complete(min(size, 6))),
+            st.just(shapes.ring(size)),
+            st.just(shapes.complete(min(size, 6))),
             st.integers(0, 99).map(
-                lambda seed: topologies.random_connected(size, min(2, max(1, size - 1)), seed)
+                lambda seed: shapes.random_connected(size, min(2, max(1, size - 1)), seed)
             ),
         )
     )

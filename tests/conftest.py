@@ -23,7 +23,7 @@ CHROMIUM_ARGUMENTS = [
 ]
 
 STACK = "stack"
-NEED_THE_STACK = ("tests/browser/", "tests/web/test_crashes.py", "tests/web/test_cos418_through")
+NEED_THE_STACK = ("tests/browser/", "tests/jobs/test_crashes.py", "tests/web/api/test_cos418")
 
 MARKED_BY_FIXTURE = {
     "spark": "spark",

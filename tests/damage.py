@@ -9,10 +9,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from snapshots.domain.algorithms import chandy_lamport
-from snapshots.domain.algorithms.chandy_lamport import SendMarker
-from snapshots.domain.assembly import Header
-from snapshots.domain.recording import (
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
     MARKER_RECEIVE,
     MARKER_SEND,
@@ -22,7 +20,9 @@ from snapshots.domain.recording import (
     SEND,
     LoggedEvent,
 )
-from snapshots.domain.script import Log
+from snapshots.domain.simulators.protocols import chandy_lamport
+from snapshots.domain.simulators.protocols.chandy_lamport import SendMarker
+from snapshots.domain.simulators.script import Log
 
 
 class Damaged(NamedTuple):

@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from random import Random
 
-from snapshots.domain.dataflows.kinds import READ, RESTART, WRITE
-from snapshots.domain.protocol_events import CHECKPOINT_KINDS, RUN_KINDS
-from snapshots.domain.recording import RECEIVE, RESTORE, LoggedEvent
-from snapshots.domain.script import Log
+from snapshots.domain.dataflow_logs.events import CHECKPOINT_KINDS, RUN_KINDS
+from snapshots.domain.dataflow_logs.kinds import READ, RESTART, WRITE
+from snapshots.domain.model.recording import RECEIVE, RESTORE, LoggedEvent
+from snapshots.domain.simulators.script import Log
 
 _OTHER = (None, True, -7, 2.5, "?", [], [None, 3, {}], {}, {"file": "f"}, [{"file": "f"}])
 _KINDS = frozenset((*CHECKPOINT_KINDS, *RUN_KINDS, READ, WRITE))

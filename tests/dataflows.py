@@ -3,10 +3,8 @@
 from dataclasses import replace
 from random import Random
 
-from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
-from snapshots.domain.algorithms.flink_task import ALIGNED, AT_LEAST_ONCE
-from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflows.dataflow import (
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.dataflow import (
     BROADCAST,
     FORWARD,
     HASH,
@@ -15,8 +13,10 @@ from snapshots.domain.dataflows.dataflow import (
     Edge,
     Vertex,
 )
-from snapshots.domain.dataflows.simulation import DataflowSimulation, FailAt
-from snapshots.domain.failovers.reference import all_failovers
+from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
+from snapshots.domain.simulators.flink.simulation import DataflowSimulation, FailAt
+from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
+from snapshots.domain.simulators.protocols.flink_task import ALIGNED, AT_LEAST_ONCE
 
 SINKS = ("plain", "idempotent", "two-phase")
 

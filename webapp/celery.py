@@ -24,7 +24,7 @@ warnings.filterwarnings("ignore", category=SecurityWarning)
 
 logger = logging.getLogger("tasks.spark")
 
-MODULES = ["tasks.recordings", "tasks.sweeping", "tasks.collectors", "tasks.presence"]
+MODULES = [f"tasks.queue.{name}" for name in ("jobs", "sweeping", "collectors", "presence")]
 
 app = Celery("cutline", include=MODULES)
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -178,7 +178,7 @@ MIN_FREE_BYTES = env_int(
 )
 
 FILE_UPLOAD_TEMP_DIR = UPLOADS_DIR
-FILE_UPLOAD_HANDLERS = ["snapshots.uploads.UploadHandler"]
+FILE_UPLOAD_HANDLERS = ["snapshots.files.uploads.UploadHandler"]
 DATA_UPLOAD_MAX_NUMBER_FILES = None  # the handler counts them, and says what to do instead
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024**2  # a request body that is not a file

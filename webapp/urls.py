@@ -1,6 +1,6 @@
 from django.urls import include, path
 
-from snapshots.api import api
+from snapshots.web.api import api
 from webapp import health
 
 urlpatterns = [

@@ -7,18 +7,14 @@ from typing import Any
 
 import orjson
 
-from snapshots import services, stores
-from snapshots.domain.contents.in_flight_plan import vertex_of
-from snapshots.domain.contents.model import WHOLE
-from snapshots.domain.contents.restore_plan import (
-    FLINK,
-    NotPlannable,
-    plan_restore,
-)
+from snapshots.access import require_ready
+from snapshots.domain.inventory.in_flight_plan import vertex_of
+from snapshots.domain.inventory.model import WHOLE
+from snapshots.domain.inventory.restore_plan import FLINK, NotPlannable, plan_restore
+from snapshots.files import recordings
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.flink.channels.elements import (
+from snapshots.readers.engines.flink.channels.elements import (
     NO_TIME,
     RECORD,
     Element,
@@ -26,11 +22,12 @@ from snapshots.readers.flink.channels.elements import (
     printable_runs,
     split,
 )
-from snapshots.readers.flink.contents import types_described
-from snapshots.readers.flink.types.element_types import UnknownType, decoded, parse_type
-from snapshots.readers.flink.types.type_suggestions import is_named, suggest
-from snapshots.readers.flink.types.values import Serializer
-from snapshots.store.contents import StoredContents, as_checkpoint
+from snapshots.readers.engines.flink.checkpoint_state import types_described
+from snapshots.readers.engines.flink.types.element_types import UnknownType, decoded, parse_type
+from snapshots.readers.engines.flink.types.type_suggestions import is_named, suggest
+from snapshots.readers.engines.flink.types.values import Serializer
+from snapshots.readers.formats.cursor import Malformed
+from snapshots.store.inventory.reading import StoredContents, as_checkpoint
 
 SHOWN_BYTES = 64  # of what is not known, in a list
 MOST_SHOWN = 500  # differences of each kind
@@ -39,8 +36,8 @@ MOST_POSITIONS = 100  # of a source's state in a plan
 
 def opened(recording: Recording) -> StoredContents:
     """Raises: Conflict unless the recording is ready, NotFound where no engine wrote it."""
-    services.require_ready(recording)
-    contents = StoredContents(stores.store().folder(recording.store))
+    require_ready(recording)
+    contents = StoredContents(recordings.store().folder(recording.store))
     if not contents.exists:
         raise NotFound(
             f"“{recording.name}” is a log, not the files of an engine: there is no state in it."
@@ -148,7 +145,7 @@ def restore_plan(
 
 def _ends_of_dataflow(recording: Recording) -> tuple[set[str], set[str]]:
     """The vertices without edges to them, and out of them; none where no edge is known."""
-    channels = stores.open_recording(recording).topology.channels
+    channels = recordings.open_recording(recording).topology.channels
     sending = {vertex_of(channel.source) for channel in channels}
     receiving = {vertex_of(channel.target) for channel in channels}
     return sending - receiving, receiving - sending

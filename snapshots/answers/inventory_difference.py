@@ -3,9 +3,9 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from snapshots import contents
-from snapshots.domain.contents.model import FileUse
-from snapshots.domain.contents.series import (
+from snapshots.answers import inventory
+from snapshots.domain.inventory.model import FileUse
+from snapshots.domain.inventory.series import (
     CheckpointChange,
     OperatorChange,
     Side,
@@ -13,7 +13,7 @@ from snapshots.domain.contents.series import (
     compare_checkpoints,
     with_counts,
 )
-from snapshots.store.contents import StoredContents, as_checkpoint
+from snapshots.store.inventory.reading import StoredContents, as_checkpoint
 
 MOST_COUNTED = 200_000  # entries of both checkpoints whose keys are compared at once
 _TOO_MANY = "There are too many keys to count them all at once: ask for this state alone."
@@ -21,7 +21,7 @@ _TOO_MANY = "There are too many keys to count them all at once: ask for this sta
 
 def difference(opened: StoredContents, before: int, after: int) -> dict[str, Any]:
     """CheckpointChange as JSON. Raises: NotFound."""
-    pair = contents.checkpoint(opened, before), contents.checkpoint(opened, after)
+    pair = inventory.checkpoint(opened, before), inventory.checkpoint(opened, after)
     sides = (
         Side(number, as_checkpoint(found), _key_groups(opened, found))
         for number, found in zip((before, after), pair, strict=True)

@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 
 from snapshots import sandbox
-from snapshots.domain.contents.sums import Number, Path, leaves, plus, why_not
-from snapshots.domain.expressions import ExpressionError
+from snapshots.domain.conditions.expressions import ExpressionError
+from snapshots.domain.inventory.sums import Number, Path, leaves, plus, why_not
+from snapshots.domain.model.recording import Message
 from snapshots.domain.properties.answers import Answer
 from snapshots.domain.properties.global_state import GlobalState
-from snapshots.domain.recording import Message
 from snapshots.problems import Refused
 from snapshots.store.reader import StoredRecording
 from snapshots.store.stored_snapshot import SnapshotChannel

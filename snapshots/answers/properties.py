@@ -6,12 +6,12 @@ from typing import Any
 import orjson
 
 from snapshots import sandbox
-from snapshots.content_payloads import snapshot_detail
 from snapshots.domain import properties
-from snapshots.domain.expressions import ExpressionError
+from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.properties.answers import Answer
 from snapshots.domain.properties.global_state import GlobalState, at_start, of_stored
 from snapshots.models import Snapshot
+from snapshots.payloads.cuts import snapshot_detail
 from snapshots.problems import Invalid, Refused
 from snapshots.store.reader import StoredRecording
 

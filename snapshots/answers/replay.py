@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import orjson
 
-from snapshots.domain import witnesses
-from snapshots.domain.findings import Finding
-from snapshots.domain.recording import Message
-from snapshots.domain.topology import JsonText
+from snapshots.domain.judging import witnesses
+from snapshots.domain.judging.findings import Finding
+from snapshots.domain.model.recording import Message
+from snapshots.domain.model.topology import JsonText
+from snapshots.payloads.window import window_payload
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.store import cones as store_cones
 from snapshots.store import knowledge as store_knowledge
@@ -23,7 +24,6 @@ from snapshots.store.cut import StoredCut
 from snapshots.store.mapped import Ints
 from snapshots.store.reader import StoredRecording
 from snapshots.store.tables import ORDER, TIME
-from snapshots.window_payloads import window_payload
 from webapp.operating import observed
 
 MOST_ORPHANS = 100

@@ -22,11 +22,11 @@ from snapshots.archive.addresses import Forbidden, require_listed
 from snapshots.archive.fetching import POLL_SECONDS, Client, NotAnswered
 from snapshots.domain.archive.model import COMPLETED, FAILED, CheckpointFacts, JobFacts
 from snapshots.models import Collector, EngineJob
-from snapshots.readers.flink.rest.answers import CHECKPOINT, CHECKPOINTS, SUBTASKS, Answer
-from snapshots.readers.flink.rest.archive import ENGINE, facts_of
-from snapshots.readers.flink.rest.checkpoints import checkpoints_of
-from snapshots.readers.flink.rest.fields import items, mapping, text
-from snapshots.readers.flink.rest.job import counts_of
+from snapshots.readers.engines.flink.rest.answers import CHECKPOINT, CHECKPOINTS, SUBTASKS, Answer
+from snapshots.readers.engines.flink.rest.archive import ENGINE, facts_of
+from snapshots.readers.engines.flink.rest.checkpoints import checkpoints_of
+from snapshots.readers.engines.flink.rest.fields import items, mapping, text
+from snapshots.readers.engines.flink.rest.job import counts_of
 
 logger = logging.getLogger(__name__)
 

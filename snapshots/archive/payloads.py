@@ -13,7 +13,7 @@ from snapshots.domain.archive import absence
 from snapshots.domain.archive.comparison import Difference
 from snapshots.domain.archive.model import VertexFacts, called
 from snapshots.models import Collector, EngineCheckpoint, EngineJob
-from snapshots.window_payloads import TypedArray
+from snapshots.payloads.window import TypedArray
 
 
 class CollectorItem(TypedDict):

@@ -12,8 +12,8 @@ from snapshots.domain.archive.busy import MOST_EARLIER, Busy, busy
 from snapshots.domain.archive.columns import Columns, Filter, Ints, ordered
 from snapshots.domain.archive.model import FAILED, CheckpointFacts
 from snapshots.models import EngineCheckpoint, EngineJob
+from snapshots.payloads.window import typed_array
 from snapshots.problems import NotFound
-from snapshots.window_payloads import typed_array
 
 STRIP = 60  # checkpoints
 WIDTH = 600  # points of a trend, unless asked otherwise

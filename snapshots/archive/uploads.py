@@ -12,8 +12,8 @@ from snapshots.domain.archive import model
 from snapshots.domain.archive.merging import contradict, merged
 from snapshots.domain.archive.model import CheckpointFacts, JobFacts, SubtaskFacts, VertexFacts
 from snapshots.models import Recording
-from snapshots.readers.engine import EngineUpload, TellsTimes
-from snapshots.store.contents import StoredContents
+from snapshots.readers.engines.base import EngineUpload, TellsTimes
+from snapshots.store.inventory.reading import StoredContents
 from snapshots.store.reader import StoredRecording
 
 _IN_MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1000}

@@ -23,8 +23,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
-from snapshots import stores, uploads
-from snapshots.files import dump, identity, starting
+from snapshots.files import dump, identity, recordings, starting, uploads
 from snapshots.models import Recording
 
 FORMAT = "cutline-backup"
@@ -52,7 +51,7 @@ class Named:
     def source(self) -> Path:
         if self.kind == UPLOADS:
             return uploads.path_of(self.name)
-        return stores.store().root / self.name
+        return recordings.store().root / self.name
 
     def below(self, folder: Path) -> Path:
         return folder / self.kind / self.name
@@ -90,7 +89,7 @@ def back_up(folder: Path) -> Report:
 def _require_room(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CannotBackUp(f"{folder} is not empty: name a new folder for the backup.")
-    for root in (Path(settings.DATA_DIR), stores.store().root):
+    for root in (Path(settings.DATA_DIR), recordings.store().root):
         if folder.resolve().is_relative_to(root.resolve()):
             raise CannotBackUp(f"{folder} lies in {root}, and would be lost together with it.")
     folder.mkdir(parents=True, exist_ok=True)

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from django.conf import settings
 
-from snapshots import stores, uploads
-from snapshots.files import aside, identity, sweeping
+from snapshots.files import aside, identity, recordings, sweeping, uploads
 from snapshots.files.folders import STORED
 from snapshots.models import Recording
-from snapshots.store.contents import StoredContents
 from snapshots.store.errors import StoreError
+from snapshots.store.inventory.reading import StoredContents
 from snapshots.store.locations import TEMPORARY
 from snapshots.store.reader import StoredRecording
 
@@ -81,7 +80,7 @@ class Check:
             yield Finding(sentence, f"Take uploads/{recording.upload} from a backup.")
 
     def _store_of(self, recording: Recording) -> Iterator[Finding]:
-        folder = stores.store().root / recording.store
+        folder = recordings.store().root / recording.store
         if not folder.exists():
             sentence = f"The store of {_named(recording)} is missing: {recording.store}."
             yield Finding(sentence, self._way_back(recording.store, recording))
@@ -110,9 +109,9 @@ class Check:
                 yield self._unknown("The upload", path)
 
     def _stores(self) -> Iterator[Finding]:
-        root = stores.store().root
+        root = recordings.store().root
         for path in sorted(root.iterdir()) if root.is_dir() else ():
-            if not STORED.fullmatch(path.name) or stores.is_being_written(path.name):
+            if not STORED.fullmatch(path.name) or recordings.is_being_written(path.name):
                 continue
             if TEMPORARY in path.name:
                 yield _unfinished("The folder", path)

@@ -21,7 +21,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from snapshots import stores
+from snapshots.files import recordings
 from snapshots.files.folders import stored_names, upload_names
 from snapshots.models import Installation, Recording
 
@@ -51,7 +51,7 @@ def mark_path() -> Path:
 
 def store_mark_path() -> Path | None:
     """Return where the store's root carries the identity; None where it lies in DATA_DIR."""
-    root = stores.store().root.resolve()
+    root = recordings.store().root.resolve()
     inside = root.is_relative_to(Path(settings.DATA_DIR).resolve())
     return None if inside else root / FILE
 
@@ -175,7 +175,7 @@ def _named_files() -> set[Path]:
     """Return where the uploads and stores lie that rows name; empty without tables."""
     if Recording._meta.db_table not in connection.introspection.table_names():
         return set()
-    uploads, root = Path(settings.UPLOADS_DIR), stores.store().root
+    uploads, root = Path(settings.UPLOADS_DIR), recordings.store().root
     rows = Recording.objects.exclude(Q(upload="") & Q(store="")).values_list("upload", "store")
     named = set()
     for upload, store in rows.iterator():
@@ -190,7 +190,7 @@ def _any_is_there(paths: set[Path]) -> bool:
 
 def holds_files() -> bool:
     """Tell whether there is any upload or stored recording."""
-    return bool(stored_names(stores.store().root)) or any(True for _ in upload_names())
+    return bool(stored_names(recordings.store().root)) or any(True for _ in upload_names())
 
 
 def _make_pair(mark: Mark) -> Installation:

@@ -13,9 +13,9 @@ from typing import Any
 
 from django.conf import settings
 
-from snapshots import leases
 from snapshots.files import aside
 from snapshots.files.folders import STORED
+from snapshots.jobs import leases
 from snapshots.models import Recording
 from snapshots.problems import LISTED_DEFECTS
 from snapshots.store import publish as publishing

@@ -12,8 +12,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, transaction
 
-from snapshots import stores
-from snapshots.files import backup, dump, identity, starting
+from snapshots.files import backup, dump, identity, recordings, starting
 
 
 class CannotRestore(Exception):
@@ -121,7 +120,7 @@ def _require_same_version(manifest: dict[str, Any]) -> None:
 
 def _place(folder: Path, placed: list[Path]) -> None:
     """Copy uploads and stored recordings to where they belong. placed: grows with each."""
-    root = stores.store().root
+    root = recordings.store().root
     root.mkdir(parents=True, exist_ok=True)
     for kind, target in ((backup.UPLOADS, Path(settings.UPLOADS_DIR)), (backup.STORE, root)):
         for path in sorted((folder / kind).iterdir()):

@@ -8,8 +8,10 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 from django.utils import timezone
 
-from snapshots import allowances, services, stores
+from snapshots import allowances
+from snapshots.files import recordings
 from snapshots.models import Job, Recording
+from snapshots.services.recordings import delete_recording
 from webapp.accounts import audit
 from webapp.accounts.models import AuditEntry
 
@@ -78,7 +80,7 @@ def remove_expired() -> int:
     """Remove the recordings that are due to go; return their number."""
     rows = expired(timezone.now())
     for row in rows:
-        services.delete_recording(row, reason="older than its person keeps recordings")
+        delete_recording(row, reason="older than its person keeps recordings")
     return len(rows)
 
 
@@ -93,6 +95,6 @@ def note_setting() -> None:
 
 def sweep() -> None:
     """Do what is due once an hour: measure stores, note the setting, remove what is too old."""
-    stores.measure()
+    recordings.measure()
     note_setting()
     remove_expired()

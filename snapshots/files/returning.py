@@ -6,15 +6,16 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from snapshots import services, stores, uploads
 from snapshots.archive import uploads as archive_uploads
-from snapshots.domain.defects import InputRefused
-from snapshots.files import aside, sweeping
+from snapshots.domain.model.defects import InputRefused
+from snapshots.files import aside, recordings, sweeping, uploads
 from snapshots.files.folders import stored_names, upload_names
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Problem
-from snapshots.readers import engines, registry
+from snapshots.readers import recognition
+from snapshots.readers.engines import registry
+from snapshots.services.recordings import accept_file
 from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
 
@@ -35,9 +36,9 @@ def take(name: str) -> Path:
     if name in upload_names():
         kind, path, folder = aside.UPLOAD, uploads.path_of(name), uploads.aside_folder()
         is_free = not uploads.is_being_written(path)
-    elif name in stored_names(stores.store().root):
-        kind, path, folder = aside.STORE, stores.store().root / name, stores.aside_folder()
-        is_free = not stores.is_being_written(name)
+    elif name in stored_names(recordings.store().root):
+        kind, path, folder = aside.STORE, recordings.store().root / name, recordings.aside_folder()
+        is_free = not recordings.is_being_written(name)
     else:
         raise CannotSetAside(f"There is no upload and no stored recording called {name!r}.")
     if not is_free or Recording.objects.filter(**{kind: name}).exists():
@@ -68,10 +69,10 @@ def _format_and_name(path: Path) -> tuple[str, str]:
 
     Raises: InputRefused, OSError.
     """
-    format = engines.format_of(path, path.name, recording_limits())
+    format = registry.format_of(path, path.name, recording_limits())
     if format is not None:
         return format, ""
-    sniffed = registry.sniff(path, recording_limits(), None)
+    sniffed = recognition.sniff(path, recording_limits(), None)
     return sniffed.reader.name, sniffed.reader.header(path, recording_limits()).name
 
 
@@ -110,7 +111,7 @@ def _as_new_upload(entry: aside.Entry, owner: User) -> str:
         _, name = _format_and_name(entry.path)
     except InputRefused as refused:
         raise CannotBringBack(f"{entry.name} stays aside: {refused}") from None
-    job: Job = services.accept_file(owner, entry.path, name=name[:200])
+    job: Job = accept_file(owner, entry.path, name=name[:200])
     aside.remove(entry)
     return f"{entry.was} is queued as recording {job.recording_id}, job {job.pk}."
 
@@ -136,11 +137,11 @@ def _as_new_recording(entry: aside.Entry, owner: User) -> str:
 
 
 def _fill(recording: Recording) -> None:
-    found = stores.summary(recording.store)
+    found = recordings.summary(recording.store)
     Snapshot.objects.bulk_create(
         [Snapshot(recording=recording, **fields) for fields in found.snapshots], batch_size=200
     )
     Recording.objects.filter(pk=recording.pk).update(
         status=Recording.Status.READY, ready_at=timezone.now(), **found.fields
     )
-    archive_uploads.take_upload(recording, stores.store().folder(recording.store), ())
+    archive_uploads.take_upload(recording, recordings.store().folder(recording.store), ())

@@ -12,8 +12,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from snapshots import stores
-from snapshots.files import identity, privacy
+from snapshots.files import identity, privacy, recordings
 from snapshots.files.identity import NotPaired
 from snapshots.files.privacy import NotPrivate
 
@@ -74,7 +73,7 @@ def require_before_migrating() -> None:
 
 def _require_store_url() -> None:
     try:
-        stores.store()
+        recordings.store()
     except ValueError as problem:
         raise CannotStart(str(problem)) from None
 
@@ -137,7 +136,7 @@ def close_to_others() -> None:
 
 def kept_roots() -> list[Path]:
     """Return the folders in which everything lies that is kept."""
-    data, store = Path(settings.DATA_DIR), stores.store().root
+    data, store = Path(settings.DATA_DIR), recordings.store().root
     inside = store.resolve().is_relative_to(data.resolve())
     return [data] if inside or not store.exists() else [data, store]
 

@@ -5,8 +5,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from snapshots import stores, uploads
-from snapshots.files import aside, identity
+from snapshots.files import aside, identity, recordings, uploads
 from snapshots.files.aside import logged_faults
 from snapshots.models import Recording
 
@@ -34,7 +33,7 @@ def sweep() -> None:
 
 def all_aside() -> list[aside.Entry]:
     """Return what lies aside."""
-    folders = {stores.aside_folder(): aside.STORE, uploads.aside_folder(): aside.UPLOAD}
+    folders = {recordings.aside_folder(): aside.STORE, uploads.aside_folder(): aside.UPLOAD}
     return [entry for folder, kind in folders.items() for entry in aside.entries(folder, kind)]
 
 
@@ -42,7 +41,7 @@ def place_of(entry: aside.Entry) -> Path:
     """Return where the entry came from."""
     if entry.kind == aside.UPLOAD:
         return uploads.path_of(entry.was)
-    return stores.store().root / entry.was
+    return recordings.store().root / entry.was
 
 
 def recording_of(entry: aside.Entry) -> Recording | None:
@@ -67,7 +66,7 @@ def _sweep_uploads(known_since: datetime) -> None:
 
 
 def _sweep_stores(known_since: datetime) -> None:
-    for name in stores.sweep(lambda path: not identity.is_older(path, known_since)):
+    for name in recordings.sweep(lambda path: not identity.is_older(path, known_since)):
         logger.info("The folder %s belonged to no recording and was taken away", name)
 
 

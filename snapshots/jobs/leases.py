@@ -19,7 +19,7 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from snapshots import live
+from snapshots.jobs import live
 from snapshots.models import Job
 
 logger = logging.getLogger(__name__)

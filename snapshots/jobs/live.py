@@ -11,8 +11,8 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.dispatch import receiver
 
-from snapshots import payloads
 from snapshots.models import Job
+from snapshots.payloads.jobs import job_detail
 from webapp.accounts import signals
 
 logger = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def session_group(key_hash: str) -> str:
 def job_changed(job: Job) -> None:
     """Tell the owner's pages how the job is now. Samples are nobody's: nobody is told."""
     if job.owner_id is not None:
-        _send(jobs_group(job.owner_id), {"type": "job.changed", "job": payloads.job_detail(job)})
+        _send(jobs_group(job.owner_id), {"type": "job.changed", "job": job_detail(job)})
 
 
 def session_ended(key_hash: str) -> None:

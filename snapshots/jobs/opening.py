@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from snapshots import stores, uploads
-from snapshots.domain.defects import InputRefused, quoted
+from snapshots.domain.model.defects import InputRefused, quoted
+from snapshots.files import recordings, uploads
 from snapshots.limits import recording_limits
 from snapshots.models import Recording
-from snapshots.readers import engines
-from snapshots.readers.engine import EngineUpload
-from snapshots.readers.mapped.lines import format_of
-from snapshots.readers.mapped.mapping import parse
-from snapshots.readers.native import NativeReader, write_lines
+from snapshots.readers.engines import registry
+from snapshots.readers.engines.base import EngineUpload
+from snapshots.readers.logs.mapped.lines import format_of
+from snapshots.readers.logs.mapped.mapping import parse
+from snapshots.readers.logs.native import NativeReader, write_lines
 
 Progress = Callable[[str, int, int], None]
 
@@ -47,10 +47,10 @@ def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Sour
         mapping = parse(recording.parameters["mapping"])
         yield Source(path, format_of(mapping), shown_format=recording.format)
         return
-    if recording.format not in engines.FORMATS:
+    if recording.format not in registry.FORMATS:
         yield Source(path, recording.format or None)
         return
-    scratch = stores.store().temporary(name)
+    scratch = recordings.store().temporary(name)
     source = None
     try:
         source = _understood(path, recording, scratch, progress)
@@ -64,12 +64,12 @@ def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Sour
 
 
 def _understood(path: Path, recording: Recording, scratch: Path, progress: Progress) -> Source:
-    from tasks.spark.engines import with_state
+    from tasks.spark.engine_state.reading import with_state
 
     progress("unpacking", 0, 0)
     folder, limits = scratch / "files", recording_limits()
-    files = engines.unpacked(path, recording.source_name, folder, limits).files
-    found = engines.recognise(folder, files, recording.format)
+    files = registry.unpacked(path, recording.source_name, folder, limits).files
+    found = registry.recognise(folder, files, recording.format)
     if found.reader is None:
         inside = found.log.relative_to(folder).as_posix()
         return Source(found.log, None, inside=inside, reason=found.reason)

@@ -12,7 +12,7 @@ from datetime import timedelta
 from django.db import InterfaceError, OperationalError, close_old_connections
 from django.utils import timezone
 
-from snapshots.leases import Lease
+from snapshots.jobs.leases import Lease
 from snapshots.models import Job, Recording
 from snapshots.passing import passing
 from snapshots.problems import problem

@@ -12,24 +12,23 @@ from typing import Any
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from snapshots import engine_uploads, leases, stores, uploads
 from snapshots.archive import uploads as archive_uploads
 from snapshots.domain.archive.model import JobFacts
-from snapshots.domain.defects import InputRefused
-from snapshots.domain.expressions import ExpressionError
-from snapshots.domain.reordering_report import NotReorderable
-from snapshots.domain.restore import NotRestorable
-from snapshots.engine_uploads import Source
-from snapshots.files import identity, sweeping
-from snapshots.jobs import postponing, turns
-from snapshots.leases import Cancelled, Lease, LeaseLost
+from snapshots.domain.conditions.expressions import ExpressionError
+from snapshots.domain.model.defects import InputRefused
+from snapshots.domain.replaying.reordering_report import NotReorderable
+from snapshots.domain.replaying.restore import NotRestorable
+from snapshots.files import identity, recordings, sweeping, uploads
+from snapshots.jobs import leases, opening, postponing, turns
+from snapshots.jobs.leases import Cancelled, Lease, LeaseLost
+from snapshots.jobs.opening import Source
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot
+from snapshots.payloads.progress import reached
 from snapshots.problems import Refused, cancelled, problem
-from snapshots.progress import reached
-from snapshots.readers.native import NativeReader
+from snapshots.readers.logs.native import NativeReader
 from snapshots.simulating import simulations
-from snapshots.store.contents_writer import write_contents
+from snapshots.store.inventory.writing import write_contents
 from webapp.operating.job_times import timed
 from webapp.operating.logging import about
 
@@ -165,16 +164,16 @@ def _with_spark(step: Callable[[Lease], None]) -> Callable[[Lease], None]:
 
 def _ingest(lease: Lease) -> None:
     """Upload -> store -> verdicts -> published, and then the rows, in one transaction."""
-    from tasks.spark.checkpoints import explain_checkpoints
-    from tasks.spark.ingest import ingest
-    from tasks.spark.snapshots import judge_snapshots
+    from tasks.spark.checkpoints.job import explain_checkpoints
+    from tasks.spark.ingest.job import ingest
+    from tasks.spark.judge.job import judge_snapshots
 
     recording = lease.job.recording
     Recording.objects.filter(pk=recording.pk).update(status=Recording.Status.RUNNING, error=None)
-    name = stores.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
-    temporary = stores.store().temporary(name)
+    name = recordings.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
+    temporary = recordings.store().temporary(name)
     progress = Progress(lease)
-    with engine_uploads.opened(recording, name, progress) as source:
+    with opening.opened(recording, name, progress) as source:
         ingest(
             source.path,
             temporary,
@@ -190,14 +189,14 @@ def _ingest(lease: Lease) -> None:
             write_contents(temporary, source.upload)
         told = archive_uploads.told_by(source.upload)
     lease.report("publishing", 0.99)
-    stores.publish(temporary, name)
+    recordings.publish(temporary, name)
     postponing.insist(lambda: _make_ready(lease, name, source, told))
 
 
 def _make_ready(lease: Lease, name: str, source: Source, told: tuple[JobFacts, ...] = ()) -> None:
     """source: what was read. told: for the archive."""
     recording = lease.job.recording
-    found = stores.summary(name)
+    found = recordings.summary(name)
     if source.shown_format is not None:
         found.fields["format"] = source.shown_format
     if source.reason is not None:
@@ -221,9 +220,9 @@ def _make_ready(lease: Lease, name: str, source: Source, told: tuple[JobFacts, .
         Recording.objects.filter(pk=recording.pk).update(
             status=Recording.Status.READY, store=name, ready_at=timezone.now(), **found.fields
         )
-        archive_uploads.take_upload(recording, stores.store().folder(name), told)
+        archive_uploads.take_upload(recording, recordings.store().folder(name), told)
         transaction.on_commit(identity.beat, robust=True)
-        transaction.on_commit(lambda: stores.remove(replaced))
+        transaction.on_commit(lambda: recordings.remove(replaced))
 
 
 def _simulate(lease: Lease) -> None:
@@ -244,27 +243,27 @@ def _simulate(lease: Lease) -> None:
 
 def _restore(lease: Lease) -> None:
     """The report is the job's result; the recording stays as it is."""
-    from tasks.spark.restore import restore_snapshot
+    from tasks.spark.restore.job import restore_snapshot
 
-    folder = stores.store().folder(lease.job.recording.store)
+    folder = recordings.store().folder(lease.job.recording.store)
     report = restore_snapshot(folder, lease.job.snapshot, Progress(lease))
     _answer(lease, "restored", report.to_json())
 
 
 def _reorder(lease: Lease) -> None:
     """The report is the job's result; the recording stays as it is."""
-    from tasks.spark.reordering import reorder_snapshot
+    from tasks.spark.reorder.job import reorder_snapshot
 
-    folder = stores.store().folder(lease.job.recording.store)
+    folder = recordings.store().folder(lease.job.recording.store)
     report = reorder_snapshot(folder, lease.job.snapshot, Progress(lease))
     _answer(lease, "reordered", report.to_json())
 
 
 def _search(lease: Lease) -> None:
     """The answer is the job's result; the recording stays as it is."""
-    from tasks.spark.predicates import search_predicate
+    from tasks.spark.search.job import search_predicate
 
-    folder = stores.store().folder(lease.job.recording.store)
+    folder = recordings.store().folder(lease.job.recording.store)
     answer = search_predicate(folder, lease.job.expression, Progress(lease))
     _answer(lease, "searched", answer.to_json())
 
@@ -297,9 +296,9 @@ class Progress:
 
 def _drop_leftovers(lease: Lease) -> None:
     """Remove what a run wrote that did not succeed; a later sweep removes what stays now."""
-    name = stores.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
+    name = recordings.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
     try:
-        stores.drop_unfinished(name)
+        recordings.drop_unfinished(name)
     except (OSError, DatabaseError) as error:
         logger.warning("%s: what it wrote could not be removed yet (%s)", lease.job, error)
 

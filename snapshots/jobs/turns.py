@@ -10,8 +10,8 @@ from datetime import datetime
 from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
-from snapshots import leases
-from snapshots.leases import Lease
+from snapshots.jobs import leases
+from snapshots.jobs.leases import Lease
 from snapshots.models import Job
 
 MOST_RACES = 50  # lost to other workers, before this one waits for the next message

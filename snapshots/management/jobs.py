@@ -7,7 +7,7 @@ from celery import current_app
 from django.core.management.base import BaseCommand, CommandError
 from kombu.exceptions import OperationalError
 
-from snapshots import runs
+from snapshots.jobs import running
 from snapshots.models import Job
 
 SECONDS_BETWEEN_LOOKS = 0.2
@@ -46,7 +46,7 @@ def _ended(job: Job, *, inline: bool) -> Job:
 
 
 def _run_here(job: Job) -> None:
-    runs.run(job.pk)
+    running.run(job.pk)
     job.refresh_from_db()
     if job.is_open and job.retry_at:
         raise CommandError(job.error["detail"])

@@ -8,10 +8,10 @@ from typing import Any, NotRequired
 import orjson
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
-from snapshots.domain.derived import is_derived, why_empty, why_unknown
-from snapshots.domain.recording import Message
+from snapshots.domain.model.derived import is_derived, why_empty, why_unknown
+from snapshots.domain.model.recording import Message
 from snapshots.models import Snapshot
-from snapshots.payloads import SnapshotSummary, snapshot_summary
+from snapshots.payloads.recordings import SnapshotSummary, snapshot_summary
 from snapshots.store.reader import StoredRecording
 from snapshots.store.stored_snapshot import StoredSnapshot
 

@@ -5,7 +5,7 @@ from typing import Any
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.models import Mapping
-from snapshots.payloads import date
+from snapshots.payloads.dates import date
 
 
 class MappingDetail(TypedDict):

@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from snapshots.models import Job
-from snapshots.readers import engines
+from snapshots.readers.engines import registry
 
 SHARES = {
     "simulating": (0.0, 0.1),
@@ -47,7 +47,7 @@ def remaining(row: Job) -> float | None:
     """
     if row.state != Job.State.RUNNING or not row.started_at or not _LEAST < row.progress < 1:
         return None
-    if row.recording is not None and row.recording.format in engines.FORMATS:
+    if row.recording is not None and row.recording.format in registry.FORMATS:
         return None
     if row.progress <= SHARES.get(row.phase, (0.0, 1.0))[0]:
         return None

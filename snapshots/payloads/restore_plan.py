@@ -2,7 +2,7 @@
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
-from snapshots.contents_payloads import EntryList
+from snapshots.payloads.inventory import EntryList
 
 
 class StretchItem(TypedDict):

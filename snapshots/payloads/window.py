@@ -14,7 +14,7 @@ import orjson
 from numpy.typing import NDArray
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
-from snapshots.domain.topology import JsonText
+from snapshots.domain.model.topology import JsonText
 from snapshots.store.windows import Window, WindowBins
 
 _INSTANTS = frozenset({"at", "step", "sent_at", "received_at", "sent_step", "received_step"})

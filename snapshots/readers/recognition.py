@@ -7,24 +7,26 @@ from pathlib import Path
 
 from orjson import JSONDecodeError, loads
 
-from snapshots.domain.assembly import Header, assemble
-from snapshots.domain.defects import Defects, InputRefused, quoted, refuse
-from snapshots.domain.recording import KINDS, LoggedEvent
-from snapshots.readers import cos418, engines, headers, unknown
-from snapshots.readers.base import HEAD_BYTES, Glancing, Limits, Reader
-from snapshots.readers.columns import logged_events
-from snapshots.readers.compression import compression_of, open_stream
-from snapshots.readers.cos418 import Cos418Reader
-from snapshots.readers.json_lines import fault
-from snapshots.readers.lines import first_line
-from snapshots.readers.mapped.lines import PREFIX as MAPPED
-from snapshots.readers.mapped.lines import reader_of
-from snapshots.readers.native import NativeReader
-from snapshots.readers.native_parquet import ParquetReader
-from snapshots.readers.raft_trace import RaftTraceReader, is_trace
-from snapshots.readers.shiviz import known
-from snapshots.readers.shiviz.logs import has_expressions
-from snapshots.readers.shiviz.reader import ShivizReader
+from snapshots.domain.assembling.assembly import Header, assemble
+from snapshots.domain.model.defects import Defects, InputRefused, quoted, refuse
+from snapshots.domain.model.recording import KINDS, LoggedEvent
+from snapshots.readers import unknown
+from snapshots.readers.engines import registry
+from snapshots.readers.formats.compression import compression_of, open_stream
+from snapshots.readers.formats.json_lines import fault
+from snapshots.readers.formats.lines import first_line
+from snapshots.readers.logs import cos418, headers
+from snapshots.readers.logs.base import HEAD_BYTES, Glancing, Limits, Reader
+from snapshots.readers.logs.columns import logged_events
+from snapshots.readers.logs.cos418 import Cos418Reader
+from snapshots.readers.logs.mapped.lines import PREFIX as MAPPED
+from snapshots.readers.logs.mapped.lines import reader_of
+from snapshots.readers.logs.native import NativeReader
+from snapshots.readers.logs.native_parquet import ParquetReader
+from snapshots.readers.logs.raft_trace import RaftTraceReader, is_trace
+from snapshots.readers.logs.shiviz import known
+from snapshots.readers.logs.shiviz.logs import has_expressions
+from snapshots.readers.logs.shiviz.reader import ShivizReader
 
 READERS: dict[str, Reader] = {
     reader.name: reader
@@ -123,7 +125,7 @@ def _clocked(source: Path, first: bytes, limits: Limits) -> str | None:
 
 
 def _read_here() -> str:
-    return unknown.known(READERS.values(), engines.READERS.values())
+    return unknown.known(READERS.values(), registry.READERS.values())
 
 
 def _sniffed_line(text: bytes, line: int, packed: str) -> Sniffed:

@@ -3,10 +3,10 @@
 import codecs
 from collections.abc import Iterable
 
-from snapshots.domain.defects import InputRefused, refuse
-from snapshots.readers.base import Reader
-from snapshots.readers.engine import EngineReader
-from snapshots.readers.lines import BYTE_ORDER_MARK
+from snapshots.domain.model.defects import InputRefused, refuse
+from snapshots.readers.engines.base import EngineReader
+from snapshots.readers.formats.lines import BYTE_ORDER_MARK
+from snapshots.readers.logs.base import Reader
 
 MAPPINGS = "/mappings"
 """The page on which a person says what the fields of a log mean."""

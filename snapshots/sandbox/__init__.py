@@ -13,7 +13,7 @@ from threading import BoundedSemaphore
 
 import orjson
 
-from snapshots.domain.expressions import (
+from snapshots.domain.conditions.expressions import (
     Compared,
     Expression,
     ExpressionError,
@@ -29,7 +29,7 @@ MEMORY = 512 * 1024 * 1024  # bytes of address space
 LARGEST_INPUT = 64 * 1024 * 1024  # bytes of JSON
 MOST_AT_ONCE = 4  # children of one process
 _turns = BoundedSemaphore(MOST_AT_ONCE)
-_ROOT = Path(__file__).resolve().parent.parent  # a zip on the workers of a cluster
+_ROOT = Path(__file__).resolve().parents[2]  # a zip on the workers of a cluster
 _MAIN = f"import sys; sys.path.insert(0, {str(_ROOT)!r}); from snapshots import sandboxed as child"
 _CHILD = (sys.executable, "-I", "-c", f"{_MAIN}; child.main()")
 

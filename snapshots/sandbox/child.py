@@ -12,7 +12,7 @@ import time
 
 import orjson
 
-from snapshots.domain.expressions import Expression
+from snapshots.domain.conditions.expressions import Expression
 
 _BETWEEN_FLUSHES = 0.05  # seconds: so that the parent knows how far it came, at little cost
 

@@ -6,15 +6,18 @@ from collections.abc import Iterator
 
 from django.db import transaction
 
-from snapshots import services, topologies, uploads
-from snapshots.domain import topologies as shapes
-from snapshots.domain.dataflows.dataflow import FORWARD, HASH, Dataflow, Edge, Vertex
-from snapshots.domain.dataflows.samples import SAMPLES_OF_DATAFLOWS, smallest
-from snapshots.domain.samples import SAMPLES as SAMPLES_OF_PROCESSES
-from snapshots.domain.samples import Sample
-from snapshots.domain.topology import Topology as Shape
+from snapshots.domain.dataflow_logs.dataflow import FORWARD, HASH, Dataflow, Edge, Vertex
+from snapshots.domain.model import shapes
+from snapshots.domain.model.topology import Topology as Shape
+from snapshots.domain.simulators.flink.samples import SAMPLES_OF_DATAFLOWS, smallest
+from snapshots.domain.simulators.samples import SAMPLES as SAMPLES_OF_PROCESSES
+from snapshots.domain.simulators.samples import Sample
+from snapshots.files import uploads
 from snapshots.models import Job, Recording, Topology
-from snapshots.readers.native import NativeReader, write_lines
+from snapshots.readers.logs.native import NativeReader, write_lines
+from snapshots.services.jobs import create_job
+from snapshots.services.recordings import kept
+from snapshots.simulating import topology_documents
 from snapshots.store.manifest import VERSION
 
 SAMPLES = (*SAMPLES_OF_PROCESSES, *SAMPLES_OF_DATAFLOWS)
@@ -68,7 +71,9 @@ def load() -> tuple[list[Job], list[str]]:
 
 def _save_topology(slug: str, name: str, shape: Shape | Dataflow) -> None:
     is_dataflow = isinstance(shape, Dataflow)
-    definition = (topologies.document_of_dataflow if is_dataflow else topologies.document_of)(shape)
+    definition = (
+        topology_documents.document_of_dataflow if is_dataflow else topology_documents.document_of
+    )(shape)
     row = Topology.objects.filter(slug=slug).first()
     if row is None or (row.name, row.definition) != (name, definition):
         Topology.objects.update_or_create(
@@ -110,8 +115,8 @@ def _replace(sample: Sample, row: Recording, fingerprint: str, content: bytes) -
         row.fingerprint, row.size = fingerprint, draft.size
         row.source_name, row.format = f"{sample.slug}.jsonl.gz", NativeReader.name
         row.status, row.error = Recording.Status.QUEUED, None
-        with services.kept([draft]), transaction.atomic():
+        with kept([draft]), transaction.atomic():
             row.save()
-            job = services.create_job(Job.Kind.INGEST, None, recording=row)
+            job = create_job(Job.Kind.INGEST, None, recording=row)
             transaction.on_commit(lambda: uploads.remove(replaced))
     return job

@@ -7,13 +7,15 @@ import orjson
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
-from snapshots import access, mapping_payloads, topologies
+from snapshots import access
 from snapshots.limits import recording_limits
 from snapshots.models import Mapping
+from snapshots.payloads import mappings
 from snapshots.problems import Invalid, NotFound, Refused
-from snapshots.readers.mapped import mapping as readers
-from snapshots.readers.mapped.lines import PREFIX
-from snapshots.readers.mapped.preview import Preview, Shown, fields_of, preview
+from snapshots.readers.logs.mapped import mapping as readers
+from snapshots.readers.logs.mapped.lines import PREFIX
+from snapshots.readers.logs.mapped.preview import Preview, Shown, fields_of, preview
+from snapshots.simulating import topology_documents
 from webapp.accounts import audit
 
 FORMAT = "mapping:"
@@ -48,7 +50,7 @@ def save(user, name: Any, document: Any, *, mapping: Mapping | None = None) -> M
     Raises: Invalid, Refused.
     """
     mapping = mapping or Mapping(owner=user)
-    mapping.name = topologies.checked_name(name)
+    mapping.name = topology_documents.checked_name(name)
     mapping.document = checked(document).document
     mapping.save()
     return mapping
@@ -93,13 +95,13 @@ def require_fit(mapping: Mapping, file: UploadedFile) -> None:
     )
 
 
-def previewed(path: Path, mapping: readers.Mapping) -> mapping_payloads.MappingPreview:
+def previewed(path: Path, mapping: readers.Mapping) -> mappings.MappingPreview:
     """The first events of a log as they would be read. Raises: what reading a file raises."""
     limits = recording_limits()
     return _payload(preview(path, mapping, limits), fields_of(path, limits))
 
 
-def _payload(found: Preview, fields: dict[str, str]) -> mapping_payloads.MappingPreview:
+def _payload(found: Preview, fields: dict[str, str]) -> mappings.MappingPreview:
     return {
         "events": [_event(shown) for shown in found.events],
         "lines": found.lines,
@@ -112,7 +114,7 @@ def _payload(found: Preview, fields: dict[str, str]) -> mapping_payloads.Mapping
     }
 
 
-def _event(shown: Shown) -> mapping_payloads.PreviewedEvent:
+def _event(shown: Shown) -> mappings.PreviewedEvent:
     told = shown.told
     return {
         "line": shown.line,

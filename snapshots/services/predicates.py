@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from snapshots.domain.conditions import NotLocal, conjunction
-from snapshots.domain.expressions import ExpressionError
+from snapshots.domain.conditions.conditions import NotLocal, conjunction
+from snapshots.domain.conditions.expressions import ExpressionError
+from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Invalid, Refused
-from snapshots.stores import open_recording
 
 
 def checked(recording: Recording, expression: Any) -> str:

@@ -7,8 +7,8 @@ come first: it takes long to find out what is wrong with something very large.
 from collections.abc import Mapping
 from typing import Any
 
-from snapshots.domain.dataflows.dataflow import FORWARD, SOURCE, Dataflow, DataflowRefused
-from snapshots.domain.topology import Topology
+from snapshots.domain.dataflow_logs.dataflow import FORWARD, SOURCE, Dataflow, DataflowRefused
+from snapshots.domain.model.topology import Topology
 from snapshots.problems import Refused
 
 MAX_VERTICES = 500

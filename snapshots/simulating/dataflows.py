@@ -8,10 +8,9 @@ tells runs apart in a list. The first two refuse with a field.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from snapshots import topologies
-from snapshots.domain.dataflows.dataflow import Dataflow, DataflowRefused
-from snapshots.domain.recording import LoggedEvent
-from snapshots.simulating import flink_runs, seatunnel_runs, spark_runs
+from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.simulating import flink_runs, seatunnel_runs, spark_runs, topology_documents
 from snapshots.simulating.dataflow_documents import refusal
 from snapshots.simulating.parameters import one_of
 from snapshots.simulating.simulated_runs import SimulatedRun
@@ -45,7 +44,7 @@ def checked_parameters(
         checked = PROTOCOLS[protocol].checked(_dataflow(definition), given)
     except DataflowRefused as error:
         raise refusal(error) from None
-    name = topologies.checked_name(name) if name else ""
+    name = topology_documents.checked_name(name) if name else ""
     return {"name": name, "protocol": protocol, **checked}
 
 

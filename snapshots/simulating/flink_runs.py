@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
-from snapshots.domain.algorithms.flink_task import MODES
-from snapshots.domain.dataflows.dataflow import Dataflow
-from snapshots.domain.dataflows.failover import FAILOVERS, FULL
-from snapshots.domain.dataflows.simulation import DataflowSimulation, simulate_dataflow
+from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL
+from snapshots.domain.simulators.flink.simulation import DataflowSimulation, simulate_dataflow
+from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
+from snapshots.domain.simulators.protocols.flink_task import MODES
 from snapshots.simulating.loads import Load
 from snapshots.simulating.parameters import (
     LARGEST_DELAY,

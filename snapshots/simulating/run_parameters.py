@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
-from snapshots.domain.dataflows.simulation import FailAt
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.flink.simulation import FailAt
 from snapshots.simulating.loads import Load
 from snapshots.simulating.parameters import LARGEST_TIME, check_names, items, mapping, refused, time
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
-from snapshots.domain.algorithms.seatunnel import PipelineSettings
-from snapshots.domain.dataflows.dataflow import MOST_SUBTASKS, Dataflow
-from snapshots.domain.dataflows.simulation import DataflowSimulation
-from snapshots.domain.seatunnel.simulation import (
+from snapshots.domain.dataflow_logs.dataflow import MOST_SUBTASKS, Dataflow
+from snapshots.domain.simulators.flink.simulation import DataflowSimulation
+from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
+from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
+from snapshots.domain.simulators.seatunnel.simulation import (
     SeaTunnelSimulation,
     StartFrom,
     simulate_seatunnel,

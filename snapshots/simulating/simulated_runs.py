@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.recording import LoggedEvent
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model.recording import LoggedEvent
 
 
 class SimulatedRun(NamedTuple):

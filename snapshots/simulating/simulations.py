@@ -4,12 +4,13 @@ import gzip
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from snapshots import topologies
-from snapshots.domain.simulation import ALGORITHMS, Simulation, SnapshotStart, simulate
-from snapshots.domain.topology import ChannelId, ProcessId, Topology
-from snapshots.domain.workloads import WORKLOADS
-from snapshots.readers.native import write_lines
+from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
+from snapshots.domain.simulators.basic import ALGORITHMS, Simulation, SnapshotStart, simulate
+from snapshots.domain.simulators.workloads import WORKLOADS
+from snapshots.files.uploads import Draft
+from snapshots.readers.logs.native import write_lines
 from snapshots.simulating import dataflows as dataflow_simulations
+from snapshots.simulating import topology_documents
 from snapshots.simulating.parameters import (
     LARGEST_DELAY,
     LARGEST_SEED,
@@ -22,7 +23,6 @@ from snapshots.simulating.parameters import (
     whole,
 )
 from snapshots.simulating.simulated_runs import SimulatedRun
-from snapshots.uploads import Draft
 
 MOST_EVENTS = 1_000_000
 MOST_SNAPSHOTS = 1_000
@@ -59,7 +59,7 @@ def checked_for(
     if "dataflow" in definition:
         checked = dataflow_simulations.checked_parameters(definition, parameters)
         return checked, dataflow_simulations.word(checked)
-    checked = checked_parameters(topologies.as_domain(definition), parameters)
+    checked = checked_parameters(topology_documents.as_domain(definition), parameters)
     return checked, checked["workload"]
 
 
@@ -75,7 +75,7 @@ def checked_parameters(topology: Topology, parameters: Mapping[str, Any]) -> dic
     check_names(parameters, _MEMBERS)
     name = parameters.get("name")
     checked = {
-        "name": topologies.checked_name(name) if name else "",
+        "name": topology_documents.checked_name(name) if name else "",
         "workload": one_of(parameters, "workload", WORKLOADS, "random"),
         "algorithm": one_of(parameters, "algorithm", ALGORITHMS, "chandy-lamport"),
         "seed": whole(parameters, "seed", 1, 0, LARGEST_SEED),
@@ -254,7 +254,7 @@ def write(
 def _run(name: str, parameters: Mapping[str, Any]) -> SimulatedRun:
     if "dataflow" in parameters["topology"]:
         return dataflow_simulations.run(name, parameters)
-    simulation = _simulation(topologies.as_domain(parameters["topology"]), parameters)
+    simulation = _simulation(topology_documents.as_domain(parameters["topology"]), parameters)
     protocol = ALGORITHMS[parameters.get("algorithm", _LATER["algorithm"])]
     events = simulate(simulation, protocol)
     return SimulatedRun(simulation.header(name), events, simulation.events)

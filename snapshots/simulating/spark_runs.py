@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
-from snapshots.domain.algorithms.spark_epochs import BatchSettings
-from snapshots.domain.dataflows.dataflow import Dataflow
-from snapshots.domain.dataflows.simulation import DataflowSimulation
-from snapshots.domain.spark_streaming.failover import QUERY, SPARK_FAILOVERS
-from snapshots.domain.spark_streaming.simulation import SparkSimulation, simulate_spark
+from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.simulators.flink.simulation import DataflowSimulation
+from snapshots.domain.simulators.micro_batches.failover import QUERY, SPARK_FAILOVERS
+from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation, simulate_spark
+from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
+from snapshots.domain.simulators.protocols.spark_epochs import BatchSettings
 from snapshots.simulating.loads import Load
 from snapshots.simulating.parameters import (
     LARGEST_DELAY,

@@ -13,9 +13,9 @@ from typing import Any
 
 import orjson
 
-from snapshots.domain.dataflows.dataflow import Dataflow
-from snapshots.domain.topology import Channel, Process, Topology
-from snapshots.domain.values import canonical
+from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.model.topology import Channel, Process, Topology
+from snapshots.domain.model.values import canonical
 from snapshots.problems import Refused
 from snapshots.simulating.dataflow_documents import checked_dataflow, expanded
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from snapshots.domain.recording import APPLICATION_KINDS, Message
-from snapshots.domain.topology import ChannelId, JsonText
-from snapshots.domain.values import number
+from snapshots.domain.model.recording import APPLICATION_KINDS, Message
+from snapshots.domain.model.topology import ChannelId, JsonText
+from snapshots.domain.model.values import number
 from snapshots.store.layout import IN_FLIGHT
 from snapshots.store.mapped import Ints, ragged
 

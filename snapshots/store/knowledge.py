@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.algorithms.flooding import MARK, Knowledge, piece_of
-from snapshots.domain.findings import Place
-from snapshots.domain.recording import SnapshotId
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.judging.findings import Place
+from snapshots.domain.model.recording import SnapshotId
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.protocols.flooding import MARK, Knowledge, piece_of
 from snapshots.store.layout import NONE
 from snapshots.store.tables import TIME
 

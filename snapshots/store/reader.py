@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from snapshots.domain.failovers.report import Failovers
-from snapshots.domain.recording import Message, MessageId, SnapshotId
-from snapshots.domain.topology import ChannelId, ProcessId, Topology
+from snapshots.domain.dataflow_logs.failovers.report import Failovers
+from snapshots.domain.model.recording import Message, MessageId, SnapshotId
+from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
 from snapshots.store import levels, search, windows
 from snapshots.store.bins import Bins
 from snapshots.store.cut import StoredCut

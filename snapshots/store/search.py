@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.recording import (
+from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
     RECEIVE,
@@ -15,7 +15,7 @@ from snapshots.domain.recording import (
     RECORD_STATE,
     SEND,
 )
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.model.topology import ProcessId
 from snapshots.store.layout import NONE
 from snapshots.store.mapped import Ints
 from snapshots.store.tables import ORDER

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from snapshots.domain.derived import is_derived
-from snapshots.domain.recording import Message, MessageId, SnapshotId
-from snapshots.domain.scopes import in_scope
-from snapshots.domain.topology import ChannelId, JsonText, ProcessId, Topology
+from snapshots.domain.model.derived import is_derived
+from snapshots.domain.model.recording import Message, MessageId, SnapshotId
+from snapshots.domain.model.scopes import in_scope
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
 from snapshots.store.layout import (
     NONE,
     SNAPSHOT_CHANNEL_COLUMNS,

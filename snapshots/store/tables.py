@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.topology import Channel, Process, Topology
+from snapshots.domain.model.topology import Channel, Process, Topology
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.in_flight import Flights
 from snapshots.store.layout import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshots.domain.topology import JsonText
+from snapshots.domain.model.topology import JsonText
 from snapshots.store.bins import Bins, event_counts, most_messages
 from snapshots.store.layout import NONE
 from snapshots.store.levels import COUNTED_ON_THE_FLY, span

@@ -12,17 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from snapshots.domain.checkpoints.files import Decision, FileReport
-from snapshots.domain.checkpoints.report import CheckpointReport
-from snapshots.domain.defects import Defect
-from snapshots.domain.failovers.report import Failovers
-from snapshots.domain.recording import (
-    KINDS,
-    RECORD_CHANNEL,
-    RECORD_STATE,
-    Event,
-    Recording,
-)
+from snapshots.domain.dataflow_logs.checkpoints.files import Decision, FileReport
+from snapshots.domain.dataflow_logs.checkpoints.report import CheckpointReport
+from snapshots.domain.dataflow_logs.failovers.report import Failovers
+from snapshots.domain.model.defects import Defect
+from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, RECORD_STATE, Event, Recording
 from snapshots.store import header_fields, levels
 from snapshots.store.index import write_index
 from snapshots.store.layout import (

@@ -1,11 +1,11 @@
-"""The filters of the pages; what they say is in ``snapshots/quantities.py``."""
+"""The filters of the pages; what they say is in ``snapshots/web/quantities.py``."""
 
 import json
 
 from django import template
 
-from snapshots import quantities
-from snapshots.views import links
+from snapshots.web import quantities
+from snapshots.web.pages import links
 
 register = template.Library()
 

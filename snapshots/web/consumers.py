@@ -20,12 +20,16 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
-from snapshots import access, live, replays, services, stores
-from snapshots.api.json import dumps
+from snapshots import access
+from snapshots.access import require_ready
+from snapshots.answers import replay
+from snapshots.files import recordings
+from snapshots.jobs import live
 from snapshots.passing import passing, problem_of
 from snapshots.problems import Conflict, Invalid, NotFound, Problem, Unauthorized
 from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
+from snapshots.web.json import dumps
 from webapp.accounts.sessions import key_hash
 
 logger = logging.getLogger(__name__)
@@ -151,7 +155,7 @@ class RecordingConsumer(JsonConsumer):
 
     async def begin(self) -> None:
         self.client = uuid.uuid4().hex
-        self.newest = {"window": Newest(self, replays.window), "cut": Newest(self, replays.cut)}
+        self.newest = {"window": Newest(self, replay.window), "cut": Newest(self, replay.cut)}
         self.cursor = Latest(self._share, 1 / CURSORS_A_SECOND)
         try:
             self.stored = await database_sync_to_async(self._open)()
@@ -168,9 +172,9 @@ class RecordingConsumer(JsonConsumer):
 
     def _open(self) -> StoredRecording:
         recording = access.recording(self.scope["user"], self.id)
-        services.require_ready(recording)
+        require_ready(recording)
         self.shows_names = access.shows_names(recording)
-        return stores.open_recording(recording)
+        return recordings.open_recording(recording)
 
     @property
     def id(self) -> int:
@@ -234,7 +238,7 @@ class RecordingConsumer(JsonConsumer):
         cursor: dict[str, Any] = {"playing": message.get("playing", kind == "play") is True}
         for name in ("at", "step", "speed"):
             if message.get(name) is not None:
-                cursor[name] = replays.finite(message[name], name)
+                cursor[name] = replay.finite(message[name], name)
         if self.role == "presenter":
             self.cursor.set(cursor)
 

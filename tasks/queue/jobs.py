@@ -2,8 +2,8 @@
 
 A message says that there is work; which job runs is decided when a worker is free
 (``snapshots/jobs/turns.py``), and the job's row is the record. The queue may lose a message or
-deliver it twice: each worker's sweep (``tasks/sweeping.py``) adds as many as are missing, and one
-too many does nothing.
+deliver it twice: each worker's sweep (``tasks/queue/sweeping.py``) adds as many as are missing,
+and one too many does nothing.
 """
 
 import logging
@@ -12,7 +12,7 @@ from celery import current_app, shared_task
 from kombu import Connection, pools
 from kombu.exceptions import KombuError, OperationalError
 
-from snapshots import runs
+from snapshots.jobs import running
 from webapp.edge.silence import Silence
 
 logger = logging.getLogger(__name__)
@@ -22,10 +22,10 @@ PUBLISH_SECONDS = 2.0  # for giving a job to the queue
 _silence = Silence("The queue")
 
 
-@shared_task
+@shared_task(name="tasks.recordings.run_job")  # as messages of older versions call it
 def run_job(job_id: int | None = None) -> None:
     """Run the job whose turn it is. ``job_id``: the one whose request sent the message."""
-    runs.run_next()
+    running.run_next()
 
 
 def enqueue(job_id: int | None = None) -> bool:

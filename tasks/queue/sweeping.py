@@ -12,11 +12,10 @@ from celery.signals import worker_ready, worker_shutting_down
 from django.db import DatabaseError, connections
 from kombu.exceptions import OperationalError
 
-from snapshots import runs
 from snapshots.files import retention
 from snapshots.files.identity import NotPaired
-from snapshots.jobs import turns
-from tasks.recordings import enqueue
+from snapshots.jobs import running, turns
+from tasks.queue.jobs import enqueue
 from tasks.spark import scratch
 from webapp.edge import idempotency
 from webapp.operating import presence
@@ -107,7 +106,7 @@ def _queue_length() -> int:
 
 PARTS = (
     fill_queue,
-    runs.remove_leftovers,
+    running.remove_leftovers,
     scratch.sweep,
     _hourly(retention.sweep),
     _hourly(idempotency.forget_old),

@@ -37,7 +37,7 @@ SHIPPED = (
     "snapshots/readers",
     "snapshots/store",
     "snapshots/sandbox.py",
-    "snapshots/sandboxed.py",
+    "snapshots/sandbox/child.py",
     "tasks/spark",
 )
 """What the Python workers of a cluster import; sent to them as one zip."""

@@ -7,8 +7,8 @@ begin with everything loaded.
 import pyspark.worker  # noqa: F401
 from pyspark import daemon
 
-import tasks.spark.ingest
-import tasks.spark.snapshots  # noqa: F401
+import tasks.spark.ingest.job
+import tasks.spark.judge.job  # noqa: F401
 
 if __name__ == "__main__":
     daemon.manager()

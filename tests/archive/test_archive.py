@@ -14,11 +14,11 @@ from snapshots.archive import columns, filling, queries
 from snapshots.domain.archive.columns import Filter
 from snapshots.domain.archive.model import CheckpointFacts, JobFacts, SubtaskFacts, VertexFacts
 from snapshots.models import EngineCheckpoint, EngineJob
-from snapshots.readers.flink.rest.archive import facts_of_upload
-from snapshots.readers.flink.upload import read_upload
+from snapshots.readers.engines.flink.rest.archive import facts_of_upload
+from snapshots.readers.engines.flink.upload import read_upload
 from tests.web.given import a_client, a_person, a_ready_recording
-from tests.web.test_pages import signed_in, text_of
-from tests.web.test_pages_snapshot import words
+from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.pages.test_snapshot import words
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 

@@ -14,12 +14,12 @@ from snapshots.archive import addresses, collecting, columns, fetching, filling
 from snapshots.archive.fetching import Client, NotAnswered
 from snapshots.domain.archive.model import JobFacts
 from snapshots.models import Collector, EngineCheckpoint, EngineJob
-from snapshots.readers.flink.rest.archive import facts_of_upload
-from snapshots.readers.flink.upload import read_upload
-from tasks import collectors
-from tests.web.flink_server import RecordedFlink, Server
+from snapshots.readers.engines.flink.rest.archive import facts_of_upload
+from snapshots.readers.engines.flink.upload import read_upload
+from tasks.queue import collectors
+from tests.archive.flink_server import RecordedFlink, Server
 from tests.web.given import a_client, a_person, post_json
-from tests.web.test_pages import signed_in, text_of
+from tests.web.pages.test_recordings import signed_in, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 

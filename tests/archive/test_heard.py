@@ -10,9 +10,9 @@ from django.db import OperationalError
 from snapshots.archive import collecting, columns, filling, queries
 from snapshots.domain.archive.model import CheckpointFacts, JobFacts
 from snapshots.models import Collector, EngineJob
-from tests.web.flink_server import RecordedFlink, Server
+from tests.archive.flink_server import RecordedFlink, Server
 from tests.web.given import a_client, a_person
-from tests.web.test_pages import signed_in, text_of
+from tests.web.pages.test_recordings import signed_in, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 OTHER = "0" * 31 + "1"

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from snapshots import runs
 from snapshots.archive import columns
-from snapshots.domain.samples import two_banks
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.jobs import running
 from snapshots.models import EngineCheckpoint, EngineJob, Job
 from tests.web.given import a_client, a_person, native
-from tests.web.test_pages import signed_in, text_of
-from tests.web.test_pages_snapshot import words
+from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.pages.test_snapshot import words
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -41,7 +41,7 @@ def ingest(api, name: str, content: bytes) -> int:
     """The recording's id."""
     answer = api.post("/api/recordings", {"file": SimpleUploadedFile(name, content)})
     assert answer.status_code == 202, answer.content
-    runs.run(answer.json()["job"])
+    running.run(answer.json()["job"])
     job = Job.objects.get(pk=answer.json()["job"])
     assert job.state == "done", job.error
     return answer.json()["id"]
@@ -76,7 +76,7 @@ def test_a_job_grows_with_its_uploads(api, shared_data):
     assert contents[one["contents"]]["id"] == 4
 
     version = job.version
-    runs.run(api.post(f"/api/recordings/{both}/ingest").json()["job"])
+    running.run(api.post(f"/api/recordings/{both}/ingest").json()["job"])
     job.refresh_from_db()
     assert EngineCheckpoint.objects.filter(recording=both).count() == 15
     assert job.checkpoints.count() == 15

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.archive.flink_server import RecordedFlink, Server
 from tests.conftest import watch_for_errors
-from tests.web.flink_server import RecordedFlink, Server
 
 FILL = """
 from bench.synthetic_archive import fill

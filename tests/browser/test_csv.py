@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.test_workbench import wait_until_drawn
-from tests.web.over_http import Api
+from tests.webapp.over_http import Api
 
 FORMULAS = "=1+1", "+A1", "-A1", "@SUM(A1)", "\tA1"
 

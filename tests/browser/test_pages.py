@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from playwright.sync_api import expect
 
-from snapshots.readers.native import write_lines
+from snapshots.readers.logs.native import write_lines
 from tests.builders import simulated
 from tests.conftest import watch_for_errors
 from tests.damage import record_late

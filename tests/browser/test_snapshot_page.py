@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from snapshots.readers.native import write_lines
+from snapshots.readers.logs.native import write_lines
 from tests.builders import simulated
 from tests.damage import lose_recorded_message
 

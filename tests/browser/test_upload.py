@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from snapshots.domain.samples import two_banks
-from snapshots.readers.native import write_lines
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.readers.logs.native import write_lines
 from tests.builders import simulated
 
 BAD = b'{"kind":"header","format":"cutline","version":1\nnot json at all\n'

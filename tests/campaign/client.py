@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from tests.campaign.system import System
-from tests.web.over_http import Answer, form
+from tests.webapp.over_http import Answer, form
 
 TIMEOUT_SECONDS = 60
 PATIENCE_SECONDS = 300

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from snapshots.domain import topologies
-from snapshots.domain.assembly import assemble
-from snapshots.domain.script import Log
-from snapshots.domain.simulation import Simulation, SnapshotStart, simulate
-from snapshots.domain.verdicts import judge
-from snapshots.domain.workloads import Bank
-from snapshots.readers.native import write_lines
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model import shapes
+from snapshots.domain.simulators.basic import Simulation, SnapshotStart, simulate
+from snapshots.domain.simulators.script import Log
+from snapshots.domain.simulators.workloads import Bank
+from snapshots.readers.logs.native import write_lines
 from tests import builders
 from tests.damage import lose_recorded_message
 
@@ -55,7 +55,7 @@ def samples() -> dict[str, Sample]:
 
 def a_run(name: str, events: int) -> Log:
     simulation = Simulation(
-        topologies.random_connected(12, 3, seed=events),
+        shapes.random_connected(12, 3, seed=events),
         Bank(),
         seed=events,
         events=events,

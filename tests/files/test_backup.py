@@ -16,13 +16,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from snapshots import services, stores, uploads
-from snapshots.domain.samples import SAMPLES, two_banks
-from snapshots.files import backup, dump
+from snapshots.domain.simulators.samples import SAMPLES, two_banks
+from snapshots.files import backup, dump, recordings, uploads
 from snapshots.models import EngineCheckpoint, EngineJob, Recording
+from snapshots.services.recordings import delete_recording
 from tests.stack import ROOT, Stack, clean_environment
 from tests.web.given import a_person, a_ready_recording, native
-from tests.web.over_http import Api
+from tests.webapp.over_http import Api
 from webapp import embedded_redis
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,7 +74,7 @@ def test_a_backup_holds_what_rows_name_and_nothing_else(recording, folder, capsy
     call_command("backup", str(folder))
     assert "1 upload, 1 stored recording" in capsys.readouterr().out
     assert (folder / "uploads" / "log").read_bytes() == native(two_banks())
-    assert same_tree(folder / "store" / recording.store, stores.store().folder(recording.store))
+    assert same_tree(folder / "store" / recording.store, recordings.store().folder(recording.store))
     assert [path.name for path in (folder / "uploads").iterdir()] == ["log"]
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
@@ -115,7 +115,7 @@ def test_what_comes_and_goes_during_a_backup_leaves_no_hole(recording, folder, m
     def after_changes():
         if not changes:
             changes.append(replace(again))
-            services.delete_recording(deleted)
+            delete_recording(deleted)
             a_ready_recording(a_person(), upload="new")
             uploads.path_of("new").write_bytes(b"x")
         return moment()
@@ -134,8 +134,8 @@ def test_what_comes_and_goes_during_a_backup_leaves_no_hole(recording, folder, m
 
 def replace(recording: Recording) -> str:
     """What an ingest does in the end: another folder, and the old one goes."""
-    old = stores.store().folder(recording.store)
-    shutil.copytree(old, stores.store().folder("j900-1-ab"))
+    old = recordings.store().folder(recording.store)
+    shutil.copytree(old, recordings.store().folder("j900-1-ab"))
     Recording.objects.filter(pk=recording.pk).update(store="j900-1-ab")
     shutil.rmtree(old)
     return "j900-1-ab"

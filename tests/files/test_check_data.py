@@ -7,11 +7,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from snapshots import runs, services, stores, uploads
-from snapshots.domain.samples import two_banks
-from snapshots.files import aside, checking, sweeping
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.files import aside, checking, recordings, sweeping, uploads
+from snapshots.jobs import running
 from snapshots.management.files import in_bytes
 from snapshots.models import Installation, Job, Recording
+from snapshots.services.recordings import delete_recording
 from tests.web.given import a_person, a_ready_recording, native, uploads_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
@@ -53,7 +54,7 @@ def lose_upload(recording):
 
 
 def lose_store(recording):
-    stores.remove(recording.store)
+    recordings.remove(recording.store)
 
 
 def lose_both(recording):
@@ -66,15 +67,15 @@ def move_upload_aside(recording):
 
 
 def lose_a_file(recording):
-    (stores.store().folder(recording.store) / "records.arrow").unlink()
+    (recordings.store().folder(recording.store) / "records.arrow").unlink()
 
 
 def break_summaries(recording):
-    (stores.store().folder(recording.store) / "snapshots.json").write_text("[")
+    (recordings.store().folder(recording.store) / "snapshots.json").write_text("[")
 
 
 def lose_snapshot_states(recording):
-    (stores.store().folder(recording.store) / "snapshot_states.arrow").unlink()
+    (recordings.store().folder(recording.store) / "snapshot_states.arrow").unlink()
 
 
 def shorten_upload(recording):
@@ -83,7 +84,7 @@ def shorten_upload(recording):
 
 def forget_store(recording):
     Recording.objects.update(store="")
-    stores.remove(recording.store)
+    recordings.remove(recording.store)
 
 
 def add_upload(recording):
@@ -91,7 +92,7 @@ def add_upload(recording):
 
 
 def add_store(recording):
-    (stores.store().root / "j77-1-ab").mkdir()
+    (recordings.store().root / "j77-1-ab").mkdir()
 
 
 def know_since_now(recording):
@@ -137,7 +138,7 @@ def test_what_is_at_work_is_no_difference(recording, checked):
 
 def test_what_a_crash_left_unfinished_is_a_note(recording, checked):
     uploads.path_of(f"{uploads.UNFINISHED}half").write_bytes(b"x")
-    (stores.store().root / "j77-1-ab.tmp-01").mkdir()
+    (recordings.store().root / "j77-1-ab.tmp-01").mkdir()
     code, said = checked()
     assert code == 0
     assert said.count("Note: ") == 2
@@ -147,8 +148,8 @@ def test_a_recording_that_is_deleted_during_the_look_is_no_difference(recording,
     fault_of = checking.fault_of
 
     def deleted_first(folder):
-        services.delete_recording(Recording.objects.get())
-        stores.remove(recording.store)
+        delete_recording(Recording.objects.get())
+        recordings.remove(recording.store)
         return fault_of(folder)
 
     monkeypatch.setattr(checking, "fault_of", deleted_first)
@@ -226,5 +227,5 @@ def test_an_upload_ingested_again_ends_in_another_folder_that_keeps_its_verdict(
     recording.refresh_from_db()
     assert recording.store != before
     assert recording.snapshots.get().verdict == "consistent"
-    runs.remove_leftovers()
+    running.remove_leftovers()
     assert checked()[0] == 0

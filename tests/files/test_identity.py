@@ -14,12 +14,13 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from snapshots import runs, services, stores, uploads
-from snapshots.domain.samples import two_banks
-from snapshots.files import identity, starting, sweeping
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.files import identity, recordings, starting, sweeping, uploads
 from snapshots.files.identity import NotPaired
+from snapshots.jobs import running
 from snapshots.models import Installation, Job, Recording
-from tasks import sweeping as workers_sweep
+from snapshots.services.recordings import accept_file
+from tasks.queue import sweeping as workers_sweep
 from tests.stack import ROOT, clean_environment
 from tests.web.given import a_person, a_ready_recording, native, uploads_of
 from webapp import embedded_redis
@@ -58,9 +59,9 @@ def test_a_new_database_with_a_used_folder_is_refused_and_its_sweep_touches_noth
     with pytest.raises(NotPaired, match=r"is in use with another database.*pair_data"):
         identity.require_pair()
     with pytest.raises(NotPaired):
-        runs.remove_leftovers()
+        running.remove_leftovers()
     assert uploads_of(data_dir) == ["kept"]
-    assert stores.store().folder(kept.store).is_dir()
+    assert recordings.store().folder(kept.store).is_dir()
 
 
 def test_a_running_worker_whose_database_was_exchanged_stops(data_dir, monkeypatch):
@@ -69,11 +70,11 @@ def test_a_running_worker_whose_database_was_exchanged_stops(data_dir, monkeypat
     another_database()
     signals = []
     monkeypatch.setattr(os, "kill", lambda pid, number: signals.append((pid, number)))
-    monkeypatch.setattr(workers_sweep, "PARTS", (runs.remove_leftovers,))
+    monkeypatch.setattr(workers_sweep, "PARTS", (running.remove_leftovers,))
     workers_sweep.sweep()
     assert signals == [(os.getpid(), signal.SIGTERM)]
     assert uploads_of(data_dir) == ["kept"]
-    assert stores.store().folder(kept.store).is_dir()
+    assert recordings.store().folder(kept.store).is_dir()
 
 
 def test_an_upload_is_noticed_by_the_database_of_a_moment_before(
@@ -84,10 +85,10 @@ def test_an_upload_is_noticed_by_the_database_of_a_moment_before(
     log = data_dir / "log.jsonl"
     log.write_bytes(native(two_banks()))
     with django_capture_on_commit_callbacks(execute=True):
-        job = services.accept_file(a_person(), log)
+        job = accept_file(a_person(), log)
     Recording.objects.all().delete()
     Installation.objects.update(**before)
-    runs.remove_leftovers()
+    running.remove_leftovers()
     assert uploads_of(data_dir) == [job.recording.upload]
 
 
@@ -107,7 +108,7 @@ def test_a_used_database_with_another_used_folder_is_refused(data_dir):
     with pytest.raises(NotPaired, match="belong to different installations"):
         identity.require_pair()
     with pytest.raises(NotPaired):
-        runs.remove_leftovers()
+        running.remove_leftovers()
     assert len(list((data_dir / "store").iterdir())) == 1
 
 
@@ -123,9 +124,9 @@ def test_an_older_installation_is_paired_where_the_database_knows_its_files(data
     Installation.objects.all().delete()
     identity.mark_path().unlink()
     uploads.path_of("unknown").write_bytes(b"x")
-    runs.remove_leftovers()
+    running.remove_leftovers()
     assert mark()["identity"] == Installation.objects.get().identity
-    assert stores.store().folder(recording.store).is_dir()
+    assert recordings.store().folder(recording.store).is_dir()
     assert uploads_of(data_dir) == ["unknown"]  # from before the database knew its folder
 
 
@@ -161,7 +162,7 @@ def test_another_store_elsewhere_is_refused(data_dir, settings, tmp_path):
 
 def test_beats_stand_in_the_row_and_in_the_folder(data_dir):
     for count in (1, 2, 3):
-        runs.remove_leftovers()
+        running.remove_leftovers()
         assert Installation.objects.get().beats == mark()["beats"] == count
 
 
@@ -175,8 +176,8 @@ def test_of_several_workers_the_later_beat_stays(data_dir):
 def test_beats_are_some_seconds_apart(data_dir, monkeypatch):
     monkeypatch.setattr(sweeping, "BEAT_SECONDS", 1000.0)
     monkeypatch.setattr(sweeping, "_last_beat", float("-inf"))
-    runs.remove_leftovers()
-    runs.remove_leftovers()
+    running.remove_leftovers()
+    running.remove_leftovers()
     assert mark()["beats"] == 1
 
 
@@ -187,7 +188,7 @@ def test_an_older_database_is_noticed_and_files_it_does_not_know_stay(data_dir, 
     (data_dir / "store" / "j5-1-abcdef01").mkdir(parents=True)
     time.sleep(0.05)  # the clock of the file system is coarse
     for _ in range(2):
-        runs.remove_leftovers()
+        running.remove_leftovers()
     row = Installation.objects.get()
     assert (row.beats, mark()["beats"]) == (9, 9)
     assert row.known_since > before
@@ -196,13 +197,13 @@ def test_an_older_database_is_noticed_and_files_it_does_not_know_stay(data_dir, 
     assert (data_dir / "store" / "j5-1-abcdef01").is_dir()
     uploads.path_of("new").write_bytes(b"x")
     os.utime(uploads.path_of("new"), (time.time() + 1, time.time() + 1))
-    runs.remove_leftovers()
+    running.remove_leftovers()
     assert uploads_of(data_dir) == ["later"]
 
 
 def test_two_runs_of_one_attempt_never_share_a_folder(data_dir):
     """After an older database was restored, ids of jobs come again."""
-    from snapshots import leases
+    from snapshots.jobs import leases
 
     recording = Recording.objects.create(owner=a_person(), name="log", upload="u")
     names = set()
@@ -210,12 +211,12 @@ def test_two_runs_of_one_attempt_never_share_a_folder(data_dir):
         Job.objects.all().delete()
         job = Job.objects.create(pk=77, kind="ingest", recording=recording)
         lease = leases.claim(job.pk)
-        names.add(stores.name_of(lease.job.pk, lease.job.attempt, lease.nonce))
+        names.add(recordings.name_of(lease.job.pk, lease.job.attempt, lease.nonce))
     assert len(names) == 2
     for name in names:
         (data_dir / "store" / name).mkdir(parents=True)
-        assert not stores._is_leftover(name)  # a living worker holds this attempt
-        assert stores.store().folder(name)
+        assert not recordings._is_leftover(name)  # a living worker holds this attempt
+        assert recordings.store().folder(name)
 
 
 def test_pairing_on_purpose_says_what_it_does(data_dir, capsys):
@@ -231,7 +232,7 @@ def test_pairing_on_purpose_says_what_it_does(data_dir, capsys):
     time.sleep(0.05)
     call_command("pair_data", "--yes")
     identity.require_pair()
-    runs.remove_leftovers()
+    running.remove_leftovers()
     assert uploads_of(data_dir) == ["theirs"]
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.domain.samples import two_banks
+from snapshots.domain.simulators.samples import two_banks
 from snapshots.files import privacy
 from tests.conftest import skip_or_fail
 from tests.stack import ROOT, Stack, clean_environment
 from tests.web.given import native
-from tests.web.over_http import Api
+from tests.webapp.over_http import Api
 
 NOBODY = 65534
 

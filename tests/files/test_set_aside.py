@@ -7,9 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from snapshots import runs, stores, uploads
-from snapshots.domain.samples import two_banks
-from snapshots.files import aside, sweeping
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.files import aside, recordings, sweeping, uploads
+from snapshots.jobs import running
 from snapshots.models import Job, Recording
 from tests.web.given import a_client, a_person, a_ready_recording, native, uploads_of
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 @pytest.fixture
 def lost_upload() -> str:
     uploads.path_of("lost").write_bytes(native(two_banks()))
-    runs.remove_leftovers()
+    running.remove_leftovers()
     return "lost"
 
 
@@ -28,7 +28,7 @@ def lost_store() -> str:
     """A ready recording whose row is not in the database any more."""
     row = a_ready_recording(a_person())
     Recording.objects.all().delete()
-    runs.remove_leftovers()
+    running.remove_leftovers()
     return row.store
 
 
@@ -65,7 +65,7 @@ def test_an_upload_comes_back_as_a_queued_recording(lost_upload, capsys, data_di
     assert (recording.owner.username, recording.status) == ("bob@example.org", "queued")
     assert recording.name == two_banks().header.name
     assert Job.objects.get().recording == recording
-    runs.remove_leftovers()
+    running.remove_leftovers()
     assert uploads_of(data_dir) == [recording.upload]
     assert uploads.path_of(recording.upload).read_bytes() == native(two_banks())
     assert not sweeping.all_aside()
@@ -73,7 +73,7 @@ def test_an_upload_comes_back_as_a_queued_recording(lost_upload, capsys, data_di
 
 def test_a_stored_recording_comes_back_with_its_verdicts(lost_store, capsys):
     assert "again, without its upload" in said(capsys, "--bring-back", lost_store)
-    runs.remove_leftovers()
+    running.remove_leftovers()
     recording = Recording.objects.get()
     assert (recording.store, recording.status) == (lost_store, "ready")
     api = a_client(recording.owner)
@@ -87,28 +87,30 @@ def test_what_a_mistaken_database_moved_goes_back_to_its_recording(data_dir):
     row = a_ready_recording(a_person(), upload="kept")
     uploads.path_of("kept").write_bytes(b"log")
     aside.put(uploads.path_of("kept"), uploads.aside_folder(), aside.UPLOAD, "mistaken")
-    folder = stores.store().folder(row.store)
-    aside.put(folder, stores.aside_folder(), aside.STORE, "mistaken")
+    folder = recordings.store().folder(row.store)
+    aside.put(folder, recordings.aside_folder(), aside.STORE, "mistaken")
     call_command("set_aside", "--bring-back", "kept")
     call_command("set_aside", "--bring-back", row.store)
     assert uploads.path_of("kept").read_bytes() == b"log"
-    assert stores.open_recording(row).manifest.counts["events"]
+    assert recordings.open_recording(row).manifest.counts["events"]
 
 
 def test_a_sweep_returns_by_itself_what_a_row_names():
     row = a_ready_recording(a_person())
-    aside.put(stores.store().folder(row.store), stores.aside_folder(), aside.STORE, "mistaken")
+    aside.put(
+        recordings.store().folder(row.store), recordings.aside_folder(), aside.STORE, "mistaken"
+    )
     grow_older(days=100)
-    runs.remove_leftovers()
-    assert stores.open_recording(row).manifest.counts["events"]
+    running.remove_leftovers()
+    assert recordings.open_recording(row).manifest.counts["events"]
 
 
 def test_it_is_removed_for_good_after_the_days(lost_upload, lost_store, settings):
     grow_older(settings.SET_ASIDE_DAYS - 1)
-    runs.remove_leftovers()
+    running.remove_leftovers()
     assert len(sweeping.all_aside()) == 2
     grow_older(settings.SET_ASIDE_DAYS)
-    runs.remove_leftovers()
+    running.remove_leftovers()
     assert not sweeping.all_aside()
     assert not list(uploads.aside_folder().iterdir())
 
@@ -130,8 +132,8 @@ def test_a_name_that_is_not_there_is_a_sentence():
 
 def test_what_cannot_be_read_stays_aside_with_the_reason(capsys):
     uploads.path_of("odd").write_bytes(b"no log at all\n")
-    (stores.store().root / "j9-1-00").mkdir(parents=True)
-    runs.remove_leftovers()
+    (recordings.store().root / "j9-1-00").mkdir(parents=True)
+    running.remove_leftovers()
     assert said(capsys).count("cannot be read: ") == 2
     for name in ("odd", "j9-1-00"):
         with pytest.raises(CommandError, match="stays aside"):
@@ -149,7 +151,7 @@ def test_an_entry_without_its_note_is_listed_all_the_same(lost_upload, capsys):
 
 def test_a_name_that_lies_aside_already_is_no_hindrance(lost_upload):
     uploads.path_of("lost").write_bytes(b"another")
-    runs.remove_leftovers()
+    running.remove_leftovers()
     assert [entry.was for entry in sweeping.all_aside()] == ["lost", "lost"]
 
 
@@ -164,7 +166,7 @@ def test_one_that_cannot_be_moved_does_not_stop_the_sweep(lost_upload, monkeypat
         return put(path, *rest)
 
     monkeypatch.setattr(aside, "put", stubborn)
-    runs.remove_leftovers()
+    running.remove_leftovers()
     assert {entry.was for entry in sweeping.all_aside()} == {"lost", "b"}
     assert "cannot change a now" in caplog.text
 
@@ -175,18 +177,18 @@ def test_a_beat_that_cannot_be_written_does_not_stop_the_sweep(monkeypatch, capl
 
     monkeypatch.setattr(sweeping, "_beat_at_times", full)
     uploads.path_of(f"{uploads.UNFINISHED}half").write_bytes(b"x")
-    runs.remove_leftovers()
+    running.remove_leftovers()
     assert not list(uploads.path_of("").iterdir())
     assert "No space left" in caplog.text
 
 
 def test_deleting_a_recording_leaves_nothing_aside(django_capture_on_commit_callbacks):
-    from snapshots import services
+    from snapshots.services.recordings import delete_recording
 
     row = a_ready_recording(a_person(), upload="own")
     uploads.path_of("own").write_bytes(b"x")
     with django_capture_on_commit_callbacks(execute=True):
-        services.delete_recording(row)
-    runs.remove_leftovers()
+        delete_recording(row)
+    running.remove_leftovers()
     assert not uploads.path_of("own").exists()
     assert not sweeping.all_aside()

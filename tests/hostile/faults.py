@@ -13,11 +13,11 @@ from functools import cache
 
 import zstandard
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.spark_streaming.state.blocks import unpack
+from snapshots.readers.engines.spark_streaming.state.blocks import unpack
+from snapshots.readers.formats.cursor import Malformed
 from tests.hostile.seeds import FORMATS, MAPPED, Seed, seeds
+from tests.readers.engines.spark_streaming.rows import lz4_stream
 from tests.readers.mutated import mutated
-from tests.readers.spark_streaming.rows import lz4_stream
 
 BOMB_BYTES = 80 * 2**20  # unpacked, more than an archive of any size may hold without reason
 MANY_FILES = 3_000

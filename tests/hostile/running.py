@@ -128,7 +128,7 @@ class Taker:
 
     def _work(self, accepted: dict, told: dict, number: int) -> None:
         from snapshots.models import Recording
-        from snapshots.services import delete_recording
+        from snapshots.services.recordings import delete_recording
 
         recording = Recording.objects.get(pk=accepted["id"])
         before = _forget_peak()
@@ -149,10 +149,10 @@ class Taker:
 
     def _run(self, job_id: int, recording, told: dict) -> None:
         """All that a worker does."""
-        from snapshots import runs
+        from snapshots.jobs import running
         from snapshots.models import Job
 
-        runs.run(job_id)
+        running.run(job_id)
         job = Job.objects.get(pk=job_id)
         recording.refresh_from_db()
         told["outcome"], told["format"] = job.state, recording.format[:20]
@@ -166,17 +166,18 @@ class Taker:
 
     def _read(self, recording, told: dict) -> None:
         """What a worker reads and writes before and after the ingest, and all events."""
-        from snapshots import engine_uploads, stores
         from snapshots.archive.uploads import told_by
-        from snapshots.domain.defects import Defects, InputRefused
+        from snapshots.domain.model.defects import Defects, InputRefused
+        from snapshots.files import recordings
+        from snapshots.jobs import opening
         from snapshots.limits import recording_limits
-        from snapshots.readers.registry import sniff
-        from snapshots.store.contents_writer import write_contents
+        from snapshots.readers.recognition import sniff
+        from snapshots.store.inventory.writing import write_contents
 
         limits, defects, name = recording_limits(), Defects(), f"j{recording.pk}-1"
-        temporary = stores.store().temporary(name)
+        temporary = recordings.store().temporary(name)
         try:
-            with engine_uploads.opened(recording, name, lambda *_: None) as source:
+            with opening.opened(recording, name, lambda *_: None) as source:
                 reader = sniff(source.path, limits, source.format).reader
                 header = reader.header(source.path, limits)
                 for _ in reader.batches(source.path, header, limits, defects):
@@ -194,7 +195,7 @@ class Taker:
             told["outcome"], told["sentence"] = "failed", None
             told["wrong"].append(f"{type(error).__name__} at {place}: {str(error)[:200]}")
         finally:
-            stores.drop_unfinished(name)
+            recordings.drop_unfinished(name)
 
     def _look(self, recording, wrong: list[str]) -> None:
         """What a person opens next never fails."""
@@ -255,13 +256,17 @@ def _peak() -> int:
 
 def without_spark() -> None:
     """Kernels run here, and the state of a Spark checkpoint is read from its files."""
-    from tasks.spark import checkpoints, engines, ingest, session, snapshots
+    from tasks.spark import session
+    from tasks.spark.checkpoints import job as checkpoints
+    from tasks.spark.engine_state import reading
+    from tasks.spark.ingest import job as ingest
+    from tasks.spark.judge import job as snapshots
     from tasks.spark.stages import StagesHere
 
     for module in (checkpoints, ingest, snapshots):
         module.SparkStages = lambda *_: StagesHere()
     session.get = lambda: None
-    engines.with_state = lambda upload: upload
+    reading.with_state = lambda upload: upload
 
 
 def prepare(folder: Path, spark: bool) -> None:

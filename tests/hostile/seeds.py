@@ -13,15 +13,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from snapshots.domain.samples import two_banks
-from snapshots.readers.native import write_lines
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.readers.logs.native import write_lines
 from tests.readers.inputs import text
-from tests.readers.test_cos418 import RECEIVE, SEND, START, STOP, log
-from tests.readers.test_mapped_lines import MAPPING as MAPPING
-from tests.readers.test_mapped_lines import RECEIVE as MAPPED_RECEIVE
-from tests.readers.test_mapped_lines import SEND as MAPPED_SEND
-from tests.readers.test_mapped_lines import SNAP
-from tests.readers.test_raft_trace import VOTE, a_line, receive, send
+from tests.readers.logs.test_cos418 import RECEIVE, SEND, START, STOP, log
+from tests.readers.logs.test_mapped_lines import RECEIVE as MAPPED_RECEIVE
+from tests.readers.logs.test_mapped_lines import SEND as MAPPED_SEND
+from tests.readers.logs.test_mapped_lines import SNAP
+from tests.readers.logs.test_raft_trace import VOTE, a_line, receive, send
 from tests.stack import ROOT
 
 SHARED = Path(os.environ.get("SHARED_DATA", ROOT.parent / "shared" / "data"))

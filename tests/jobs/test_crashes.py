@@ -7,13 +7,13 @@ from functools import cache
 import pytest
 from redis import Redis
 
-from snapshots.domain import topologies
-from snapshots.domain.script import Log
-from snapshots.domain.simulation import Simulation, SnapshotStart, simulate
-from snapshots.domain.workloads import Bank
+from snapshots.domain.model import shapes
+from snapshots.domain.simulators.basic import Simulation, SnapshotStart, simulate
+from snapshots.domain.simulators.script import Log
+from snapshots.domain.simulators.workloads import Bank
 from tests.stack import Stack
 from tests.web.given import native
-from tests.web.over_http import Api
+from tests.webapp.over_http import Api
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 300
 def a_long_log() -> bytes:
     """Simulate a log that is large enough to be in the middle of its ingest for a while."""
     simulation = Simulation(
-        topologies.random_connected(20, 3, seed=1),
+        shapes.random_connected(20, 3, seed=1),
         Bank(),
         events=EVENTS,
         snapshots=(SnapshotStart(1_000_000, ("p1",)),),

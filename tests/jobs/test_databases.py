@@ -9,8 +9,8 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.models.fields.json import KT
 from django.test import Client
 
-from snapshots import runs
 from snapshots.fields import JsonField, Line, Prose, clipped
+from snapshots.jobs import running
 from snapshots.models import EngineCheckpoint, EngineJob, Job, Recording, Snapshot, Topology
 from tests.web.given import a_client, a_file, a_person, a_ready_recording
 
@@ -186,7 +186,7 @@ def test_a_log_with_nuls_is_ingested_shown_and_restored():
     api, browser = a_client(ada), Client()
     browser.force_login(ada)
     accepted = api.post("/api/recordings", {"file": a_file(a_log_with_nuls(), "NUL.jsonl")}).json()
-    runs.run(accepted["job"])
+    running.run(accepted["job"])
     address = f"/api/recordings/{accepted['id']}"
     assert api.get(address).json()["status"] == "ready", api.get(address).json()["error"]
     snapshot = api.get(f"{address}/snapshots/s1").json()
@@ -194,7 +194,7 @@ def test_a_log_with_nuls_is_ingested_shown_and_restored():
     assert snapshot["recorded"]["processes"] == {"A": "half\0", "B": "wrong\0"}
     assert snapshot["processes"] == {"A": "half\0", "B": {"\0": "empty"}}
     restore = api.post(f"{address}/snapshots/s1/restore").json()["job"]
-    runs.run(restore)
+    running.run(restore)
     assert api.get(f"/api/jobs/{restore}").json()["state"] == "done"
     for page in ("", "/snapshots/s1", "/predicates"):
         assert browser.get(f"/recordings/{accepted['id']}{page}").status_code == 200, page

@@ -10,14 +10,16 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from snapshots import leases, runs, services, stores
-from snapshots.domain.reordering import reorder
-from snapshots.domain.samples import two_banks
-from snapshots.domain.verdicts import judge
-from snapshots.jobs import postponing
-from snapshots.leases import Cancelled, LeaseLost
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.replaying.reordering import reorder
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.files import recordings
+from snapshots.jobs import leases, postponing, running
+from snapshots.jobs.leases import Cancelled, LeaseLost
 from snapshots.models import Job, Recording
 from snapshots.problems import Conflict
+from snapshots.services.jobs import cancel_job, create_job, request_reordering, request_restore
+from snapshots.services.recordings import delete_recording
 from tasks.spark.errors import SparkStopped, SparkUnavailable
 from tests.builders import recorded, simulated
 from tests.damage import never_sending
@@ -34,12 +36,12 @@ def ada():
 @pytest.fixture
 def job(ada) -> Job:
     recording = Recording.objects.create(owner=ada, name="log", upload="file")
-    return services.create_job(Job.Kind.INGEST, ada, recording=recording)
+    return create_job(Job.Kind.INGEST, ada, recording=recording)
 
 
 def steps(monkeypatch, step) -> None:
     """Run ``step`` in the place of an ingest."""
-    monkeypatch.setitem(runs.STEPS, Job.Kind.INGEST, step)
+    monkeypatch.setitem(running.STEPS, Job.Kind.INGEST, step)
 
 
 def test_one_of_two_workers_gets_the_job(job):
@@ -131,23 +133,23 @@ def test_progress_is_in_the_row_and_phases_are_never_skipped(job):
 
 
 def test_a_queued_job_is_cancelled_at_once(job):
-    services.cancel_job(job)
+    cancel_job(job)
     assert Job.objects.get().state == "cancelled"
     assert Recording.objects.get().status == "failed"
     assert Recording.objects.get().error["type"] == "/problems/cancelled"
-    runs.run(job.pk)
+    running.run(job.pk)
     assert Job.objects.get().attempt == 0
 
 
 def test_a_running_job_stops_at_its_next_step(job, monkeypatch):
     def until_cancelled(lease):
-        services.cancel_job(Job.objects.get())
+        cancel_job(Job.objects.get())
         lease._cancelled.wait(10)
         lease.report("reading", 0.5)
 
     steps(monkeypatch, until_cancelled)
     monkeypatch.setattr(leases, "HEARTBEAT_SECONDS", 0.05)
-    runs.run(job.pk)
+    running.run(job.pk)
     assert Job.objects.get().state == "cancelled"
     assert Job.objects.get().finished_at
 
@@ -156,7 +158,7 @@ def test_a_job_that_has_ended_cannot_be_cancelled(job):
     Job.objects.update(state="done")
     job.refresh_from_db()
     with pytest.raises(Conflict):
-        services.cancel_job(job)
+        cancel_job(job)
 
 
 def test_a_fault_of_ours_is_in_the_row_and_not_in_the_way(job, monkeypatch):
@@ -165,7 +167,7 @@ def test_a_fault_of_ours_is_in_the_row_and_not_in_the_way(job, monkeypatch):
         raise ZeroDivisionError("division by zero")
 
     steps(monkeypatch, broken)
-    runs.run(job.pk)
+    running.run(job.pk)
     error = Job.objects.get().error
     assert error["detail"] == "ZeroDivisionError: division by zero"
     assert error["where"] == "matching"
@@ -181,7 +183,7 @@ def test_spark_that_does_not_start_puts_the_job_off_and_counts_no_death(job, mon
     steps(monkeypatch, no_spark)
     pauses = []
     for tries in range(1, 13):
-        runs.run(job.pk)
+        running.run(job.pk)
         job.refresh_from_db()
         assert (job.state, job.deaths, job.postponements) == ("queued", 0, tries)
         assert "Java 17" in job.error["detail"]
@@ -194,9 +196,9 @@ def test_spark_that_does_not_start_puts_the_job_off_and_counts_no_death(job, mon
 
 def test_a_job_that_was_put_off_for_a_day_has_failed_for_the_true_reason(job, monkeypatch):
     steps(monkeypatch, no_spark)
-    runs.run(job.pk)
+    running.run(job.pk)
     Job.objects.update(postponed_at=timezone.now() - postponing.PATIENCE - timedelta(minutes=1))
-    runs.run(job.pk)
+    running.run(job.pk)
     job.refresh_from_db()
     assert (job.state, Recording.objects.get().status) == ("failed", "failed")
     assert "Java 17" in job.error["detail"]
@@ -218,12 +220,12 @@ def test_what_passes_by_itself_puts_a_job_off(job, monkeypatch, error, sentence)
         raise error
 
     steps(monkeypatch, stopped)
-    runs.run(job.pk)
+    running.run(job.pk)
     job.refresh_from_db()
     assert job.state == "queued"
     assert sentence in job.error["detail"]
-    steps(monkeypatch, lambda lease: runs._answer(lease, "ready", {}))
-    runs.run(job.pk)
+    steps(monkeypatch, lambda lease: running._answer(lease, "ready", {}))
+    running.run(job.pk)
     job.refresh_from_db()
     assert (job.state, job.error, job.retry_at) == ("done", None, None)
 
@@ -240,8 +242,8 @@ def test_a_database_that_is_locked_at_the_end_is_asked_until_it_answers(job, mon
         write(lease, **fields)
 
     monkeypatch.setattr(leases.Lease, "write", locked)
-    steps(monkeypatch, lambda lease: runs._answer(lease, "ready", {}))
-    runs.run(job.pk)
+    steps(monkeypatch, lambda lease: running._answer(lease, "ready", {}))
+    running.run(job.pk)
     job.refresh_from_db()
     assert (job.state, job.attempt) == ("done", 1)
 
@@ -263,12 +265,12 @@ def gone(job: Job) -> None:
 
 
 def test_a_job_that_kills_its_worker_each_time_ends(job, monkeypatch):
-    for deaths in range(1, runs.MOST_DEATHS + 1):
+    for deaths in range(1, running.MOST_DEATHS + 1):
         gone(job)
         assert leases.claim(job.pk).job.deaths == deaths
     steps(monkeypatch, lambda lease: pytest.fail("it would kill this worker, too"))
     Job.objects.update(state="queued")
-    runs.run(job.pk)
+    running.run(job.pk)
     assert Job.objects.get().state == "failed"
     assert "memory" in Job.objects.get().error["detail"]
 
@@ -284,22 +286,22 @@ def test_a_spark_that_ends_in_the_middle_counts_as_a_death(job, monkeypatch):
         raise SparkStopped("The JVM ended.")
 
     steps(monkeypatch, stopped)
-    runs.run(job.pk)
+    running.run(job.pk)
     job.refresh_from_db()
     assert (job.state, job.deaths, job.retry_at) == ("queued", 1, None)
 
 
 def test_a_deleted_recording_stops_its_job_and_nothing_stays(job, monkeypatch, data_dir):
     def deleted_meanwhile(lease):
-        folder = stores.store().temporary(
-            stores.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
+        folder = recordings.store().temporary(
+            recordings.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
         )
-        services.delete_recording(Recording.objects.get())
+        delete_recording(Recording.objects.get())
         (folder / "part").write_bytes(b"x")
         lease.write(phase="publishing")
 
     steps(monkeypatch, deleted_meanwhile)
-    runs.run(job.pk)
+    running.run(job.pk)
     assert not Job.objects.exists()
     assert not list((data_dir / "store").iterdir())
 
@@ -318,13 +320,13 @@ def test_cancelling_takes_a_request(ada, job):
 
 def test_a_restore_that_fails_leaves_its_recording_ready(ada, monkeypatch):
     recording = a_ready_recording(ada)
-    restore = services.request_restore(ada, recording, recording.snapshots.get())
+    restore = request_restore(ada, recording, recording.snapshots.get())
 
     def broken(lease):
         raise Cancelled
 
-    monkeypatch.setitem(runs.STEPS, Job.Kind.RESTORE, broken)
-    runs.run(restore.pk)
+    monkeypatch.setitem(running.STEPS, Job.Kind.RESTORE, broken)
+    running.run(restore.pk)
     assert Job.objects.get().state == "cancelled"
     assert Recording.objects.get().status == "ready"
 
@@ -332,14 +334,14 @@ def test_a_restore_that_fails_leaves_its_recording_ready(ada, monkeypatch):
 def test_the_same_restore_asked_ten_times_is_one_job(ada):
     recording = a_ready_recording(ada, ready_at=timezone.now())
     snapshot = recording.snapshots.get()
-    asked = {services.request_restore(ada, recording, snapshot).pk for _ in range(10)}
+    asked = {request_restore(ada, recording, snapshot).pk for _ in range(10)}
     assert len(asked) == 1
     Job.objects.update(state="failed")
-    assert services.request_restore(ada, recording, snapshot).pk not in asked
+    assert request_restore(ada, recording, snapshot).pk not in asked
 
 
 def a_reordering(user, recording: Recording) -> Job:
-    return services.request_reordering(user, recording, recording.snapshots.get())
+    return request_reordering(user, recording, recording.snapshots.get())
 
 
 def test_a_reordering_is_computed_once_for_a_person_and_a_store(ada):
@@ -365,8 +367,8 @@ def test_what_was_cancelled_or_asked_by_others_is_computed_anew(ada):
 
 def test_a_reordering_that_is_impossible_says_why_and_its_recording_stays_ready(ada):
     recording = a_ready_recording(ada, simulated(protocol=never_sending("p1->p2", "s1")))
-    job = services.create_job(Job.Kind.REORDERING, ada, recording=recording, snapshot="s1")
-    runs.run(job.pk)
+    job = create_job(Job.Kind.REORDERING, ada, recording=recording, snapshot="s1")
+    running.run(job.pk)
     job.refresh_from_db()
     assert (job.state, job.error["type"]) == ("refused", "/problems/not-reorderable")
     assert "never sent its marker on p1->p2" in job.error["detail"]
@@ -374,7 +376,7 @@ def test_a_reordering_that_is_impossible_says_why_and_its_recording_stays_ready(
 
 
 def test_a_cancelled_reordering_leaves_its_recording_ready(ada):
-    services.cancel_job(a_reordering(ada, a_ready_recording(ada)))
+    cancel_job(a_reordering(ada, a_ready_recording(ada)))
     assert Job.objects.get().state == "cancelled"
     assert Recording.objects.get().status == "ready"
 
@@ -382,7 +384,7 @@ def test_a_cancelled_reordering_leaves_its_recording_ready(ada):
 def test_a_reordering_ends_with_its_report(ada, spark):
     recording = a_ready_recording(ada)
     job = a_reordering(ada, recording)
-    runs.run(job.pk)
+    running.run(job.pk)
     job.refresh_from_db()
     assert (job.state, job.phase, job.progress) == ("done", "reordered", 1.0), job.error
     run = recorded(two_banks())

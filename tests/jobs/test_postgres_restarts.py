@@ -8,10 +8,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.jobs.test_crashes import EVENTS, a_long_log, begun, until
 from tests.postgres import Postgres
 from tests.stack import Stack
-from tests.web.over_http import Api
-from tests.web.test_crashes import EVENTS, a_long_log, begun, until
+from tests.webapp.over_http import Api
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -7,11 +7,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from snapshots import leases, runs, services
-from snapshots.jobs import turns
+from snapshots.jobs import leases, turns
+from snapshots.jobs import running as runs
 from snapshots.models import Job, Recording
-from tasks import recordings as queue
-from tasks import sweeping
+from snapshots.services.jobs import create_job
+from tasks.queue import jobs as queue
+from tasks.queue import sweeping
 from tests.web.given import a_client, a_file, a_person, a_ready_recording, uploads_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
@@ -29,7 +30,7 @@ def bob():
 
 def a_job(owner) -> Job:
     recording = Recording.objects.create(owner=owner, name="log", upload="file")
-    return services.create_job(Job.Kind.INGEST, owner, recording=recording)
+    return create_job(Job.Kind.INGEST, owner, recording=recording)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bars, ganttFigure, PHASES } from "../../static/js/views/checkpoint-gantt.js";
+import { bars, ganttFigure, PHASES } from "../../static/js/views/checkpoint/gantt.js";
 
 const TASK = { process: "count[0]", first_barrier_at: 110, last_barrier_at: 150, sync_from: 150, sync_to: 160, async_to: 190, acked_at: 190, notified_at: 205, committed_at: null };
 const SOURCE = { ...TASK, process: "source[0]", first_barrier_at: null, last_barrier_at: null, sync_from: 105, sync_to: 108, async_to: null, acked_at: null, notified_at: null };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as layout from "../../static/js/views/dataflow-layout.js";
-import * as model from "../../static/js/views/dataflow-model.js";
+import * as layout from "../../static/js/views/dataflow/layout.js";
+import * as model from "../../static/js/views/dataflow/model.js";
 
 /** "orders*2 clean=map*2 sink" and ["orders-hash-clean"]: what has no input is a source. */
 function dataflow(vertices, edges) {

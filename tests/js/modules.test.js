@@ -14,9 +14,9 @@ function imported(path, found = new Set()) {
 }
 
 for (const [page, template, entry] of [
-  ["the workbench", "workbench/modules.html", "js/views/workbench.js"],
-  ["an archived job", "archive_modules.html", "js/views/archive.js"],
-  ["a checkpoint", "checkpoint_modules.html", "js/views/checkpoint.js"],
+  ["the workbench", "workbench/modules.html", "js/views/workbench/index.js"],
+  ["an archived job", "archive/modules.html", "js/views/archive/index.js"],
+  ["a checkpoint", "checkpoints/modules.html", "js/views/checkpoint/index.js"],
 ]) {
   test(`the page of ${page} asks for every module at once`, () => {
     const text = readFileSync(join(root, "templates/snapshots", template), "utf8");

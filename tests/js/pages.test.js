@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isNewer, jobLine, jobWords } from "../../static/js/views/job-words.js";
-import { timelineLayout, timelineTraces } from "../../static/js/views/snapshot-timeline.js";
-import { channelPath, point, processAt, sizeFor, toPlace } from "../../static/js/views/topology-geometry.js";
-import { asked, formOf, grouped, offered, placeOf, postFile, problemOf, sendAll } from "../../static/js/views/upload-queue.js";
+import { isNewer, jobLine, jobWords } from "../../static/js/views/jobs/words.js";
+import { timelineLayout, timelineTraces } from "../../static/js/views/snapshot/timeline.js";
+import { channelPath, point, processAt, sizeFor, toPlace } from "../../static/js/views/topology/geometry.js";
+import { asked, formOf, grouped, offered, placeOf, postFile, problemOf, sendAll } from "../../static/js/views/recordings/upload-queue.js";
 
 const RUNNING = { id: 1, state: "running", phase: "sorting", progress: 0.42, done: 4200, total: 10000, rate: 1234.5, remaining: 95 };
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.readers.unpacking.archives import ArchiveLimits, unpack
+from snapshots.readers.formats.unpacking.packages import ArchiveLimits, unpack
 from tests.conftest import skip_or_fail
 from tests.stack import ROOT
 from webapp import machine

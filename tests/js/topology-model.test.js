@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as model from "../../static/js/views/topology-model.js";
+import * as model from "../../static/js/views/topology/model.js";
 
 const TWO = {
   name: "two",

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.readers.flink import cases as flink_cases
-from tests.readers.flink import keyed as flink_keyed
-from tests.readers.seatunnel import cases as seatunnel_cases
-from tests.readers.shiviz import cases as shiviz_cases
-from tests.readers.spark_streaming import cases as spark_cases
+from tests.readers.engines.flink import cases as flink_cases
+from tests.readers.engines.flink import keyed as flink_keyed
+from tests.readers.engines.seatunnel import cases as seatunnel_cases
+from tests.readers.engines.spark_streaming import cases as spark_cases
+from tests.readers.logs.shiviz import cases as shiviz_cases
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
 HEAD = (

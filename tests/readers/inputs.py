@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.defects import Defect, Defects
-from snapshots.domain.recording import LoggedEvent
-from snapshots.readers import registry
-from snapshots.readers.base import Limits
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model.defects import Defect, Defects
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.readers import recognition
+from snapshots.readers.logs.base import Limits
 
 HEADER = {
     "kind": "header",
@@ -62,8 +62,8 @@ def read(
     path: Path, limits: Limits = SMALL, format: str | None = None
 ) -> tuple[Header, list[LoggedEvent], tuple[Defect, ...]]:
     """The header, the events and the kept defects. Raises: InputRefused."""
-    reader = registry.sniff(path, limits, format).reader
+    reader = recognition.sniff(path, limits, format).reader
     header = reader.header(path, limits)
     defects = Defects()
-    events = list(registry.events(reader, path, header, limits, defects))
+    events = list(recognition.events(reader, path, header, limits, defects))
     return header, events, defects.listed

@@ -11,15 +11,15 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.defects import REFUSED, InputRefused
-from snapshots.readers import registry
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.model.defects import REFUSED, InputRefused
+from snapshots.readers import recognition
 from tests.effort import examples
 from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, read, source, text
-from tests.readers.test_cos418 import HEADER as COS418_HEADER
-from tests.readers.test_cos418 import RECEIVE as COS418_RECEIVE
-from tests.readers.test_cos418 import SEND as COS418_SEND
-from tests.readers.test_cos418 import START, STOP, log
+from tests.readers.logs.test_cos418 import HEADER as COS418_HEADER
+from tests.readers.logs.test_cos418 import RECEIVE as COS418_RECEIVE
+from tests.readers.logs.test_cos418 import SEND as COS418_SEND
+from tests.readers.logs.test_cos418 import START, STOP, log
 
 RECORDS = [
     {"process": "A", "kind": "record_state", "snapshot": 1, "state": 5},
@@ -94,7 +94,7 @@ def read_or_refuse(path, format=None):
 def test_damaged_bytes_are_read_or_refused(tmp_path, seed, steps):
     path = source(tmp_path, edited(SEEDS[seed], steps))
     read_or_refuse(path)
-    for format in registry.names():
+    for format in recognition.names():
         read_or_refuse(path, format)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from snapshots.domain.contents.model import Fact, UploadContents
+from snapshots.domain.inventory.model import Fact, UploadContents
 
 LARGEST_NAME = 9_999  # larger numbers are quantities, and not names
 

@@ -3,9 +3,11 @@
 import pytest
 from django.test import Client
 
-from snapshots import allowances, services, stores
+from snapshots import allowances
+from snapshots.files import recordings
 from snapshots.models import Allowance, Collector, Job, Recording
 from snapshots.problems import TooMany
+from snapshots.services.recordings import accept_file, accept_folder
 from tests.web.given import a_client, a_file, a_person, a_ready_recording, post_json, uploads_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
@@ -66,7 +68,7 @@ def test_sizes_that_are_missing_are_filled_in(ada):
     row = a_ready_recording(ada)
     size = Recording.objects.get().stored_bytes
     Recording.objects.update(stored_bytes=0)
-    stores.measure()
+    recordings.measure()
     row.refresh_from_db()
     assert row.stored_bytes == size
 
@@ -110,10 +112,10 @@ def test_a_folder_and_a_file_of_the_shell_count_too(ada, settings, tmp_path):
     path.parent.mkdir()
     path.write_bytes(a_file().read())
     with pytest.raises(TooMany):
-        services.accept_file(ada, path)
+        accept_file(ada, path)
     with pytest.raises(TooMany):
-        services.accept_folder(ada, path.parent)
-    assert services.accept_file(None, path)  # a sample
+        accept_folder(ada, path.parent)
+    assert accept_file(None, path)  # a sample
 
 
 def test_collectors_are_counted_and_ask_no_more_often_than_allowed(ada, settings):

@@ -6,11 +6,12 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from snapshots import runs, services
+from snapshots.jobs import running
 from snapshots.models import Job, Mapping, Recording
 from snapshots.problems import Invalid
+from snapshots.services.recordings import accept_file
 from tests.readers.inputs import text
-from tests.readers.test_mapped_lines import MAPPING, RECEIVE, SEND, SNAP
+from tests.readers.logs.test_mapped_lines import MAPPING, RECEIVE, SEND, SNAP
 from tests.web.given import a_client, a_person, post_json, uploads_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
@@ -145,7 +146,7 @@ def test_a_log_is_ingested_by_its_mapping(api, ada):
     format, log = row.format, a_log(SEND, {"event": 1}, SNAP, RECEIVE)
     answer = api.post("/api/recordings", {"file": log, "format": format})
     row.delete()  # what was uploaded does not need it any more
-    runs.run(answer.json()["job"])
+    running.run(answer.json()["job"])
     recording = Recording.objects.get()
     assert (recording.status, recording.error, recording.format) == ("ready", None, format)
     assert (recording.event_count, recording.message_count, recording.snapshot_count) == (3, 1, 1)
@@ -177,10 +178,10 @@ def test_a_log_that_does_not_fit_is_refused_at_once(api, ada, data_dir):
 def test_a_file_of_this_machine_by_a_mapping(ada, tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_bytes(text(SEND))
-    job = services.accept_file(ada, path, format=saved(ada).format)
+    job = accept_file(ada, path, format=saved(ada).format)
     assert job.recording.parameters["mapping"] == MAPPING
     with pytest.raises(Invalid):
-        services.accept_file(ada, path, format="mapping:77")
+        accept_file(ada, path, format="mapping:77")
 
 
 # --- pages --------------------------------------------------------------------------------------
@@ -245,8 +246,8 @@ def test_what_is_saved_is_shown_as_it_was_typed(pages, ada):
     ],
 )
 def test_a_document_comes_back_from_the_form_with_the_same_meaning(document):
-    from snapshots.readers.mapped.mapping import parse
-    from snapshots.views import mapping_form
+    from snapshots.readers.logs.mapped.mapping import parse
+    from snapshots.web.pages import mapping_form
 
     again = mapping_form.document(mapping_form.typed("x", document))
     before, after = parse(document), parse(again)

@@ -5,15 +5,17 @@ import gzip
 import orjson
 import pytest
 
-from snapshots import gallery, runs, topologies, uploads
-from snapshots.domain.algorithms.flooding import knowledge
-from snapshots.domain.assembly import assemble
-from snapshots.domain.verdicts import judge
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.simulators.protocols.flooding import knowledge
+from snapshots.files import uploads
+from snapshots.jobs import running
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Topology
 from snapshots.problems import Refused
-from snapshots.readers import registry
-from snapshots.simulating import simulations
+from snapshots.readers import recognition
+from snapshots.services import gallery
+from snapshots.simulating import simulations, topology_documents
 from tests.readers.inputs import read, source
 from tests.web.given import a_client, a_file, a_person, post_json
 
@@ -197,13 +199,13 @@ def test_a_simulation_is_a_recording_with_all_its_parameters(api, ring):
 
 
 def simulated(**parameters) -> bytes:
-    topology = topologies.as_domain(topologies.checked(RING))
+    topology = topology_documents.as_domain(topology_documents.checked(RING))
     checked = simulations.checked_parameters(topology, parameters)
     with uploads.Draft() as draft:
-        document = {**checked, "topology": topologies.checked(RING)}
+        document = {**checked, "topology": topology_documents.checked(RING)}
         simulations.write(draft, "a run", document, lambda *progress: None)
         draft.file.flush()
-        head = registry.check_head(draft.path, recording_limits())
+        head = recognition.check_head(draft.path, recording_limits())
         assert (head.format, head.complete) == ("native", True)
         return gzip.decompress(draft.path.read_bytes())
 
@@ -302,7 +304,7 @@ def test_every_new_parameter_is_kept_with_the_recording(api, ring):
 def test_collecting_more_than_is_simulated_here_is_refused():
     names = [f"p{number}" for number in range(40)]
     document = {"processes": names, "channels": [[a, b] for a in names for b in names if a != b]}
-    topology = topologies.as_domain(topologies.checked({"name": "all", **document}))
+    topology = topology_documents.as_domain(topology_documents.checked({"name": "all", **document}))
     times = {"snapshot_times": [1] * 50}
     assert simulations.checked_parameters(topology, times)
     with pytest.raises(Refused, match="6,240,000 events") as refusal:
@@ -311,8 +313,8 @@ def test_collecting_more_than_is_simulated_here_is_refused():
 
 
 def test_a_run_asked_for_before_there_were_algorithms_is_still_made():
-    topology = topologies.checked(RING)
-    checked = simulations.checked_parameters(topologies.as_domain(topology), {})
+    topology = topology_documents.checked(RING)
+    checked = simulations.checked_parameters(topology_documents.as_domain(topology), {})
     old = {name: checked[name] for name in checked.keys() - simulations._LATER.keys()}
     with uploads.Draft() as draft:
         simulations.write(draft, "a run", {**old, "topology": topology}, lambda *progress: None)
@@ -327,16 +329,16 @@ def test_a_simulation_can_be_cancelled_while_it_runs():
     def stop(*progress):
         raise Stop
 
-    topology = topologies.as_domain(topologies.checked(RING))
+    topology = topology_documents.as_domain(topology_documents.checked(RING))
     checked = simulations.checked_parameters(topology, {"events": 1_000_000})
-    document = {**checked, "topology": topologies.checked(RING)}
+    document = {**checked, "topology": topology_documents.checked(RING)}
     with uploads.Draft() as draft, pytest.raises(Stop):
         simulations.write(draft, "a run", document, stop)
 
 
 def test_names_are_checked_where_they_enter():
     with pytest.raises(Refused):
-        topologies.checked_name("a\x00b")
+        topology_documents.checked_name("a\x00b")
 
 
 def test_the_gallery_is_loaded_once_and_again_only_where_it_changed(data_dir, monkeypatch):
@@ -350,5 +352,5 @@ def test_the_gallery_is_loaded_once_and_again_only_where_it_changed(data_dir, mo
     [job] = gallery.load()[0]
     assert job.recording.slug == "two-banks"
     assert Recording.objects.count() == len(gallery.SAMPLES)
-    runs.remove_leftovers()
+    running.remove_leftovers()
     assert len(list((data_dir / "uploads").iterdir())) == len(gallery.SAMPLES)

@@ -3,8 +3,8 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from snapshots import gallery
 from snapshots.models import Job, Recording, Topology
+from snapshots.services import gallery
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 

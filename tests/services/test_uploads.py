@@ -8,9 +8,9 @@ import zlib
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from snapshots import runs, uploads
-from snapshots.domain.samples import two_banks
-from snapshots.files import sweeping
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.files import sweeping, uploads
+from snapshots.jobs import running
 from snapshots.models import Job, Recording
 from tests.web.given import a_client, a_file, a_person, a_ready_recording, native, uploads_of
 
@@ -157,16 +157,16 @@ def test_a_request_without_a_whole_file_is_refused(api, data_dir, body, kind):
 
 
 def test_a_failing_transaction_leaves_no_file(data_dir, monkeypatch):
-    from snapshots import services
+    from snapshots.services import recordings
 
     def broken(*args, **fields):
         raise RuntimeError("the database went away")
 
-    monkeypatch.setattr(services, "create_job", broken)
+    monkeypatch.setattr(recordings, "create_job", broken)
     path = data_dir / "log.jsonl"
     path.write_bytes(native(two_banks()))
     with pytest.raises(RuntimeError):
-        services.accept_file(a_person(), path)
+        recordings.accept_file(a_person(), path)
     assert not uploads_of(data_dir)
     assert not Recording.objects.exists()
 
@@ -177,7 +177,7 @@ def test_the_sweep_removes_what_no_row_keeps_and_nobody_writes(data_dir):
     uploads.path_of("orphan").write_bytes(b"x")
     with uploads.Draft() as draft:
         draft.write(b"half")
-        runs.remove_leftovers()
+        running.remove_leftovers()
         assert uploads_of(data_dir) == sorted([kept.upload, draft.path.name])
     assert uploads_of(data_dir) == [kept.upload]
     assert [entry.was for entry in sweeping.all_aside()] == ["orphan"]
@@ -190,14 +190,14 @@ def test_a_draft_that_a_sweep_removed_before_its_lock_is_made_again(data_dir, mo
     def swept_first(file, operation):
         if operation == fcntl.LOCK_EX and not swept:
             swept.append(file)
-            runs.remove_leftovers()
+            running.remove_leftovers()
         lock(file, operation)
 
     monkeypatch.setattr(fcntl, "flock", swept_first)
     with uploads.Draft() as draft:
         draft.write(b"whole")
         draft.keep()
-        runs.remove_leftovers()
+        running.remove_leftovers()
         assert draft.path.read_bytes() == b"whole"
         assert uploads_of(data_dir) == [draft.name]
     assert swept
@@ -214,7 +214,7 @@ def test_the_lock_on_a_draft_dies_with_its_writer(data_dir):
     os.waitpid(child, 0)
     name = os.read(read_end, 64).decode()
     assert uploads_of(data_dir) == [f"{uploads.UNFINISHED}{name}"]
-    runs.remove_leftovers()
+    running.remove_leftovers()
     assert not uploads_of(data_dir)
 
 
@@ -227,7 +227,7 @@ def test_the_sweep_removes_folders_of_runs_that_are_over(data_dir):
     kept = a_ready_recording(a_person())
     for name in ("j77-1", "j77-2.tmp-0123", "not-ours"):
         (data_dir / "store" / name).mkdir()
-    runs.remove_leftovers()
+    running.remove_leftovers()
     left = sorted(path.name for path in (data_dir / "store").iterdir())
     assert left == sorted([kept.store, "aside", "not-ours"])
     assert [entry.was for entry in sweeping.all_aside()] == ["j77-1"]

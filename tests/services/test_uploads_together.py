@@ -7,10 +7,12 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from snapshots import runs, services, stores, uploads
-from snapshots.domain.samples import two_banks
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.files import recordings, uploads
+from snapshots.jobs import running
 from snapshots.models import Job, Recording
 from snapshots.problems import Refused
+from snapshots.services.recordings import accept_folder
 from tests.web.given import a_client, a_person, native, uploads_of
 
 # The heartbeat of a job sees only what is committed.
@@ -87,7 +89,7 @@ def refused(api, content: bytes, name: str = "upload.zip") -> tuple[Recording, s
     answer = api.post("/api/recordings", {"file": SimpleUploadedFile(name, content)})
     assert answer.status_code == 202, answer.content
     job = Job.objects.get(pk=answer.json()["job"])
-    runs.run(job.pk)
+    running.run(job.pk)
     recording = Recording.objects.get(pk=answer.json()["id"])
     return recording, recording.error["detail"]
 
@@ -96,10 +98,10 @@ def refused(api, content: bytes, name: str = "upload.zip") -> tuple[Recording, s
 def test_a_log_in_an_archive_is_read_as_that_log(api):
     content = zipped(banks=native(two_banks()))
     answer = api.post("/api/recordings", {"file": SimpleUploadedFile("banks.zip", content)})
-    runs.run(answer.json()["job"])
+    running.run(answer.json()["job"])
     recording = Recording.objects.get()
     assert (recording.status, recording.format) == ("ready", "native")
-    assert not list(stores.store().root.glob("*.tmp*"))
+    assert not list(recordings.store().root.glob("*.tmp*"))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_what_no_engine_wrote_is_refused_with_the_reason(api, data_dir, contents
     assert recording.status == "refused"
     assert words in sentence
     assert not uploads_of(data_dir)
-    assert not any(stores.store().root.iterdir())
+    assert not any(recordings.store().root.iterdir())
 
 
 @pytest.mark.spark
@@ -146,11 +148,11 @@ def test_a_folder_of_this_machine(ada, tmp_path, data_dir):
     (tmp_path / "checkpoint" / "offsets").mkdir(parents=True)
     (tmp_path / "checkpoint" / "offsets" / "0").write_bytes(b"v1\n")
     (tmp_path / "checkpoint" / "link").symlink_to("/etc/passwd")
-    job = services.accept_folder(ada, tmp_path / "checkpoint")
+    job = accept_folder(ada, tmp_path / "checkpoint")
     with zipfile.ZipFile(uploads.path_of(job.recording.upload)) as archive:
         assert archive.namelist() == ["offsets/0"]
     with pytest.raises(Refused, match="holds no file"):
-        services.accept_folder(ada, tmp_path / "checkpoint" / "offsets" / "nothing")
+        accept_folder(ada, tmp_path / "checkpoint" / "offsets" / "nothing")
 
 
 def test_a_few_hundred_files_may_come_in_one_request(api, shared_data):

@@ -8,22 +8,22 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from snapshots.domain.assembly import Assembly, assemble
-from snapshots.domain.defects import Defects, InputRefused
-from snapshots.domain.recording import Recording
-from snapshots.domain.restore import NotRestorable, restore
-from snapshots.domain.script import Log
-from snapshots.domain.verdicts import SnapshotReport, judge
-from snapshots.readers import registry
-from snapshots.readers.base import Limits
-from snapshots.readers.native import write_lines
+from snapshots.domain.assembling.assembly import Assembly, assemble
+from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.model.defects import Defects, InputRefused
+from snapshots.domain.model.recording import Recording
+from snapshots.domain.replaying.restore import NotRestorable, restore
+from snapshots.domain.simulators.script import Log
+from snapshots.readers import recognition
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.native import write_lines
 from snapshots.store.layout import CHANNELS, PARTED, PROCESSES, RECORDS, STRAYS
 from snapshots.store.manifest import Manifest
 from snapshots.store.parts import map_batch
 from snapshots.store.writer import write_recording
-from tasks.spark.ingest import IngestResult, ingest
-from tasks.spark.restore import restore_snapshot
-from tasks.spark.snapshots import judge_snapshots
+from tasks.spark.ingest.job import IngestResult, ingest
+from tasks.spark.judge.job import judge_snapshots
+from tasks.spark.restore.job import restore_snapshot
 
 LIMITS = Limits()
 
@@ -40,9 +40,9 @@ def written(log: Log, path: Path) -> Path:
 
 def assembled(source: Path) -> Assembly:
     """What the reference makes of a file; its defects with those of the reader."""
-    reader = registry.sniff(source, LIMITS).reader
+    reader = recognition.sniff(source, LIMITS).reader
     header, found = reader.header(source, LIMITS), Defects()
-    assembly = assemble(header, list(registry.events(reader, source, header, LIMITS, found)))
+    assembly = assemble(header, list(recognition.events(reader, source, header, LIMITS, found)))
     found.extend(assembly.defects)
     return Assembly(assembly.recording, found.listed, found.total)
 

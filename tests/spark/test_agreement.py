@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from snapshots.domain.recording import RECORD_CHANNEL
-from snapshots.domain.samples import SAMPLES
-from snapshots.domain.script import Log
+from snapshots.domain.model.recording import RECORD_CHANNEL
+from snapshots.domain.simulators.samples import SAMPLES
+from snapshots.domain.simulators.script import Log
 from tests import damage
 from tests.builders import a_run, runs, side_by_side, simulated
-from tests.spark import disorder
 from tests.spark.agreement import agree, written
+from tests.spark.ingest import disorder
 
 EXAMPLES = int(os.environ.get("AGREEMENT_EXAMPLES", "15"))
 DAMAGES = (

@@ -3,13 +3,13 @@ assumptions."""
 
 import pytest
 
-from snapshots.domain import topologies
-from snapshots.domain.algorithms import lai_yang
+from snapshots.domain.model import shapes
+from snapshots.domain.simulators.protocols import lai_yang
 from tests.builders import simulated
 from tests.spark.agreement import agree, written
 
-FOUR = topologies.complete(4)
-UNORDERED = topologies.without_order(FOUR)
+FOUR = shapes.complete(4)
+UNORDERED = shapes.without_order(FOUR)
 EVERYWHERE = frozenset(channel.id for channel in FOUR.channels)
 RUNS = {
     "lai-yang": {"topology": UNORDERED, "protocol": lai_yang, "mean_delay": 30_000},

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from snapshots.store.reader import StoredRecording
-from tasks.spark.snapshots import judge_snapshots
+from tasks.spark.judge.job import judge_snapshots
 from tests.spark.agreement import agree, ingested, silent
 
 ORIGINALS = (

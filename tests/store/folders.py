@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.recording import Recording
+from snapshots.domain.model.recording import Recording
 from snapshots.store import parts
 from snapshots.store.layout import EVENTS, MARKERS, MESSAGES, PARTED
 from snapshots.store.manifest import Manifest

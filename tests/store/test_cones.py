@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.vector_clocks import vector_clocks
+from snapshots.domain.causality.vector_clocks import vector_clocks
 from snapshots.store import cones
 from tests.builders import recorded, runs
 from tests.effort import examples

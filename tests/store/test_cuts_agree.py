@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain import cuts
-from snapshots.domain.cuts import Cut
-from snapshots.domain.recording import Recording
-from snapshots.domain.values import total
+from snapshots.domain.judging import cuts
+from snapshots.domain.judging.cuts import Cut
+from snapshots.domain.model.recording import Recording
+from snapshots.domain.model.values import total
 from snapshots.store.reader import StoredRecording
 from tests.builders import a_run, recorded, runs
 from tests.effort import examples

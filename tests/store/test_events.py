@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.recording import (
+from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
     RECEIVE,

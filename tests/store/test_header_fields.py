@@ -8,8 +8,8 @@ from time import perf_counter
 import orjson
 import pytest
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.samples import two_banks
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.simulators.samples import two_banks
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.layout import HEADER_FIELDS, MANIFEST
 from snapshots.store.manifest import Manifest

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.contents.entries import ChannelBytes, NotRead, StateEntry, StateTypes
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.entries import ChannelBytes, NotRead, StateEntry, StateTypes
+from snapshots.domain.inventory.model import (
     BROADCAST,
     LISTED,
     UNION,
@@ -24,12 +24,12 @@ from snapshots.domain.contents.model import (
     SubtaskContents,
     UploadContents,
 )
-from snapshots.domain.contents.restore_plan import StoredSizes
-from snapshots.store.contents import StoredContents, as_checkpoint
-from snapshots.store.contents_differences import ADDED, CHANGED, REMOVED, SAME, UNKNOWN
-from snapshots.store.contents_layout import CONTENTS, ENTRIES, UPLOAD, VERSION
-from snapshots.store.contents_writer import LONGEST_VALUE, write_contents
+from snapshots.domain.inventory.restore_plan import StoredSizes
 from snapshots.store.errors import StoreDamaged
+from snapshots.store.inventory.differences import ADDED, CHANGED, REMOVED, SAME, UNKNOWN
+from snapshots.store.inventory.layout import CONTENTS, ENTRIES, UPLOAD, VERSION
+from snapshots.store.inventory.reading import StoredContents, as_checkpoint
+from snapshots.store.inventory.writing import LONGEST_VALUE, write_contents
 from tests.effort import examples
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from snapshots.domain import topologies
-from snapshots.domain.algorithms.flooding import knowledge as of_domain
+from snapshots.domain.model import shapes
+from snapshots.domain.simulators.protocols.flooding import knowledge as of_domain
 from snapshots.store import knowledge
 from tests.builders import recorded, simulated
 from tests.store.folders import stored
 
-NETWORK = topologies.random_connected(7, 2.5, seed=3)
+NETWORK = shapes.random_connected(7, 2.5, seed=3)
 TWO = ((8_000, ("p1",)), (9_000, ("p2", "p5")))
 
 
@@ -23,7 +23,7 @@ def run(topology=NETWORK, *, snapshots=TWO, **options):
         run(),
         run(collect=False),
         run(drain=False),
-        run(topologies.ring(4), snapshots=TWO[:1], silent=frozenset({"p3"})),
+        run(shapes.ring(4), snapshots=TWO[:1], silent=frozenset({"p3"})),
     ],
 )
 def test_the_store_knows_what_the_log_tells(recording):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.matching import overtaken
+from snapshots.domain.assembling.matching import overtaken
 from snapshots.store import parts
 from snapshots.store.fences import FENCE
 from snapshots.store.flights import reach_and_disorder

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain import cuts
-from snapshots.domain.cuts import Cut
-from snapshots.domain.recording import RECORD_STATE, Event, Recording
+from snapshots.domain.judging import cuts
+from snapshots.domain.judging.cuts import Cut
+from snapshots.domain.model.recording import RECORD_STATE, Event, Recording
 from snapshots.store.reader import StoredRecording
 from snapshots.store.windows import Limits, Window, WindowBins, window
 from snapshots.store.writer import finish

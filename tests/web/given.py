@@ -18,20 +18,20 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.test import Client
 
-from snapshots import stores
-from snapshots.domain.assembly import assemble
-from snapshots.domain.checkpoints.reference import checkpoints, decisions, files
-from snapshots.domain.failovers.reference import all_failovers
-from snapshots.domain.samples import two_banks
-from snapshots.domain.script import Log
-from snapshots.domain.verdicts import SnapshotReport, judge
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints, decisions, files
+from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
+from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.domain.simulators.script import Log
+from snapshots.files import recordings
 from snapshots.models import Recording, Snapshot
-from snapshots.readers.native import write_lines
+from snapshots.readers.logs.native import write_lines
 from snapshots.store.layout import NONE, SNAPSHOT_CHANNEL_COLUMNS, SNAPSHOT_STATE_COLUMNS
 from snapshots.store.writer import write_checkpoints, write_recording, write_snapshots
 from webapp.accounts.services import get_or_create_user, make_token
 
-_written: dict[str, tuple[Path, stores.Summary]] = {}
+_written: dict[str, tuple[Path, recordings.Summary]] = {}
 
 
 def a_person(email: str = "ada@example.org") -> User:
@@ -69,11 +69,14 @@ def a_ready_recording(owner: User | None, log: Log | None = None, **fields) -> R
     """The two banks, unless another log is given."""
     log = log or two_banks()
     row = Recording.objects.create(owner=owner, name=log.header.name, **fields)
-    name = stores.name_of(row.pk, 0)
-    folder = stores.store().folder(name)
+    name = recordings.name_of(row.pk, 0)
+    folder = recordings.store().folder(name)
     if (key := repr(log)) not in _written:
         _write(log, name)
-        _written[key] = shutil.copytree(folder, _kept() / str(len(_written))), stores.summary(name)
+        _written[key] = (
+            shutil.copytree(folder, _kept() / str(len(_written))),
+            recordings.summary(name),
+        )
     else:
         shutil.copytree(_written[key][0], folder)
         os.utime(folder)  # a copy would be as old as what it was copied from
@@ -89,17 +92,17 @@ def _kept() -> Path:
 
 def _write(log: Log, name: str) -> None:
     assembly = assemble(log.header, log.events)
-    temporary = stores.store().temporary(name)
+    temporary = recordings.store().temporary(name)
     manifest = write_recording(assembly.recording, temporary, assembly.defects)
     reports = judge(assembly.recording)
     write_snapshots(temporary, *_tables(reports, manifest.snapshots, assembly.recording.topology))
     if "dataflow" in manifest.header_extra:
         told = checkpoints, files, decisions, all_failovers
         write_checkpoints(temporary, *(tell(assembly.recording) for tell in told))
-    stores.publish(temporary, name)
+    recordings.publish(temporary, name)
 
 
-def _make_ready(row: Recording, name: str, found: stores.Summary) -> None:
+def _make_ready(row: Recording, name: str, found: recordings.Summary) -> None:
     with transaction.atomic():
         Snapshot.objects.bulk_create(
             Snapshot(recording=row, **fields) for fields in found.snapshots

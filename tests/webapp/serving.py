@@ -52,7 +52,8 @@ def prepared(stack: Stack, **made: str) -> dict[str, Any]:
 
 
 PREPARING = (
-    "import json; from tests.web.given import *; from tests.web.serving import busy, session, token"
+    "import json; from tests.web.given import *; "
+    "from tests.webapp.serving import busy, session, token"
 )
 
 
@@ -75,7 +76,7 @@ def token(email: str = "owner@localhost") -> str:
 
 def busy():
     """A log of BUSY messages, one after the other."""
-    from snapshots.domain.script import Script
+    from snapshots.domain.simulators.script import Script
 
     run = Script("busy", {"p": 0, "q": 0}, ["p->q"])
     for number in range(BUSY):

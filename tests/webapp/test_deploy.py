@@ -15,7 +15,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from snapshots.domain.samples import two_banks
+from snapshots.domain.simulators.samples import two_banks
 from tests.conftest import skip_or_fail
 from tests.stack import ROOT, Stack
 from tests.web.given import native

@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from snapshots.domain.samples import two_banks
+from snapshots.domain.simulators.samples import two_banks
 from tests.stack import Stack
 from tests.web.given import native
-from tests.web.over_http import Api
-from tests.web.serving import descriptors, open_sockets, wait_until
+from tests.webapp.over_http import Api
+from tests.webapp.serving import descriptors, open_sockets, wait_until
 
 pytestmark = pytest.mark.slow
 

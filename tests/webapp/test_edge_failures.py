@@ -14,11 +14,12 @@ from django.db import DatabaseError, OperationalError, connection
 from django.http import HttpResponse
 from django.test import Client
 
-from snapshots import passing, services
-from snapshots.domain.samples import two_banks
+from snapshots import passing
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.services import jobs
 from tests.web.given import a_client, a_file, a_person, a_ready_recording, native, uploads_of
-from tests.web.over_http import Api
-from tests.web.serving import prepared
+from tests.webapp.over_http import Api
+from tests.webapp.serving import prepared
 from webapp.edge.optional_writes import Sessions
 
 pytestmark = pytest.mark.skipif(
@@ -113,7 +114,7 @@ def test_a_fault_is_no_passing_failure(ada, monkeypatch):
     def broken(*args, **fields):
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr(services, "create_job", broken)
+    monkeypatch.setattr(jobs, "create_job", broken)
     banks = a_ready_recording(ada)
     answer = a_client(ada).post(f"/api/recordings/{banks.pk}/snapshots/s1/restore")
     assert (answer.status_code, answer.json()["type"]) == (500, "/problems/internal")

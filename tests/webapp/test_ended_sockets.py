@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.web.over_http import Api
-from tests.web.serving import opened, prepared
+from tests.webapp.over_http import Api
+from tests.webapp.serving import opened, prepared
 
 pytestmark = pytest.mark.slow
 

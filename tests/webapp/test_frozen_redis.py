@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from snapshots.domain.samples import two_banks
+from snapshots.domain.simulators.samples import two_banks
 from tests.stack import Stack
 from tests.web.given import native
-from tests.web.over_http import Api
-from tests.web.serving import opened, prepared
+from tests.webapp.over_http import Api
+from tests.webapp.serving import opened, prepared
 
 FEW_SECONDS = 12.0  # what people wait for, on a machine that does other things too
 

@@ -9,9 +9,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.utils import timezone
 
-from snapshots import services
-from snapshots.domain.samples import two_banks
+from snapshots.domain.simulators.samples import two_banks
 from snapshots.models import IdempotentRequest, Job, Mapping, Recording, Topology
+from snapshots.services import recordings
 from tests.web.given import (
     a_client,
     a_file,
@@ -179,19 +179,19 @@ def test_the_same_key_at_another_address_is_another_request(api, ada):
 
 def in_the_middle(monkeypatch, then) -> None:
     """Do something while a recording is being made, in its transaction."""
-    create = services.create_job
+    create = recordings.create_job
 
     def create_job(*args, **fields):
         then()
         return create(*args, **fields)
 
-    monkeypatch.setattr(services, "create_job", create_job)
+    monkeypatch.setattr(recordings, "create_job", create_job)
 
 
 def test_while_the_first_is_under_way_the_second_is_put_off(api, monkeypatch):
     """It is told so where the first one works, before the database is locked."""
     seen = []
-    check = services._checked_head
+    check = recordings._checked_head
 
     def checked_head(*args):
         if not seen:
@@ -199,7 +199,7 @@ def test_while_the_first_is_under_way_the_second_is_put_off(api, monkeypatch):
             seen[0] = upload(api)
         return check(*args)
 
-    monkeypatch.setattr(services, "_checked_head", checked_head)
+    monkeypatch.setattr(recordings, "_checked_head", checked_head)
     assert upload(api).status_code == 202
     assert (seen[0].status_code, seen[0].json()["type"]) == (409, "/problems/request-under-way")
     assert int(seen[0].headers["Retry-After"]) > 0

@@ -9,10 +9,10 @@ from ipaddress import ip_network
 
 import pytest
 
-from snapshots import runs
+from snapshots.jobs import running
 from snapshots.models import Job
-from tests.web.asgi import get
 from tests.web.given import a_person
+from tests.webapp.asgi import get
 from webapp.accounts.services import make_sign_in_link, make_token
 from webapp.operating.logging import JsonFormatter, LineFormatter, about, configuration, redacted
 
@@ -182,9 +182,9 @@ def test_what_a_job_logs_names_the_job_and_its_owner(monkeypatch):
     def fail(lease):
         raise ValueError("a fault")
 
-    monkeypatch.setitem(runs.STEPS, "ingest", fail)
-    with written(LineFormatter(), "snapshots.runs") as lines:
-        runs.run(job.pk)
+    monkeypatch.setitem(running.STEPS, "ingest", fail)
+    with written(LineFormatter(), "snapshots.jobs.running") as lines:
+        running.run(job.pk)
     assert f"[user={owner.pk} job={job.pk}]" in "\n".join(lines())
 
 

@@ -8,11 +8,11 @@ from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
 from prometheus_client.parser import text_string_to_metric_families
 
-from snapshots import runs
+from snapshots.jobs import running
 from snapshots.models import Job, Recording
 from snapshots.routing import websocket_urlpatterns
-from tests.web.asgi import get
 from tests.web.given import a_client, a_person, a_ready_recording
+from tests.webapp.asgi import get
 from webapp.edge.requests import Requests
 from webapp.operating import job_times, observed, presence
 from webapp.operating.redis_reading import client as redis_client
@@ -94,8 +94,8 @@ def test_the_times_of_jobs_are_a_histogram_over_all_workers(client, live, token,
     job_times.note("ingest", "done", 0.4)
     job_times.note("ingest", "done", 7.5)
     job_times.note("ingest", "done", 5000)
-    monkeypatch.setitem(runs.STEPS, "restore", lambda lease: lease.write(state=Job.State.DONE))
-    runs.run(Job.objects.create(kind="restore").pk)
+    monkeypatch.setitem(running.STEPS, "restore", lambda lease: lease.write(state=Job.State.DONE))
+    running.run(Job.objects.create(kind="restore").pk)
     samples = scraped(client, token)
     name = "cutline_job_seconds"
     assert samples[f"{name}_bucket", "0.5", "done", "ingest"] == 1
@@ -107,8 +107,8 @@ def test_the_times_of_jobs_are_a_histogram_over_all_workers(client, live, token,
 
 
 def test_a_job_that_is_put_back_is_not_an_end(live, monkeypatch):
-    monkeypatch.setitem(runs.STEPS, "restore", lambda lease: lease.write(state=Job.State.QUEUED))
-    runs.run(Job.objects.create(kind="restore").pk)
+    monkeypatch.setitem(running.STEPS, "restore", lambda lease: lease.write(state=Job.State.QUEUED))
+    running.run(Job.objects.create(kind="restore").pk)
     assert job_times.times(live) == {}
 
 

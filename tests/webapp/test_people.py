@@ -5,9 +5,10 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from snapshots import access, allowances, mappings
+from snapshots import access, allowances
 from snapshots.models import Allowance, Collector, EngineJob, Job, Recording, Topology
 from snapshots.problems import NotFound
+from snapshots.services import mappings
 from tests.web.given import a_client, a_file, a_person, a_ready_recording, post_json
 from webapp.accounts import people, services
 from webapp.accounts.models import AuditEntry, Session, SignInLink

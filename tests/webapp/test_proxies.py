@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.handlers.asgi import ASGIRequest
 
 from tests.stack import ROOT
-from tests.web.asgi import get
+from tests.webapp.asgi import get
 from webapp import env
 from webapp.edge.proxies import TrustedProxies
 

@@ -8,8 +8,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from snapshots.api import api, scopes
 from snapshots.models import Recording
+from snapshots.web.api import api, scopes
 from tests.web.given import a_file, a_person, a_ready_recording, post_json
 from webapp.accounts.models import ApiToken
 from webapp.accounts.services import make_token, user_of_token

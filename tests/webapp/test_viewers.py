@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from tests.web.serving import memory, open_sockets, opened, prepared
+from tests.webapp.serving import memory, open_sockets, opened, prepared
 
 pytestmark = pytest.mark.slow
 

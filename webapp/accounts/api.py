@@ -9,9 +9,9 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Router
 
-from snapshots.api.json import reply
-from snapshots.api.parameters import Limit, Offset
 from snapshots.problems import NotFound
+from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.json import reply
 from webapp.accounts import audit, closing, payloads
 from webapp.accounts.account_pages import forget_token
 

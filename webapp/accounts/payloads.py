@@ -6,7 +6,7 @@ from typing import Any
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots import allowances
-from snapshots.payloads import date
+from snapshots.payloads.dates import date
 from webapp.accounts.models import ApiToken, AuditEntry, Session
 
 

@@ -14,11 +14,12 @@ from django.db import transaction
 from django.db.models import Count, Max, Model, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce, Greatest
 
-from snapshots import models, services
+from snapshots import models
 from snapshots.allowances import NAMES
 from snapshots.models import Allowance, Collector, EngineJob, Job, Recording
 from snapshots.problems import Conflict, Invalid, NotFound
-from snapshots.quantities import counted
+from snapshots.services.jobs import cancel_job
+from snapshots.web.quantities import counted
 from webapp.accounts import audit, closing
 from webapp.accounts.models import ApiToken, Session, SignInLink
 
@@ -122,7 +123,7 @@ def _cancel_open_jobs(user: User) -> int:
     cancelled = 0
     for job in Job.objects.filter(owner=user, state__in=Job.OPEN):
         with contextlib.suppress(Conflict):  # it has ended meanwhile
-            services.cancel_job(job)
+            cancel_job(job)
             cancelled += 1
     return cancelled
 

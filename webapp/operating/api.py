@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
 
 from snapshots import access
-from snapshots.api.json import reply
-from snapshots.api.parameters import Limit, Offset
+from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.json import reply
 from webapp.accounts import people
 from webapp.accounts.payloads import AuditList, audit_item
 from webapp.operating import payloads

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from snapshots import stores
+from snapshots.files import recordings
 
 
 class Usage(NamedTuple):
@@ -19,7 +19,7 @@ class Usage(NamedTuple):
 
 def folders() -> dict[str, Path]:
     """Return the folders by what they keep; the store may lie on another disk."""
-    return {"data": Path(settings.DATA_DIR), "store": _existing(stores.store().root)}
+    return {"data": Path(settings.DATA_DIR), "store": _existing(recordings.store().root)}
 
 
 def usage(folder: Path) -> Usage:

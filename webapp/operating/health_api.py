@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from snapshots import access
-from snapshots.api.json import reply
+from snapshots.web.json import reply
 from webapp.operating.report import OperatorHealth, report
 
 router = Router()

@@ -6,7 +6,7 @@ from functools import wraps
 from django.http import HttpRequest, HttpResponse
 
 from snapshots import access
-from snapshots.views.pages import page
+from snapshots.web.pages.rendering import page
 
 
 def operator_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -11,7 +11,7 @@ from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR, PROCESS_COLLECTO
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
 from snapshots import access, problems
-from snapshots.views.pages import page, wants_list_alone
+from snapshots.web.pages.rendering import page, wants_list_alone
 from webapp.accounts.auth import bearer_user
 from webapp.operating import checks, observed
 from webapp.operating.report import report

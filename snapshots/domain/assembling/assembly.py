@@ -9,12 +9,12 @@ from functools import cached_property
 
 import numpy as np
 
-from snapshots.domain import defects as say
-from snapshots.domain import irregular
-from snapshots.domain.clocks import NONE, CausalCycle, Times, causal_times, early, fallen
-from snapshots.domain.defects import Defect, Defects, refuse
-from snapshots.domain.matching import Traffic, match
-from snapshots.domain.recording import (
+from snapshots.domain.assembling import irregular
+from snapshots.domain.assembling.clocks import NONE, CausalCycle, Times, causal_times, early, fallen
+from snapshots.domain.assembling.matching import Traffic, match
+from snapshots.domain.model import defects as say
+from snapshots.domain.model.defects import Defect, Defects, refuse
+from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
     RECEIVE,
@@ -28,7 +28,7 @@ from snapshots.domain.recording import (
     Message,
     Recording,
 )
-from snapshots.domain.topology import ChannelId, ProcessId, Topology
+from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
 
 SOURCE_KINDS = frozenset({SEND, MARKER_SEND})
 TARGET_KINDS = frozenset({RECEIVE, MARKER_RECEIVE, RECORD_CHANNEL})

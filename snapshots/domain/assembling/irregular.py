@@ -7,11 +7,11 @@ from collections import defaultdict
 
 import numpy as np
 
-from snapshots.domain import defects as say
-from snapshots.domain.defects import Defects
-from snapshots.domain.matching import IN_FLIGHT, Matches, Traffic, overtaken
-from snapshots.domain.recording import MARKER_SEND, RECORD_CHANNEL, RECORD_STATE, LoggedEvent
-from snapshots.domain.topology import ChannelId, ProcessId, Topology
+from snapshots.domain.assembling.matching import IN_FLIGHT, Matches, Traffic, overtaken
+from snapshots.domain.model import defects as say
+from snapshots.domain.model.defects import Defects
+from snapshots.domain.model.recording import MARKER_SEND, RECORD_CHANNEL, RECORD_STATE, LoggedEvent
+from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
 
 
 def report_strays(

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from snapshots.domain.cuts import NEVER, Cut, received_index
-from snapshots.domain.recording import Recording
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.judging.cuts import NEVER, Cut, received_index
+from snapshots.domain.model.recording import Recording
+from snapshots.domain.model.topology import ProcessId
 
 Goal = Callable[[int, int], int | None]
 

@@ -17,9 +17,9 @@ from functools import cached_property
 
 import numpy as np
 
-from snapshots.domain.cuts import received_index
-from snapshots.domain.recording import Recording
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.judging.cuts import received_index
+from snapshots.domain.model.recording import Recording
+from snapshots.domain.model.topology import ProcessId
 
 MOST_CELLS = 5 * 10**7  # processes x events, 4 bytes each
 

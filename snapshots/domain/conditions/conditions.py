@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from snapshots.domain.expression_tree import Node
-from snapshots.domain.expressions import (
+from snapshots.domain.conditions.expression_tree import Node
+from snapshots.domain.conditions.expressions import (
     ALL,
     Expression,
     ExpressionError,
@@ -21,10 +21,10 @@ from snapshots.domain.expressions import (
     Use,
     uses_in,
 )
-from snapshots.domain.recording import APPLICATION_KINDS, Recording
-from snapshots.domain.spans import Spans
-from snapshots.domain.topology import JsonText, ProcessId
-from snapshots.domain.values import parsed
+from snapshots.domain.conditions.spans import Spans
+from snapshots.domain.model.recording import APPLICATION_KINDS, Recording
+from snapshots.domain.model.topology import JsonText, ProcessId
+from snapshots.domain.model.values import parsed
 
 AND, OR = "_&&_", "_||_"
 FALSE, TRUE, UNKNOWN = 0, 1, 2

@@ -20,8 +20,8 @@ from itertools import islice
 
 from cel_expr_python import cel
 
-from snapshots.domain import expression_tree as tree
-from snapshots.domain.expression_tree import Node
+from snapshots.domain.conditions import expression_tree as tree
+from snapshots.domain.conditions.expression_tree import Node
 
 LONGEST = 2000  # characters
 LONGEST_SHOWN = 80

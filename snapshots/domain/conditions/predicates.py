@@ -19,8 +19,8 @@ from functools import partial
 
 import numpy as np
 
-from snapshots.domain.causality import Causality, causality
-from snapshots.domain.conditions import (
+from snapshots.domain.causality.causality import Causality, causality
+from snapshots.domain.conditions.conditions import (
     Condition,
     Evaluate,
     Truth,
@@ -30,10 +30,10 @@ from snapshots.domain.conditions import (
     processes_of,
     states_of,
 )
-from snapshots.domain.cuts import Cut
-from snapshots.domain.recording import Recording
-from snapshots.domain.spans import Spans
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.conditions.spans import Spans
+from snapshots.domain.judging.cuts import Cut
+from snapshots.domain.model.recording import Recording
+from snapshots.domain.model.topology import ProcessId
 
 MOST_LEGS = 100  # of an avoiding run, kept
 _BETWEEN_LOOKS = 1_000  # intervals

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 
-from snapshots.domain.topology import Channel, ChannelId, Process, ProcessId, Topology
+from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
 
 SOURCE, OPERATOR, SINK = VERTEX_KINDS = ("source", "operator", "sink")
 FORWARD, HASH, BROADCAST, REBALANCE = EXCHANGES = ("forward", "hash", "broadcast", "rebalance")

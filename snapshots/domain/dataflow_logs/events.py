@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from snapshots.domain.dataflows.dataflow import Dataflow, DataflowRefused
-from snapshots.domain.dataflows.kinds import (
+from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
+from snapshots.domain.dataflow_logs.kinds import (
     ALIGN_END,
     ANNOUNCE,
     BATCH_PLAN,
@@ -37,7 +37,7 @@ from snapshots.domain.dataflows.kinds import (
     TX_TIMEOUT,
     UNBLOCK,
 )
-from snapshots.domain.recording import (
+from snapshots.domain.model.recording import (
     CRASH,
     MARKER_RECEIVE,
     MARKER_SEND,
@@ -46,8 +46,8 @@ from snapshots.domain.recording import (
     RESTORE,
     Event,
 )
-from snapshots.domain.topology import ChannelId, ProcessId, Topology
-from snapshots.domain.values import parsed
+from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
+from snapshots.domain.model.values import parsed
 
 CHECKPOINT_KINDS = (
     CP_TRIGGER,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Protocol
 
-from snapshots.domain.contents.dealing import Elements, Stretch, dealt
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.dealing import Elements, Stretch, dealt
+from snapshots.domain.inventory.model import (
     BROADCAST,
     COORDINATOR,
     KEYED,
@@ -25,7 +25,7 @@ from snapshots.domain.contents.model import (
     StateContents,
     SubtaskContents,
 )
-from snapshots.domain.contents.operator_plan import (
+from snapshots.domain.inventory.operator_plan import (
     NewSubtask,
     OldSubtask,
     OperatorPlan,
@@ -33,7 +33,7 @@ from snapshots.domain.contents.operator_plan import (
     planned,
     spans,
 )
-from snapshots.domain.key_groups import key_group_range
+from snapshots.domain.model.key_groups import key_group_range
 
 _OF_OPERATOR = (LISTED, UNION, BROADCAST, RAW)
 

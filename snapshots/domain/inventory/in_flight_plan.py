@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from snapshots.domain.contents.model import WHOLE, ChannelContents
-from snapshots.domain.key_groups import key_group_range, owning_subtask
+from snapshots.domain.inventory.model import WHOLE, ChannelContents
+from snapshots.domain.model.key_groups import key_group_range, owning_subtask
 
 _MOST_KEY_GROUPS = 32_768  # by which Flink maps ranges, whatever the job's own maximum is
 

@@ -7,7 +7,7 @@ reader fills this; pages, API and comparisons read nothing else.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from snapshots.domain.contents.batches import PlannedBatch
+from snapshots.domain.inventory.batches import PlannedBatch
 
 COMPLETED, FAILED, IN_PROGRESS, UNKNOWN = "completed", "failed", "in progress", "unknown"
 STATUSES = (COMPLETED, FAILED, IN_PROGRESS, UNKNOWN)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from snapshots.domain.contents.dealing import Stretch
-from snapshots.domain.contents.model import COORDINATOR, OperatorContents
+from snapshots.domain.inventory.dealing import Stretch
+from snapshots.domain.inventory.model import COORDINATOR, OperatorContents
 
 Span = tuple[int, int]  # first and last, inclusive
 

@@ -7,7 +7,7 @@ ends of the dataflow, by names, and by the states that Flink's and SeaTunnel's o
 from collections.abc import Set
 from dataclasses import dataclass
 
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.model import (
     COORDINATOR,
     LISTED,
     UNION,

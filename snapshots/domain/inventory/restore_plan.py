@@ -9,24 +9,19 @@ Nothing is changed anywhere: a plan is read.
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 
-from snapshots.domain.contents.dealing import Elements
-from snapshots.domain.contents.flink_plan import plan_operator
-from snapshots.domain.contents.in_flight_plan import EdgePlan, Width, plan_in_flight
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.dealing import Elements
+from snapshots.domain.inventory.flink_plan import plan_operator
+from snapshots.domain.inventory.in_flight_plan import EdgePlan, Width, plan_in_flight
+from snapshots.domain.inventory.model import (
     FAILED,
     IN_PROGRESS,
     CheckpointContents,
     OperatorContents,
 )
-from snapshots.domain.contents.operator_plan import OperatorPlan
-from snapshots.domain.contents.reading_again import (
-    SinkAgain,
-    SourceAgain,
-    sinks_of,
-    sources_of,
-)
-from snapshots.domain.contents.seatunnel_plan import plan_action
-from snapshots.domain.defects import times
+from snapshots.domain.inventory.operator_plan import OperatorPlan
+from snapshots.domain.inventory.reading_again import SinkAgain, SourceAgain, sinks_of, sources_of
+from snapshots.domain.inventory.seatunnel_plan import plan_action
+from snapshots.domain.model.defects import times
 
 FLINK, SEATUNNEL = "flink", "seatunnel"
 MOST_PARALLELISM = 32_768

@@ -3,13 +3,13 @@
 Source: SeaTunnel, CheckpointCoordinator.restoreTaskState and SourceSeaTunnelTask.restoreState.
 """
 
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.model import (
     COORDINATOR,
     OperatorContents,
     StateContents,
     SubtaskContents,
 )
-from snapshots.domain.contents.operator_plan import (
+from snapshots.domain.inventory.operator_plan import (
     NewSubtask,
     OldSubtask,
     OperatorPlan,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.model import (
     COORDINATOR,
     CheckpointContents,
     FileUse,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from snapshots.domain.contents.model import BROADCAST, TIMERS
+from snapshots.domain.inventory.model import BROADCAST, TIMERS
 
 Number = int | float
 Path = tuple[str, ...]  # the name of a field, behind those of the objects around it

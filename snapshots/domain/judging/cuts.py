@@ -12,8 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from snapshots.domain.recording import APPLICATION_KINDS, Instant, Message, MessageId, Recording
-from snapshots.domain.topology import ChannelId, JsonText, ProcessId
+from snapshots.domain.model.recording import (
+    APPLICATION_KINDS,
+    Instant,
+    Message,
+    MessageId,
+    Recording,
+)
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 
 NEVER = 2**63 - 1  # the index of a receive that has not happened: later than every index
 

@@ -6,8 +6,8 @@ The sentences are in `witnesses.py`.
 import json
 from dataclasses import dataclass, field
 
-from snapshots.domain.recording import Instant, MessageId, SnapshotId
-from snapshots.domain.topology import ChannelId, JsonText, ProcessId
+from snapshots.domain.model.recording import Instant, MessageId, SnapshotId
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 
 ORPHAN = "orphan"
 LOST = "lost"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from snapshots.domain.recording import (
+from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
     RECORD_CHANNEL,
@@ -13,7 +13,7 @@ from snapshots.domain.recording import (
     Recording,
     SnapshotId,
 )
-from snapshots.domain.topology import ChannelId, ProcessId
+from snapshots.domain.model.topology import ChannelId, ProcessId
 
 SNAPSHOT_KINDS = frozenset({RECORD_STATE, RECORD_CHANNEL, MARKER_SEND, MARKER_RECEIVE})
 """The kinds that take part in a snapshot; a ``restore`` only names one."""

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from snapshots.domain.topology import JsonText
-from snapshots.domain.values import total
+from snapshots.domain.model.topology import JsonText
+from snapshots.domain.model.values import total
 
 _NEAR = 1e-9  # relative: sums of fractions depend on their order
 

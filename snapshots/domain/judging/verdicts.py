@@ -31,11 +31,13 @@ from collections import defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from snapshots.domain import witnesses as say
-from snapshots.domain.cuts import ChannelLog, received_index, state_at
-from snapshots.domain.derived import flaws, is_derived, states_not_judged
-from snapshots.domain.findings import INCOMPLETE, Finding, Findings
-from snapshots.domain.recording import (
+from snapshots.domain.judging import witnesses as say
+from snapshots.domain.judging.cuts import ChannelLog, received_index, state_at
+from snapshots.domain.judging.findings import INCOMPLETE, Finding, Findings
+from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
+from snapshots.domain.judging.totals import Totals, totals
+from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
+from snapshots.domain.model.recording import (
     RECEIVE,
     Instant,
     Marker,
@@ -44,10 +46,8 @@ from snapshots.domain.recording import (
     Recording,
     SnapshotId,
 )
-from snapshots.domain.scopes import recording_in_scope
-from snapshots.domain.snapshots import SnapshotLog, snapshot_logs
-from snapshots.domain.topology import Channel, ChannelId, JsonText, ProcessId
-from snapshots.domain.totals import Totals, totals
+from snapshots.domain.model.scopes import recording_in_scope
+from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ them.
 Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, section 3.2.
 """
 
-from snapshots.domain.findings import (
+from snapshots.domain.judging.findings import (
     DUPLICATED,
     FIFO_VIOLATION,
     INCOMPLETE,
@@ -20,8 +20,8 @@ from snapshots.domain.findings import (
     Finding,
     Place,
 )
-from snapshots.domain.recording import Event, Marker, Message, MessageId, SnapshotId
-from snapshots.domain.topology import Channel, ChannelId, JsonText, ProcessId
+from snapshots.domain.model.recording import Event, Marker, Message, MessageId, SnapshotId
+from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
 
 LONGEST_SHOWN = 200  # characters of a state or value in a sentence; the finding has it whole
 SENDING_RULE = "paper, section 3.2, marker-sending rule"

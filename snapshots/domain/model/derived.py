@@ -12,7 +12,7 @@ equal shows nothing; so none of its snapshots is consistent. That they differ do
 
 from collections.abc import Iterator, Mapping
 
-from snapshots.domain.findings import UNKNOWN, Finding
+from snapshots.domain.judging.findings import UNKNOWN, Finding
 
 ALIGNED, AT_LEAST_ONCE, NO_BUFFERS = "aligned", "at-least-once", "no-buffers"
 NOTHING_PERSISTED, NEVER_STORED, DRAINED = "nothing-persisted", "never-stored", "drained"

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NewType
 
-from snapshots.domain.dataflows.kinds import DATAFLOW_KINDS, READ, WRITE
-from snapshots.domain.topology import ChannelId, JsonText, ProcessId, Topology
+from snapshots.domain.dataflow_logs.kinds import DATAFLOW_KINDS, READ, WRITE
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
 
 Instant = NewType("Instant", int)  # in the recording's time unit, since it began
 MessageId = NewType("MessageId", str)  # unique on its channel; an integer id is written in decimal

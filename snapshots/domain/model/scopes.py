@@ -10,8 +10,8 @@ own; a Flink job has one coordinator and is one scope, however many pipelines it
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from snapshots.domain.recording import Recording
-from snapshots.domain.topology import ProcessId, Topology
+from snapshots.domain.model.recording import Recording
+from snapshots.domain.model.topology import ProcessId, Topology
 
 
 def in_scope(topology: Topology, recorded: Iterable[ProcessId]) -> Topology:

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable
 from dataclasses import replace
 
-from snapshots.domain.topology import Channel, ChannelId, Process, ProcessId, Topology
+from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
 
 
 def ring(size: int) -> Topology:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from itertools import islice
 
-from snapshots.domain.topology import JsonText
+from snapshots.domain.model.topology import JsonText
 
 _EXACT = 2**53
 

@@ -11,7 +11,7 @@ Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, sectio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from snapshots.domain.findings import CONSISTENT
+from snapshots.domain.judging.findings import CONSISTENT
 from snapshots.domain.properties.global_state import GlobalState
 
 MOST_NAMED = 20  # of each list in a witness; the counts are always the true ones

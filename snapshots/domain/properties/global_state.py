@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from snapshots.domain.cuts import Cut, contents, state_at
-from snapshots.domain.findings import CONSISTENT
-from snapshots.domain.recording import Message, MessageId, Recording
-from snapshots.domain.scopes import in_scope
-from snapshots.domain.topology import Topology
-from snapshots.domain.values import parsed
-from snapshots.domain.verdicts import SnapshotReport
+from snapshots.domain.judging.cuts import Cut, contents, state_at
+from snapshots.domain.judging.findings import CONSISTENT
+from snapshots.domain.judging.verdicts import SnapshotReport
+from snapshots.domain.model.recording import Message, MessageId, Recording
+from snapshots.domain.model.scopes import in_scope
+from snapshots.domain.model.topology import Topology
+from snapshots.domain.model.values import parsed
 
 START = "start"
 

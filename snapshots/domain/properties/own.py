@@ -7,7 +7,7 @@ A message without a value is null.
 
 from collections.abc import Iterator
 
-from snapshots.domain.expressions import ALL, Expression, Outcome
+from snapshots.domain.conditions.expressions import ALL, Expression, Outcome
 from snapshots.domain.properties.answers import (
     MOST_NAMED,
     OWN,

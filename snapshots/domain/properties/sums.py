@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from snapshots.domain.model.values import canonical, number
 from snapshots.domain.properties.answers import (
     INVARIANT,
     MOST_NAMED,
@@ -17,7 +18,6 @@ from snapshots.domain.properties.answers import (
     unknown,
 )
 from snapshots.domain.properties.global_state import GlobalState
-from snapshots.domain.values import canonical, number
 
 _NEAR = 1e-9  # relative: sums of fractions depend on their order
 

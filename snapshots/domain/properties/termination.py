@@ -4,7 +4,6 @@ Only a message makes a passive process active. Source: Chandy and Lamport 1985, 
 Dijkstra and Scholten, "Termination Detection for Diffusing Computations", IPL 11(1), 1980.
 """
 
-from snapshots.domain.algorithms.flooding import is_piece
 from snapshots.domain.properties.answers import (
     MOST_NAMED,
     Found,
@@ -15,6 +14,7 @@ from snapshots.domain.properties.answers import (
     unknown,
 )
 from snapshots.domain.properties.global_state import GlobalState
+from snapshots.domain.simulators.protocols.flooding import is_piece
 
 
 def _is_active(value: object) -> bool | None:

@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from snapshots.domain.cuts import Cut, contents, state_at
-from snapshots.domain.recording import RECEIVE, SEND, Event, MessageId, Recording
-from snapshots.domain.topology import ChannelId, JsonText, ProcessId
-from snapshots.domain.values import parsed
+from snapshots.domain.judging.cuts import Cut, contents, state_at
+from snapshots.domain.model.recording import RECEIVE, SEND, Event, MessageId, Recording
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
+from snapshots.domain.model.values import parsed
 
 PROCESS_ORDER = "process-order"
 SENDS_FIRST = "sends-first"

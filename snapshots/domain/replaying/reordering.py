@@ -20,10 +20,11 @@ from functools import cached_property
 
 import numpy as np
 
-from snapshots.domain.computations import GlobalState, Travel, Walk, state_of
-from snapshots.domain.cuts import Cut, cut_at
-from snapshots.domain.findings import ORPHAN, Finding
-from snapshots.domain.recording import (
+from snapshots.domain.judging.cuts import Cut, cut_at
+from snapshots.domain.judging.findings import ORPHAN, Finding
+from snapshots.domain.judging.snapshot_log import SNAPSHOT_KINDS
+from snapshots.domain.judging.verdicts import SnapshotReport
+from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
     MARKER_SEND,
     RECEIVE,
@@ -32,7 +33,10 @@ from snapshots.domain.recording import (
     Recording,
     SnapshotId,
 )
-from snapshots.domain.reordering_report import (
+from snapshots.domain.model.scopes import recording_in_scope
+from snapshots.domain.model.topology import JsonText, ProcessId
+from snapshots.domain.replaying.computations import GlobalState, Travel, Walk, state_of
+from snapshots.domain.replaying.reordering_report import (
     SWAPS,
     Check,
     Middle,
@@ -45,10 +49,6 @@ from snapshots.domain.reordering_report import (
     swaps_lead_elsewhere,
     too_many_swaps,
 )
-from snapshots.domain.scopes import recording_in_scope
-from snapshots.domain.snapshots import SNAPSHOT_KINDS
-from snapshots.domain.topology import JsonText, ProcessId
-from snapshots.domain.verdicts import SnapshotReport
 
 MOST_SWAPS_TRIED = 200_000  # swaps carried out one by one, to see that they agree
 MOST_EVENTS_SHOWN = 5_000  # in to_json; the numbers beside them are always the true ones

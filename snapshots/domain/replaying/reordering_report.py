@@ -6,11 +6,18 @@ How a run is reordered is in `reordering.py`; the Spark job finds the same by ot
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from snapshots.domain.computations import FIFO, PROCESS_ORDER, SENDS_FIRST, STATES, Faults, place
-from snapshots.domain.findings import INCOMPLETE
-from snapshots.domain.recording import Event, MessageId, SnapshotId
-from snapshots.domain.replaying import same_contents
-from snapshots.domain.topology import ChannelId, JsonText, ProcessId, Topology
+from snapshots.domain.judging.findings import INCOMPLETE
+from snapshots.domain.model.recording import Event, MessageId, SnapshotId
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
+from snapshots.domain.replaying.computations import (
+    FIFO,
+    PROCESS_ORDER,
+    SENDS_FIRST,
+    STATES,
+    Faults,
+    place,
+)
+from snapshots.domain.replaying.replaying import same_contents
 
 MIDDLE = "middle"
 FROM_START = "from-start"

@@ -9,9 +9,9 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from snapshots.domain.recording import MessageId
-from snapshots.domain.topology import JsonText
-from snapshots.domain.values import canonical, number
+from snapshots.domain.model.recording import MessageId
+from snapshots.domain.model.topology import JsonText
+from snapshots.domain.model.values import canonical, number
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from snapshots.domain.cuts import ChannelLog, state_at
-from snapshots.domain.findings import Place
-from snapshots.domain.recording import (
+from snapshots.domain.judging.cuts import ChannelLog, state_at
+from snapshots.domain.judging.findings import Place
+from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
+from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
     RECEIVE,
     Event,
@@ -25,7 +26,10 @@ from snapshots.domain.recording import (
     Recording,
     SnapshotId,
 )
-from snapshots.domain.replaying import (
+from snapshots.domain.model.scopes import recording_in_scope
+from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
+from snapshots.domain.model.values import canonical, parsed
+from snapshots.domain.replaying.replaying import (
     ChannelReplay,
     ProcessReplay,
     ReplayedStep,
@@ -33,10 +37,6 @@ from snapshots.domain.replaying import (
     replay_process,
     same_contents,
 )
-from snapshots.domain.scopes import recording_in_scope
-from snapshots.domain.snapshots import SnapshotLog, snapshot_logs
-from snapshots.domain.topology import Channel, ChannelId, JsonText, ProcessId
-from snapshots.domain.values import canonical, parsed
 
 MOST_DIFFERENCES = 100  # kept in a report; the number is always the true one
 

@@ -17,11 +17,8 @@ from functools import partial
 from heapq import heappop, heappush
 from typing import Protocol
 
-from snapshots.domain.algorithms import chandy_lamport, flooding, lai_yang
-from snapshots.domain.algorithms.effects import Effect, RecordChannel, RecordState, SendMarker
-from snapshots.domain.algorithms.flooding import Collector, Piece
-from snapshots.domain.assembly import Header
-from snapshots.domain.recording import (
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model.recording import (
     INTERNAL,
     MARKER_RECEIVE,
     MARKER_SEND,
@@ -33,9 +30,17 @@ from snapshots.domain.recording import (
     MessageId,
     SnapshotId,
 )
-from snapshots.domain.topology import ChannelId, JsonText, ProcessId, Topology
-from snapshots.domain.values import canonical
-from snapshots.domain.workloads import Workload
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
+from snapshots.domain.model.values import canonical
+from snapshots.domain.simulators.protocols import chandy_lamport, flooding, lai_yang
+from snapshots.domain.simulators.protocols.effects import (
+    Effect,
+    RecordChannel,
+    RecordState,
+    SendMarker,
+)
+from snapshots.domain.simulators.protocols.flooding import Collector, Piece
+from snapshots.domain.simulators.workloads import Workload
 
 TIME_UNIT = "us"
 

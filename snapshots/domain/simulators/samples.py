@@ -6,12 +6,19 @@ Source of the paper's examples: Chandy and Lamport, "Distributed Snapshots", ACM
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from snapshots.domain import topologies
-from snapshots.domain.script import Log, Script
-from snapshots.domain.simulation import Simulation, SnapshotStart, simulate
-from snapshots.domain.topology import Topology
-from snapshots.domain.values import canonical
-from snapshots.domain.workloads import Bank, CopiesToken, Diffusing, LosesToken, Resources, Workload
+from snapshots.domain.model import shapes
+from snapshots.domain.model.topology import Topology
+from snapshots.domain.model.values import canonical
+from snapshots.domain.simulators.basic import Simulation, SnapshotStart, simulate
+from snapshots.domain.simulators.script import Log, Script
+from snapshots.domain.simulators.workloads import (
+    Bank,
+    CopiesToken,
+    Diffusing,
+    LosesToken,
+    Resources,
+    Workload,
+)
 
 PAPER_CHANNELS = {"c": ("p", "q"), "c'": ("q", "p")}
 
@@ -131,7 +138,7 @@ def a_state_that_never_occurred() -> Log:
 def fifty_processes() -> Log:
     """About 4,000 events; three groups of snapshots, those of a group under way at once."""
     simulation = Simulation(
-        topologies.random_connected(50, 3.4, seed=7),
+        shapes.random_connected(50, 3.4, seed=7),
         Bank(),
         seed=1985,
         events=4_000,
@@ -150,7 +157,7 @@ def a_computation_that_ends() -> Log:
     """Termination: false in s1 to s3 (in s3 because of one message alone), true in s4 to s6."""
     return _snapshotted(
         "a computation that ends",
-        topologies.complete(4),
+        shapes.complete(4),
         Diffusing(),
         times=range(10_000, 70_000, 10_000),
         seed=202,
@@ -162,7 +169,7 @@ def a_computation_that_ends() -> Log:
 def four_philosophers() -> Log:
     """Deadlock: false in s1 to s3, true in s4 (which sees one of the requests under way) to s6."""
     right_of = {"Hume": "Kant", "Kant": "Mill", "Mill": "Zeno", "Zeno": "Hume"}
-    round_table = topologies.of_links(
+    round_table = shapes.of_links(
         right_of, [link for a, b in right_of.items() for link in ((a, b), (b, a))]
     )
     asking = tuple(
@@ -192,7 +199,7 @@ def a_copied_token() -> Log:
 def _faulty_ring(name: str, workload: Workload) -> Log:
     return _snapshotted(
         name,
-        topologies.ring(3),
+        shapes.ring(3),
         workload,
         times=range(15_000, 105_000, 15_000),
         seed=9,

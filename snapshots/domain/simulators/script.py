@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple, Self
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.recording import (
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model.recording import (
     INTERNAL,
     MARKER_RECEIVE,
     MARKER_SEND,
@@ -15,8 +15,8 @@ from snapshots.domain.recording import (
     SEND,
     LoggedEvent,
 )
-from snapshots.domain.topology import Channel, Process, Topology
-from snapshots.domain.values import canonical
+from snapshots.domain.model.topology import Channel, Process, Topology
+from snapshots.domain.model.values import canonical
 
 STEP = 100  # time units between two events, unless ``at`` says otherwise
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
-from snapshots.domain.topology import ChannelId, JsonText, Process, ProcessId, Topology
-from snapshots.domain.values import canonical, number, parsed
+from snapshots.domain.model.topology import ChannelId, JsonText, Process, ProcessId, Topology
+from snapshots.domain.model.values import canonical, number, parsed
 
 DEFAULT_BALANCE = 1000
 MOST_TRANSFERRED = 100

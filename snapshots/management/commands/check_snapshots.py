@@ -10,21 +10,22 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from snapshots.domain.assembly import Assembly, assemble
-from snapshots.domain.defects import MOST_LISTED, Defect, Defects, InputRefused, refuse, times
-from snapshots.domain.findings import CONSISTENT
-from snapshots.domain.recording import LoggedEvent
-from snapshots.domain.verdicts import SnapshotReport, judge
+from snapshots.domain.assembling.assembly import Assembly, assemble
+from snapshots.domain.judging.findings import CONSISTENT
+from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.model.defects import MOST_LISTED, Defect, Defects, InputRefused, refuse, times
+from snapshots.domain.model.recording import LoggedEvent
 from snapshots.limits import recording_limits
-from snapshots.readers import engines, registry
+from snapshots.readers import recognition
+from snapshots.readers.engines import registry
 
 NOT_CONSISTENT = 1
 REFUSED = 2
 _COLUMNS = ("snapshot", "verdict", "processes", "in flight", "began", "duration")
 _DEFECTS_SHOWN = 20
 _NOT_A_LOG = {
-    engines.ARCHIVE: "an archive",
-    **{name: f"a file of {reader.title}" for name, reader in engines.READERS.items()},
+    registry.ARCHIVE: "an archive",
+    **{name: f"a file of {reader.title}" for name, reader in registry.READERS.items()},
 }
 _PROGRESS_EVERY = 50_000  # events
 
@@ -39,7 +40,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, help="the event log, or a folder of Parquet parts")
         parser.add_argument(
-            "--format", choices=registry.names(), help="read as this instead of looking at it"
+            "--format", choices=recognition.names(), help="read as this instead of looking at it"
         )
         parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -64,10 +65,10 @@ class Command(BaseCommand):
         limits, defects = recording_limits(), Defects()
         if format is None:
             self._require_a_log(file)
-        sniffed = registry.sniff(file, limits, format)
+        sniffed = recognition.sniff(file, limits, format)
         self._tell(f"{file}: {sniffed.reason}")
         header = sniffed.reader.header(file, limits)
-        logged = registry.events(sniffed.reader, file, header, limits, defects)
+        logged = recognition.events(sniffed.reader, file, header, limits, defects)
         assembly = assemble(header, self._counted(logged))
         defects.extend(assembly.defects)
         total = defects.total + assembly.defects_total - len(assembly.defects)
@@ -79,7 +80,7 @@ class Command(BaseCommand):
             is_log = any(file.glob("*.parquet"))
             found = None if is_log else "a folder without a .parquet file"
         else:
-            format = engines.format_of(file, file.name, recording_limits())
+            format = registry.format_of(file, file.name, recording_limits())
             found = _NOT_A_LOG[format] if format else None
         if found is not None:
             raise refuse(

@@ -2,11 +2,11 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from snapshots import services
 from snapshots.management.files import FilesCommand
 from snapshots.management.jobs import see_through, workers_answer
 from snapshots.models import Job
 from snapshots.problems import Problem
+from snapshots.services.recordings import accept_file, accept_folder
 from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user
 
 
@@ -38,7 +38,7 @@ class Command(FilesCommand):
 
     def _accept(self, user, path: Path, format: str) -> Job:
         try:
-            accept = services.accept_folder if path.is_dir() else services.accept_file
+            accept = accept_folder if path.is_dir() else accept_file
             job = accept(user, path, format=format)
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror}") from None

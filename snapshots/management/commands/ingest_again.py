@@ -2,12 +2,13 @@ from collections.abc import Iterable
 
 from django.core.management.base import CommandError
 
-from snapshots import services, uploads
+from snapshots.files import uploads
 from snapshots.management.files import FilesCommand
 from snapshots.management.jobs import see_through
 from snapshots.models import Job, Recording
 from snapshots.problems import Problem
-from snapshots.quantities import counted
+from snapshots.services.recordings import ingest_again
+from snapshots.web.quantities import counted
 
 
 class Command(FilesCommand):
@@ -35,7 +36,7 @@ class Command(FilesCommand):
         try:
             if recording.upload and not uploads.path_of(recording.upload).exists():
                 raise _LeftOut("Its upload is missing: see python manage.py check_data.")
-            return services.ingest_again(recording)
+            return ingest_again(recording)
         except (Problem, _LeftOut) as why:
             sentence = why.detail if isinstance(why, Problem) else str(why)
             self.stdout.write(f"{recording.pk} “{recording.name}” is left out. {sentence}")

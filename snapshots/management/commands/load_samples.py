@@ -1,6 +1,6 @@
-from snapshots import gallery
 from snapshots.management.files import FilesCommand
 from snapshots.management.jobs import see_through
+from snapshots.services import gallery
 
 
 class Command(FilesCommand):

@@ -2,8 +2,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 
-from snapshots import stores
-from snapshots.files import identity, starting
+from snapshots.files import identity, recordings, starting
 from snapshots.files.folders import stored_names, upload_names
 from snapshots.models import Recording
 
@@ -41,7 +40,7 @@ class Command(BaseCommand):
 
 def _meaning() -> str:
     rows = Recording.objects.all()
-    uploads, folders = set(upload_names()), stored_names(stores.store().root)
+    uploads, folders = set(upload_names()), stored_names(recordings.store().root)
     named_uploads = set(rows.exclude(upload="").values_list("upload", flat=True))
     named_stores = set(rows.exclude(store="").values_list("store", flat=True))
     lacking = len(named_uploads - uploads) + len(named_stores - folders)
@@ -51,7 +50,7 @@ def _meaning() -> str:
         uploads=settings.UPLOADS_DIR,
         upload_count=len(uploads),
         unknown_uploads=len(uploads - named_uploads),
-        store=stores.store().root,
+        store=recordings.store().root,
         store_count=len(folders),
         unknown_stores=len(folders - named_stores),
         lacking=f"The database names {lacking:,} files that are not there.\n" if lacking else "",

@@ -4,11 +4,14 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from snapshots import access, services, topologies
+from snapshots import access
 from snapshots.management.files import FilesCommand
 from snapshots.management.jobs import see_through, workers_answer
 from snapshots.models import Topology
 from snapshots.problems import Problem
+from snapshots.services.simulations import request_simulation
+from snapshots.services.topologies import save_topology
+from snapshots.simulating import topology_documents
 from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user
 
 EPILOG = """\
@@ -56,7 +59,7 @@ class Command(FilesCommand):
         try:
             user = get_or_create_user(owner)
             row = _topology(user, topology)
-            job = services.request_simulation(user, row, given)
+            job = request_simulation(user, row, given)
         except NotAnAddress as error:
             raise CommandError(str(error)) from None
         except Problem as problem:
@@ -112,5 +115,5 @@ def _topology(user, wanted: str) -> Topology:
     path = Path(wanted)
     if not path.is_file():
         raise CommandError(f"There is no topology and no file {wanted!r}.")
-    text = topologies.decoded(path.read_bytes()[: topologies.MAX_TEXT_BYTES + 1])
-    return services.save_topology(user, topologies.read(text, path.stem))
+    text = topology_documents.decoded(path.read_bytes()[: topology_documents.MAX_TEXT_BYTES + 1])
+    return save_topology(user, topology_documents.read(text, path.stem))

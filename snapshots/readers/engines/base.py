@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from snapshots.domain.archive.model import JobFacts
-from snapshots.domain.assembly import Header
-from snapshots.domain.contents.entries import ChannelBytes, StateEntry, StateTypes
-from snapshots.domain.contents.model import UploadContents
-from snapshots.domain.recording import LoggedEvent
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.inventory.entries import ChannelBytes, StateEntry, StateTypes
+from snapshots.domain.inventory.model import UploadContents
+from snapshots.domain.model.recording import LoggedEvent
 
 
 class EngineUpload(Protocol):

@@ -7,16 +7,16 @@ unpacked by a worker; until then nobody knows what is in them.
 from dataclasses import dataclass
 from pathlib import Path
 
-from snapshots.domain.defects import quoted, refuse
-from snapshots.readers.base import Limits
-from snapshots.readers.compression import open_stream
-from snapshots.readers.engine import EngineReader
-from snapshots.readers.flink.engine.reader import FlinkReader
-from snapshots.readers.seatunnel.engine.reader import SeaTunnelReader
-from snapshots.readers.spark_streaming.engine.reader import SparkStreamingReader
-from snapshots.readers.unpacking import tar as tar_entries
-from snapshots.readers.unpacking import zip as zip_entries
-from snapshots.readers.unpacking.archives import ArchiveLimits, Unpacked, unpack
+from snapshots.domain.model.defects import quoted, refuse
+from snapshots.readers.engines.base import EngineReader
+from snapshots.readers.engines.flink.engine.reader import FlinkReader
+from snapshots.readers.engines.seatunnel.engine.reader import SeaTunnelReader
+from snapshots.readers.engines.spark_streaming.engine.reader import SparkStreamingReader
+from snapshots.readers.formats.compression import open_stream
+from snapshots.readers.formats.unpacking import tar as tar_entries
+from snapshots.readers.formats.unpacking import zip as zip_entries
+from snapshots.readers.formats.unpacking.packages import ArchiveLimits, Unpacked, unpack
+from snapshots.readers.logs.base import Limits
 
 ARCHIVE = "archive"
 READERS: dict[str, EngineReader] = {

@@ -1,6 +1,6 @@
 """How much of an upload is read: a small file may name the same bytes a thousand times."""
 
-from snapshots.readers.cursor import Malformed
+from snapshots.readers.formats.cursor import Malformed
 
 
 class Room:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from snapshots.domain.defects import refuse
-from snapshots.readers.base import Limits
+from snapshots.domain.model.defects import refuse
+from snapshots.readers.logs.base import Limits
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BLOCK = 2**20

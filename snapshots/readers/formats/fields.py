@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from orjson import OPT_SORT_KEYS, dumps
 
-from snapshots.domain.defects import quoted
-from snapshots.domain.values import canonical
+from snapshots.domain.model.defects import quoted
+from snapshots.domain.model.values import canonical
 
 LARGEST = 2**63 - 1
 DEEPEST = 100  # levels of nesting in a state or value

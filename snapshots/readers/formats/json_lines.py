@@ -4,7 +4,7 @@ import json
 
 import orjson
 
-from snapshots.domain.defects import Defect, defect, quoted
+from snapshots.domain.model.defects import Defect, defect, quoted
 
 
 def load(text: bytes, line: int) -> dict | Defect:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from snapshots.domain.defects import refuse
-from snapshots.readers.base import CHUNK_BYTES, Chunk, Limits
-from snapshots.readers.compression import BoundedStream, open_stream
+from snapshots.domain.model.defects import refuse
+from snapshots.readers.formats.compression import BoundedStream, open_stream
+from snapshots.readers.logs.base import CHUNK_BYTES, Chunk, Limits
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

@@ -6,8 +6,8 @@ framing_format.txt; Flink writes frames with xerial's SnappyFramedOutputStream.
 
 import pyarrow as pa
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.types.values import unsigned
+from snapshots.readers.engines.flink.types.values import unsigned
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 _COMPRESSED, _PLAIN, _PADDING, _IDENTIFIER = 0x00, 0x01, 0xFE, 0xFF
 _SKIPPABLE = range(0x80, 0xFF)

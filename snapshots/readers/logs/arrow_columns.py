@@ -8,14 +8,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from orjson import JSONDecodeError, dumps, loads
 
-from snapshots.domain import defects as say
-from snapshots.domain.assembly import Header
-from snapshots.domain.defects import Defect, defect
-from snapshots.domain.recording import KINDS
-from snapshots.readers.checks import check_batch
-from snapshots.readers.columns import NONE, RAW
-from snapshots.readers.fields import LARGEST, Problem, Unfit, id_problem, json_text, name_problem
-from snapshots.readers.json_lines import fault
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model import defects as say
+from snapshots.domain.model.defects import Defect, defect
+from snapshots.domain.model.recording import KINDS
+from snapshots.readers.formats.fields import (
+    LARGEST,
+    Problem,
+    Unfit,
+    id_problem,
+    json_text,
+    name_problem,
+)
+from snapshots.readers.formats.json_lines import fault
+from snapshots.readers.logs.checks import check_batch
+from snapshots.readers.logs.columns import NONE, RAW
 
 _OF_KNOWN_KINDS = ("channel", "message", "value", "state", "snapshot", "messages", "label")
 _KNOWN = ("process", "kind", "index", "at", *_OF_KNOWN_KINDS)

@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.defects import Defects
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model.defects import Defects
 
 CHUNK_BYTES = 4 * 2**20
 HEAD_BYTES = 2 * CHUNK_BYTES  # of an input, unpacked, that a request looks at

@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain import defects as say
-from snapshots.domain.assembly import NEEDED, SOURCE_KINDS, TARGET_KINDS, Header
-from snapshots.domain.defects import Defect
-from snapshots.readers.columns import NONE
+from snapshots.domain.assembling.assembly import NEEDED, SOURCE_KINDS, TARGET_KINDS, Header
+from snapshots.domain.model import defects as say
+from snapshots.domain.model.defects import Defect
+from snapshots.readers.logs.columns import NONE
 
 
 def check_batch(batch: pa.RecordBatch, header: Header) -> list[Defect]:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.recording import LoggedEvent
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model.recording import LoggedEvent
 
 NONE = -1  # the code of a channel that is not there
 BATCH_ROWS = 65_536

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from snapshots.domain import defects as say
-from snapshots.domain.assembly import Header
-from snapshots.domain.defects import Defect, Defects, InputRefused, defect, refuse
-from snapshots.domain.recording import (
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model import defects as say
+from snapshots.domain.model.defects import Defect, Defects, InputRefused, defect, refuse
+from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
     RECEIVE,
@@ -21,11 +21,8 @@ from snapshots.domain.recording import (
     RECORD_STATE,
     SEND,
 )
-from snapshots.domain.topology import Channel, Process, Topology
-from snapshots.readers.base import Limits
-from snapshots.readers.checks import check_batch
-from snapshots.readers.columns import NONE, raw_batch
-from snapshots.readers.fields import (
+from snapshots.domain.model.topology import Channel, Process, Topology
+from snapshots.readers.formats.fields import (
     Check,
     Unfit,
     count_problem,
@@ -36,9 +33,12 @@ from snapshots.readers.fields import (
     name_problem,
     text_problem,
 )
-from snapshots.readers.headers import HeaderFaults, check_counts
-from snapshots.readers.json_lines import load
-from snapshots.readers.lines import chunks, first_line
+from snapshots.readers.formats.json_lines import load
+from snapshots.readers.formats.lines import chunks, first_line
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.checks import check_batch
+from snapshots.readers.logs.columns import NONE, raw_batch
+from snapshots.readers.logs.headers import HeaderFaults, check_counts
 
 FORMAT = "cos418-event-log"
 VERSION = 1

@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 
 import orjson
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.defects import Defects, defect, quoted, refuse
-from snapshots.domain.topology import Channel, Process, Topology
-from snapshots.readers.base import Limits
-from snapshots.readers.fields import (
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model.defects import Defects, defect, quoted, refuse
+from snapshots.domain.model.topology import Channel, Process, Topology
+from snapshots.readers.formats.fields import (
     LONGEST_NAME,
     Check,
     Unfit,
@@ -17,6 +16,7 @@ from snapshots.readers.fields import (
     json_text,
     text_problem,
 )
+from snapshots.readers.logs.base import Limits
 
 FORMAT = "cutline"
 VERSION = 1

@@ -12,15 +12,15 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.defects import Defects, defect, quoted, refuse, times
-from snapshots.domain.recording import MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
-from snapshots.domain.topology import Channel, Process, Topology
-from snapshots.readers.base import CHUNK_BYTES, HEAD_BYTES, Chunk, Limits
-from snapshots.readers.columns import BATCH_ROWS, NONE, raw_batch
-from snapshots.readers.json_lines import load
-from snapshots.readers.lines import chunks
-from snapshots.readers.pairing import Pairing
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model.defects import Defects, defect, quoted, refuse, times
+from snapshots.domain.model.recording import MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
+from snapshots.domain.model.topology import Channel, Process, Topology
+from snapshots.readers.formats.json_lines import load
+from snapshots.readers.formats.lines import chunks
+from snapshots.readers.logs.base import CHUNK_BYTES, HEAD_BYTES, Chunk, Limits
+from snapshots.readers.logs.columns import BATCH_ROWS, NONE, raw_batch
+from snapshots.readers.logs.pairing import Pairing
 
 TIME_UNIT = "us"
 NO_TIME_UNIT = "step"  # where no line tells a time

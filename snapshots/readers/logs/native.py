@@ -6,14 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 from orjson import Fragment, dumps, loads
 
-from snapshots.domain import defects as say
-from snapshots.domain.assembly import Header
-from snapshots.domain.defects import Defect, Defects, InputRefused, defect
-from snapshots.domain.recording import KINDS, LoggedEvent
-from snapshots.readers.base import Limits
-from snapshots.readers.checks import check_batch
-from snapshots.readers.columns import NONE, raw_batch
-from snapshots.readers.fields import (
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model import defects as say
+from snapshots.domain.model.defects import Defect, Defects, InputRefused, defect
+from snapshots.domain.model.recording import KINDS, LoggedEvent
+from snapshots.readers.formats.fields import (
     LARGEST,
     Check,
     Unfit,
@@ -25,9 +22,12 @@ from snapshots.readers.fields import (
     name_problem,
     text_problem,
 )
-from snapshots.readers.headers import header_text, parse_header
-from snapshots.readers.json_lines import load
-from snapshots.readers.lines import chunks, first_line
+from snapshots.readers.formats.json_lines import load
+from snapshots.readers.formats.lines import chunks, first_line
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.checks import check_batch
+from snapshots.readers.logs.columns import NONE, raw_batch
+from snapshots.readers.logs.headers import header_text, parse_header
 
 _KINDS = frozenset(KINDS)
 _CHECKS: dict[str, Check] = {

@@ -15,13 +15,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.defects import MOST_LISTED, Defect, Defects, InputRefused, quoted, refuse
-from snapshots.readers.arrow_columns import parse_rows
-from snapshots.readers.base import Limits
-from snapshots.readers.columns import BATCH_ROWS
-from snapshots.readers.headers import parse_header
-from snapshots.readers.json_lines import load
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model.defects import (
+    MOST_LISTED,
+    Defect,
+    Defects,
+    InputRefused,
+    quoted,
+    refuse,
+)
+from snapshots.readers.formats.json_lines import load
+from snapshots.readers.logs.arrow_columns import parse_rows
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.columns import BATCH_ROWS
+from snapshots.readers.logs.headers import parse_header
 
 METADATA_KEY = b"cutline"
 _EXCEPTION = re.compile(r"\b\w*(?:Exception|Error)\b:?\s*")

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from snapshots.domain.defects import refuse
+from snapshots.domain.model.defects import refuse
 
 MOST_WAITING = 1_000_000  # messages under way at once
 

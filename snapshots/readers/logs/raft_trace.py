@@ -8,9 +8,9 @@ left out. Source: etcd-io/raft, state_trace.go and tla/README.md.
 import re
 from datetime import datetime
 
-from snapshots.domain.recording import INTERNAL, RECEIVE, SEND
-from snapshots.readers.fields import Unfit, given_name_problem, json_text
-from snapshots.readers.told_lines import Link, Misfit, Told, ToldLinesReader
+from snapshots.domain.model.recording import INTERNAL, RECEIVE, SEND
+from snapshots.readers.formats.fields import Unfit, given_name_problem, json_text
+from snapshots.readers.logs.json_events import Link, Misfit, Told, ToldLinesReader
 
 TAG = "trace"
 _SENDS = re.compile(r"Send[A-Z]")

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.contents.model import BROADCAST, LISTED, RAW, UNION
+from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, UNION
 
 ADDED, REMOVED, CHANGED, SAME, UNKNOWN = "added", "removed", "changed", "same", "unknown"
 DIFFERENCES = (ADDED, REMOVED, CHANGED, UNKNOWN, SAME)

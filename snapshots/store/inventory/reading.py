@@ -10,8 +10,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.contents.batches import PlannedBatch, PlannedSource, WrittenState
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.batches import PlannedBatch, PlannedSource, WrittenState
+from snapshots.domain.inventory.model import (
     BROADCAST,
     LISTED,
     RAW,
@@ -24,9 +24,10 @@ from snapshots.domain.contents.model import (
     StateContents,
     SubtaskContents,
 )
-from snapshots.domain.contents.restore_plan import StoredSizes
-from snapshots.store.contents_differences import Comparison, compare, side
-from snapshots.store.contents_layout import (
+from snapshots.domain.inventory.restore_plan import StoredSizes
+from snapshots.store.errors import StoreDamaged
+from snapshots.store.inventory.differences import Comparison, compare, side
+from snapshots.store.inventory.layout import (
     CHANNEL_BYTES,
     CHANNEL_COLUMNS,
     CHECKPOINT,
@@ -38,7 +39,6 @@ from snapshots.store.contents_layout import (
     UPLOAD,
     VERSION,
 )
-from snapshots.store.errors import StoreDamaged
 from snapshots.store.pages import map_file
 
 _OF_OPERATOR = (LISTED, UNION, BROADCAST, RAW)

@@ -9,16 +9,16 @@ from pathlib import Path
 import orjson
 import pyarrow as pa
 
-from snapshots.domain.contents.entries import ChannelBytes, NotRead, StateEntry, StateTypes
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.entries import ChannelBytes, NotRead, StateEntry, StateTypes
+from snapshots.domain.inventory.model import (
     CheckpointContents,
     OperatorContents,
     StateContents,
     UploadContents,
 )
-from snapshots.domain.contents.sums import Adding
-from snapshots.readers.engine import EngineUpload, TellsTypes
-from snapshots.store.contents_layout import (
+from snapshots.domain.inventory.sums import Adding
+from snapshots.readers.engines.base import EngineUpload, TellsTypes
+from snapshots.store.inventory.layout import (
     CHANNEL_BYTES,
     CHANNEL_COLUMNS,
     CHECKPOINT,

@@ -6,12 +6,13 @@ as it is.
 """
 
 from ninja import NinjaAPI
+from ninja.operation import Operation
 
-from snapshots.api import (
+from snapshots.web.api import (
     archive,
     checkpoints,
-    contents,
     errors,
+    inventory,
     jobs,
     mappings,
     predicates,
@@ -21,13 +22,23 @@ from snapshots.api import (
     snapshots,
     topologies,
 )
-from snapshots.api.auth import Bearer, SessionWithCsrf
-from snapshots.api.json import OrjsonParser, OrjsonRenderer
+from snapshots.web.api.auth import Bearer, SessionWithCsrf
+from snapshots.web.json import OrjsonParser, OrjsonRenderer
 from webapp.accounts import api as accounts
 from webapp.operating import api as operating
 from webapp.operating import health_api
 
-api = NinjaAPI(
+
+class Api(NinjaAPI):
+    """Names operations after the modules of version 0.1: clients were generated from these names."""
+
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        name = super().get_openapi_operation_id(operation)
+        name = name.replace("snapshots_web_api_inventory_", "snapshots_web_api_contents_")
+        return name.replace("snapshots_web_api_", "snapshots_api_")
+
+
+api = Api(
     title="Cutline",
     version="1",
     description=__doc__,
@@ -40,7 +51,7 @@ errors.install(api)
 api.add_router("", recordings.router, tags=["recordings"])
 api.add_router("", snapshots.router, tags=["snapshots"])
 api.add_router("", checkpoints.router, tags=["checkpoints"])
-api.add_router("", contents.router, tags=["contents"])
+api.add_router("", inventory.router, tags=["contents"])
 api.add_router("", archive.router, tags=["archive"])
 api.add_router("", replay.router, tags=["replay"])
 api.add_router("", properties.router, tags=["properties"])

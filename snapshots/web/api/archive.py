@@ -6,12 +6,12 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
 
 from snapshots import access
-from snapshots.api.json import reply
-from snapshots.api.parameters import MOST_INT, Limit, Offset
 from snapshots.archive import payloads, queries, services
 from snapshots.domain.archive.columns import Filter
 from snapshots.models import EngineJob
 from snapshots.problems import Invalid
+from snapshots.web.api.parameters import MOST_INT, Limit, Offset
+from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()

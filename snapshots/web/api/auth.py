@@ -5,8 +5,8 @@ from django.http import HttpRequest
 from ninja.security import HttpBearer
 from ninja.security.session import SessionAuth
 
-from snapshots.api import scopes
 from snapshots.problems import Unauthorized
+from snapshots.web.api import scopes
 from webapp.accounts.auth import bearer_token, bearer_user
 from webapp.accounts.services import TokenRefused
 

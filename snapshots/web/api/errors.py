@@ -7,9 +7,9 @@ from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
+from snapshots.files.uploads import too_many_files
 from snapshots.problems import Invalid, NotFound, NotJson, Problem, Unauthorized, response
 from snapshots.store.errors import StoreError
-from snapshots.uploads import too_many_files
 
 
 def install(api: NinjaAPI) -> None:

@@ -5,16 +5,13 @@ from typing import Annotated
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
-from snapshots import (
-    access,
-    contents,
-    contents_difference,
-    contents_payloads,
-    restore_plan_payloads,
-)
-from snapshots.api.json import reply
-from snapshots.api.parameters import Limit, Offset
-from snapshots.store.contents import StoredContents
+from snapshots import access
+from snapshots.answers import inventory, inventory_difference
+from snapshots.payloads import inventory as contents_payloads
+from snapshots.payloads import restore_plan
+from snapshots.store.inventory.reading import StoredContents
+from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.json import reply
 
 router = Router()
 
@@ -43,7 +40,7 @@ def list_files_of_upload(
     response=contents_payloads.EngineCheckpointDetail,
 )
 def get_checkpoint_contents(request: HttpRequest, id: int, number: int) -> HttpResponse:
-    found = contents.checkpoint(_opened(request, id), number)
+    found = inventory.checkpoint(_opened(request, id), number)
     return reply({name: value for name, value in found.items() if name != "index"})
 
 
@@ -61,7 +58,7 @@ def list_entries(
     q: str = "",
 ) -> HttpResponse:
     """The entries of one state. q: part of key, namespace or value."""
-    found = contents.entries(
+    found = inventory.entries(
         _opened(request, id), number, operator, state, containing=q, offset=offset, limit=limit
     )
     return reply(found)
@@ -83,7 +80,7 @@ def get_channel_contents(
     """The data in flight of one channel. type: of its records, spelt out as ``tuple<string,long>``
     or named as in ``suggested`` (``pojo demo.Order``); one that does not fit every record is
     refused."""
-    found = contents.channel(
+    found = inventory.channel(
         _opened(request, id), number, channel, type_name=type, offset=offset, limit=limit
     )
     return reply(found)
@@ -103,7 +100,7 @@ def compare_states(
     examples: Annotated[int, Query(ge=0, le=500)] = 50,
 ) -> HttpResponse:
     """One state in two checkpoints: which keys were added, removed, changed."""
-    found = contents.compare(_opened(request, id), before, after, operator, state, examples)
+    found = inventory.compare(_opened(request, id), before, after, operator, state, examples)
     return reply(found)
 
 
@@ -113,12 +110,12 @@ def compare_states(
 )
 def get_difference(request: HttpRequest, id: int, before: int, after: int) -> HttpResponse:
     """Two checkpoints: operators, key groups, states, bytes, and which files each needs."""
-    return reply(contents_difference.difference(_opened(request, id), before, after))
+    return reply(inventory_difference.difference(_opened(request, id), before, after))
 
 
 @router.get(
     "/recordings/{int:id}/contents/{int:number}/restore-plan",
-    response=restore_plan_payloads.RestorePlanDetail,
+    response=restore_plan.RestorePlanDetail,
 )
 def get_restore_plan(
     request: HttpRequest,
@@ -129,9 +126,9 @@ def get_restore_plan(
 ) -> HttpResponse:
     """What every subtask would start with at another parallelism. Nothing is changed."""
     recording = access.recording(request.user, id)
-    opened = contents.opened(recording)
-    return reply(contents.restore_plan(recording, opened, number, parallelism, keep))
+    opened = inventory.opened(recording)
+    return reply(inventory.restore_plan(recording, opened, number, parallelism, keep))
 
 
 def _opened(request: HttpRequest, id: int) -> StoredContents:
-    return contents.opened(access.recording(request.user, id))
+    return inventory.opened(access.recording(request.user, id))

@@ -5,14 +5,16 @@ from typing import Literal
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from snapshots import access, payloads, services
-from snapshots.api.json import reply
-from snapshots.api.parameters import Limit, Offset
+from snapshots import access
+from snapshots.payloads.jobs import JobDetail, JobList, job_detail
+from snapshots.services.jobs import cancel_job as cancel
+from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.json import reply
 
 router = Router()
 
 
-@router.get("/jobs", response=payloads.JobList)
+@router.get("/jobs", response=JobList)
 def list_jobs(
     request: HttpRequest,
     limit: Limit,
@@ -23,17 +25,17 @@ def list_jobs(
     rows = access.jobs(request.user).select_related("recording")
     if state:
         rows = rows.filter(state=state)
-    items = [payloads.job_detail(row) for row in rows[offset : offset + limit]]
+    items = [job_detail(row) for row in rows[offset : offset + limit]]
     return reply({"items": items, "total": rows.count()})
 
 
-@router.get("/jobs/{int:id}", response=payloads.JobDetail)
+@router.get("/jobs/{int:id}", response=JobDetail)
 def get_job(request: HttpRequest, id: int) -> HttpResponse:
-    return reply(payloads.job_detail(access.job(request.user, id)))
+    return reply(job_detail(access.job(request.user, id)))
 
 
-@router.post("/jobs/{int:id}/cancel", response={202: payloads.JobDetail})
+@router.post("/jobs/{int:id}/cancel", response={202: JobDetail})
 def cancel_job(request: HttpRequest, id: int) -> HttpResponse:
     """A queued job ends now, a running one at its next step."""
-    job = services.cancel_job(access.job(request.user, id))
-    return reply(payloads.job_detail(job), 202)
+    job = cancel(access.job(request.user, id))
+    return reply(job_detail(job), 202)

@@ -5,9 +5,11 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import File, Form, Router, Schema, UploadedFile
 
-from snapshots import access, mapping_payloads, mappings
-from snapshots.api.json import reply
-from snapshots.api.parameters import Limit, Offset
+from snapshots import access
+from snapshots.payloads import mappings as mapping_payloads
+from snapshots.services import mappings
+from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()

@@ -5,8 +5,10 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
 
-from snapshots import access, payloads, services
-from snapshots.api.json import reply
+from snapshots import access
+from snapshots.payloads.jobs import AcceptedJob
+from snapshots.services.jobs import request_search
+from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
@@ -20,7 +22,7 @@ class Predicate(Schema):
 
 @router.post(
     "/recordings/{int:id}/predicates",
-    response={202: payloads.AcceptedJob},
+    response={202: AcceptedJob},
     openapi_extra=DOCUMENTED,
 )
 @idempotent
@@ -33,4 +35,4 @@ def search(request: HttpRequest, id: int, body: Predicate) -> HttpResponse:
     snapshots, see properties.
     """
     recording = access.recording(request.user, id)
-    return reply({"job": services.request_search(request.user, recording, body.expression).pk}, 202)
+    return reply({"job": request_search(request.user, recording, body.expression).pk}, 202)

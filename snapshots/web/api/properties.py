@@ -5,10 +5,13 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
 
-from snapshots import access, properties, property_payloads, services
-from snapshots.api.json import reply
+from snapshots import access
+from snapshots.access import require_ready
+from snapshots.answers import properties
 from snapshots.domain.properties import BUILT_IN
-from snapshots.stores import open_recording
+from snapshots.files.recordings import open_recording
+from snapshots.payloads import properties as property_payloads
+from snapshots.web.json import reply
 
 router = Router()
 
@@ -35,6 +38,6 @@ def evaluate(request: HttpRequest, id: int, body: PropertyQuestion) -> HttpRespo
     or too much memory is stopped.
     """
     recording = access.recording(request.user, id)
-    services.require_ready(recording)
+    require_ready(recording)
     rows = list(recording.snapshots.all())
     return reply(properties.evaluate(open_recording(recording), rows, body.dict()))

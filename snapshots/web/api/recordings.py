@@ -8,13 +8,33 @@ from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, File, Form, Router, Schema, UploadedFile
 
-from snapshots import access, payloads, services
-from snapshots.api.json import reply
-from snapshots.api.parameters import Limit, Offset
+from snapshots import access
+from snapshots.access import require_ready
 from snapshots.fields import storable
+from snapshots.files.recordings import open_recording
 from snapshots.files.retention import retention_of
 from snapshots.models import Job
-from snapshots.stores import open_recording
+from snapshots.payloads.dates import date
+from snapshots.payloads.recordings import (
+    Accepted,
+    AcceptedUpload,
+    DefectList,
+    RecordingDetail,
+    RecordingList,
+    accepted_recording,
+    recording_detail,
+    recording_summary,
+)
+from snapshots.payloads.topologies import TopologyOfRecording, topology_of_recording
+from snapshots.services.recordings import (
+    accept_together,
+    accept_uploads,
+    ingest_again,
+)
+from snapshots.services.recordings import delete_recording as delete
+from snapshots.services.recordings import rename_recording as rename
+from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
@@ -25,7 +45,7 @@ class Rename(Schema):
     name: str = Field(max_length=200)
 
 
-@router.get("/recordings", response=payloads.RecordingList)
+@router.get("/recordings", response=RecordingList)
 def list_recordings(
     request: HttpRequest,
     limit: Limit,
@@ -42,17 +62,17 @@ def list_recordings(
     page = rows.annotate(job=Max("jobs__pk"))[offset : offset + limit]
     retention = retention_of(request.user)
     items = [
-        {**payloads.recording_summary(row, row.job), "goes_at": _date(retention.goes_at(row))}
+        {**recording_summary(row, row.job), "goes_at": _date(retention.goes_at(row))}
         for row in page
     ]
     return reply({"items": items, "total": rows.count()})
 
 
 def _date(moment: datetime | None) -> str | None:
-    return None if moment is None else payloads.date(moment)
+    return None if moment is None else date(moment)
 
 
-@router.post("/recordings", response={202: payloads.AcceptedUpload}, openapi_extra=DOCUMENTED)
+@router.post("/recordings", response={202: AcceptedUpload}, openapi_extra=DOCUMENTED)
 @idempotent(keeps_itself=True)
 def upload_recording(
     request: HttpRequest,
@@ -76,51 +96,49 @@ def upload_recording(
         "before_commit": lambda jobs: request.attempt.keep(_accepted(jobs)),
     }
     if together:
-        return _accepted([services.accept_together(request.user, file, paths, **fields)])
-    return _accepted(services.accept_uploads(request.user, file, **fields))
+        return _accepted([accept_together(request.user, file, paths, **fields)])
+    return _accepted(accept_uploads(request.user, file, **fields))
 
 
 def _accepted(jobs: Sequence[Job]) -> HttpResponse:
-    accepted = [payloads.accepted_recording(job) for job in jobs]
+    accepted = [accepted_recording(job) for job in jobs]
     return reply({**accepted[0], "recordings": accepted}, 202)
 
 
-@router.get("/recordings/{int:id}", response=payloads.RecordingDetail)
+@router.get("/recordings/{int:id}", response=RecordingDetail)
 def get_recording(request: HttpRequest, id: int) -> HttpResponse:
-    return reply(payloads.recording_detail(access.recording(request.user, id)))
+    return reply(recording_detail(access.recording(request.user, id)))
 
 
-@router.patch("/recordings/{int:id}", response=payloads.RecordingDetail)
+@router.patch("/recordings/{int:id}", response=RecordingDetail)
 def rename_recording(request: HttpRequest, id: int, body: Rename) -> HttpResponse:
     recording = access.own_recording(request.user, id)
-    return reply(payloads.recording_detail(services.rename_recording(recording, body.name)))
+    return reply(recording_detail(rename(recording, body.name)))
 
 
 @router.delete("/recordings/{int:id}", response={204: None})
 def delete_recording(request: HttpRequest, id: int) -> HttpResponse:
     """Its snapshots, jobs, upload and store go with it."""
-    services.delete_recording(access.own_recording(request.user, id), request.user)
+    delete(access.own_recording(request.user, id), request.user)
     return HttpResponse(status=204)
 
 
-@router.post(
-    "/recordings/{int:id}/ingest", response={202: payloads.Accepted}, openapi_extra=DOCUMENTED
-)
+@router.post("/recordings/{int:id}/ingest", response={202: Accepted}, openapi_extra=DOCUMENTED)
 @idempotent
 def ingest_recording_again(request: HttpRequest, id: int) -> HttpResponse:
     """Once more from the kept upload: after a failure, or for a newer store."""
-    job = services.ingest_again(access.own_recording(request.user, id))
+    job = ingest_again(access.own_recording(request.user, id))
     return reply({"id": id, "job": job.pk}, 202)
 
 
-@router.get("/recordings/{int:id}/topology", response=payloads.TopologyOfRecording)
+@router.get("/recordings/{int:id}/topology", response=TopologyOfRecording)
 def get_topology_of_recording(request: HttpRequest, id: int) -> HttpResponse:
     recording = access.recording(request.user, id)
-    services.require_ready(recording)
-    return reply(payloads.topology_of_recording(open_recording(recording)))
+    require_ready(recording)
+    return reply(topology_of_recording(open_recording(recording)))
 
 
-@router.get("/recordings/{int:id}/defects", response=payloads.DefectList)
+@router.get("/recordings/{int:id}/defects", response=DefectList)
 def list_defects(request: HttpRequest, id: int, limit: Limit, offset: Offset) -> HttpResponse:
     """What was wrong with the input, and kept. ``total`` counts those beyond the list, too."""
     recording = access.recording(request.user, id)

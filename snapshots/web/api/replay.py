@@ -5,11 +5,14 @@ from typing import Annotated, Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
 
-from snapshots import access, content_payloads, replays, services
-from snapshots.api.json import reply
+from snapshots import access
+from snapshots.access import require_ready
+from snapshots.answers import replay
+from snapshots.files.recordings import open_recording
+from snapshots.payloads import cuts
+from snapshots.payloads.window import WindowPayload
 from snapshots.store.reader import StoredRecording
-from snapshots.stores import open_recording
-from snapshots.window_payloads import WindowPayload
+from snapshots.web.json import reply
 
 router = Router()
 
@@ -22,13 +25,13 @@ class CutQuestion(Schema):
     step: Any = None
 
 
-@router.post("/recordings/{int:id}/cuts", response=content_payloads.CutAnswer)
+@router.post("/recordings/{int:id}/cuts", response=cuts.CutAnswer)
 def cut(request: HttpRequest, id: int, body: CutQuestion) -> HttpResponse:
     """Is this cut consistent, and what are the states and the contents of the channels in it?
 
     ``{"at": t}``: all events up to that instant. ``{"step": k}``: the first k of all events.
     """
-    return reply(replays.cut(_ready(request, id), body.dict()))
+    return reply(replay.cut(_ready(request, id), body.dict()))
 
 
 @router.get("/recordings/{int:id}/window", response=WindowPayload)
@@ -42,26 +45,22 @@ def window(
 ) -> HttpResponse:
     """What there is to draw between two instants (axis=time) or numbers of events (axis=order)."""
     question = {"from": from_, "to": to, "width": width, "axis": axis}
-    return reply(replays.window(_ready(request, id), question))
+    return reply(replay.window(_ready(request, id), question))
 
 
-@router.get(
-    "/recordings/{int:id}/events/{text:process}/{int:index}", response=content_payloads.EventDetail
-)
+@router.get("/recordings/{int:id}/events/{text:process}/{int:index}", response=cuts.EventDetail)
 def get_event(request: HttpRequest, id: int, process: str, index: int) -> HttpResponse:
     """All fields of one event, and the message or marker that it sends or receives."""
-    return reply(replays.event(_ready(request, id), process, index))
+    return reply(replay.event(_ready(request, id), process, index))
 
 
-@router.get(
-    "/recordings/{int:id}/cones/{text:process}/{int:index}", response=content_payloads.ConesPayload
-)
+@router.get("/recordings/{int:id}/cones/{text:process}/{int:index}", response=cuts.ConesPayload)
 def get_cones(request: HttpRequest, id: int, process: str, index: int) -> HttpResponse:
     """What happened before one event (its vector clock), and what it could have influenced."""
-    return reply(replays.cones(_ready(request, id), process, index))
+    return reply(replay.cones(_ready(request, id), process, index))
 
 
 def _ready(request: HttpRequest, id: int) -> StoredRecording:
     recording = access.recording(request.user, id)
-    services.require_ready(recording)
+    require_ready(recording)
     return open_recording(recording)

@@ -6,9 +6,20 @@ import orjson
 from django.http import HttpRequest, HttpResponse
 from ninja import File, Form, Router, Schema, UploadedFile
 
-from snapshots import access, payloads, services
-from snapshots.api.json import reply
-from snapshots.api.parameters import Limit, Offset
+from snapshots import access
+from snapshots.payloads.recordings import Accepted
+from snapshots.payloads.topologies import (
+    TopologyDetail,
+    TopologyList,
+    topology_detail,
+    topology_summary,
+)
+from snapshots.services.simulations import request_simulation
+from snapshots.services.topologies import delete_topology as delete
+from snapshots.services.topologies import import_topology as take_in
+from snapshots.services.topologies import save_topology
+from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
@@ -74,24 +85,22 @@ class SimulationParameters(Schema):
     tx_timeout: Any = None
 
 
-@router.get("/topologies", response=payloads.TopologyList)
+@router.get("/topologies", response=TopologyList)
 def list_topologies(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
     """Yours and the samples, the last changed first."""
     rows = access.topologies(request.user)
-    items = [payloads.topology_summary(row) for row in rows[offset : offset + limit]]
+    items = [topology_summary(row) for row in rows[offset : offset + limit]]
     return reply({"items": items, "total": rows.count()})
 
 
-@router.post("/topologies", response={201: payloads.TopologyDetail}, openapi_extra=DOCUMENTED)
+@router.post("/topologies", response={201: TopologyDetail}, openapi_extra=DOCUMENTED)
 @idempotent
 def create_topology(request: HttpRequest, body: TopologyDocument) -> HttpResponse:
-    topology = services.save_topology(request.user, body.dict(exclude_unset=True))
-    return reply(payloads.topology_detail(topology), 201)
+    topology = save_topology(request.user, body.dict(exclude_unset=True))
+    return reply(topology_detail(topology), 201)
 
 
-@router.post(
-    "/topologies/import", response={201: payloads.TopologyDetail}, openapi_extra=DOCUMENTED
-)
+@router.post("/topologies/import", response={201: TopologyDetail}, openapi_extra=DOCUMENTED)
 @idempotent
 def import_topology(
     request: HttpRequest,
@@ -100,33 +109,31 @@ def import_topology(
     name: Form[str] = "",
 ) -> HttpResponse:
     """From a file, or the text itself: ``.top``, JSON (a log's header, too) or an edge list."""
-    topology = services.import_topology(request.user, file, text, name)
-    return reply(payloads.topology_detail(topology), 201)
+    topology = take_in(request.user, file, text, name)
+    return reply(topology_detail(topology), 201)
 
 
-@router.get("/topologies/{int:id}", response=payloads.TopologyDetail)
+@router.get("/topologies/{int:id}", response=TopologyDetail)
 def get_topology(request: HttpRequest, id: int) -> HttpResponse:
-    return reply(payloads.topology_detail(access.topology(request.user, id)))
+    return reply(topology_detail(access.topology(request.user, id)))
 
 
-@router.put("/topologies/{int:id}", response=payloads.TopologyDetail)
+@router.put("/topologies/{int:id}", response=TopologyDetail)
 def replace_topology(request: HttpRequest, id: int, body: TopologyDocument) -> HttpResponse:
     topology = access.own_topology(request.user, id)
     document = body.dict(exclude_unset=True)
-    saved = services.save_topology(request.user, document, topology=topology)
-    return reply(payloads.topology_detail(saved))
+    saved = save_topology(request.user, document, topology=topology)
+    return reply(topology_detail(saved))
 
 
 @router.delete("/topologies/{int:id}", response={204: None})
 def delete_topology(request: HttpRequest, id: int) -> HttpResponse:
     """Recordings simulated on it stay."""
-    services.delete_topology(access.own_topology(request.user, id), request.user)
+    delete(access.own_topology(request.user, id), request.user)
     return HttpResponse(status=204)
 
 
-@router.post(
-    "/topologies/{int:id}/simulate", response={202: payloads.Accepted}, openapi_extra=DOCUMENTED
-)
+@router.post("/topologies/{int:id}/simulate", response={202: Accepted}, openapi_extra=DOCUMENTED)
 @idempotent
 def simulate(request: HttpRequest, id: int, body: SimulationParameters) -> HttpResponse:
     """Run a workload on it: token-ring, bank, random, idle, diffusing, resources, token-lost or
@@ -136,5 +143,5 @@ def simulate(request: HttpRequest, id: int, body: SimulationParameters) -> HttpR
     """
     topology = access.topology(request.user, id)
     parameters = orjson.loads(request.body)  # all of them: the schema drops what it does not know
-    job = services.request_simulation(request.user, topology, parameters)
+    job = request_simulation(request.user, topology, parameters)
     return reply({"id": job.recording_id, "job": job.pk}, 202)

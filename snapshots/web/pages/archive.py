@@ -12,8 +12,8 @@ from snapshots import access
 from snapshots.archive import services
 from snapshots.models import EngineCheckpoint
 from snapshots.problems import Invalid, Problem
-from snapshots.views.listing import Column, Listing
-from snapshots.views.pages import page, wants_list_alone
+from snapshots.web.pages.listing import Column, Listing
+from snapshots.web.pages.rendering import page, wants_list_alone
 
 COLUMNS = [
     Column("Job", "name"),
@@ -66,8 +66,8 @@ def _render_list(
         "usual_seconds": max(settings.MIN_COLLECT_SECONDS, services.USUAL_SECONDS),
         "typed": request.POST if refusal else {},
     }
-    name = "archive_rows" if wants_list_alone(request) else "archive"
-    return render(request, f"snapshots/{name}.html", context, status=status)
+    name = "rows" if wants_list_alone(request) else "jobs"
+    return render(request, f"snapshots/archive/{name}.html", context, status=status)
 
 
 def _of_checkpoints(aggregate: Count | Max) -> Subquery:
@@ -100,7 +100,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     job = access.engine_job(request.user, pk)
     if request.method != "POST":
         context = {"job": job, "count": job.checkpoints.count()}
-        return render(request, "snapshots/archive_delete.html", context)
+        return render(request, "snapshots/archive/delete.html", context)
     services.delete_job(job, request.user)
     messages.success(request, f"“{job}” is no longer in the archive.")
     return redirect("archive")

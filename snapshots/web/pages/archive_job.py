@@ -20,7 +20,7 @@ from snapshots.domain.archive.model import COMPLETED, STATUSES
 from snapshots.domain.archive.trends import BAND_LEAST
 from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import Invalid
-from snapshots.views.pages import page, wants_list_alone
+from snapshots.web.pages.rendering import page, wants_list_alone
 
 ROWS = 100
 MOST_UPLOADS = 10
@@ -64,8 +64,8 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
         **_uploads(request, row),
         **_body(request, row, asked, sort),
     }
-    name = "archive_body" if wants_list_alone(request) else "archive_job"
-    return render(request, f"snapshots/{name}.html", context)
+    name = "body" if wants_list_alone(request) else "job"
+    return render(request, f"snapshots/archive/{name}.html", context)
 
 
 def _uploads(request: HttpRequest, row: EngineJob) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def checkpoint(request: HttpRequest, pk: int, pipeline: int, number: int) -> Htt
         "healthy": queries.healthy_beside(row, found),
         "held": found.recording if found.contents is not None else None,
     }
-    return render(request, "snapshots/archive_checkpoint.html", context)
+    return render(request, "snapshots/archive/checkpoint.html", context)
 
 
 def _ended(task: dict[str, Any]) -> tuple[bool, int]:
@@ -265,7 +265,7 @@ def compare(request: HttpRequest, pk: int) -> HttpResponse:
     if slow is not None and healthy is not None:
         found = payloads.comparison(queries.compare(slow, healthy))
         context |= _told(found)
-    return render(request, "snapshots/archive_compare.html", context)
+    return render(request, "snapshots/archive/compare.html", context)
 
 
 def _slow(row: EngineJob) -> EngineCheckpoint | None:

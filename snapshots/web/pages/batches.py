@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.paginator import Paginator
 
-from snapshots import contents
+from snapshots.answers import inventory
 from snapshots.models import Recording
 
 SPARK = "spark-streaming"  # the format
@@ -35,7 +35,7 @@ def listed(recording: Recording, number: str | None) -> dict[str, Any]:
     """A page of the batches; nothing of a recording that is no upload of Spark's."""
     if recording.format != SPARK:
         return {}
-    upload = contents.opened(recording).upload
+    upload = inventory.opened(recording).upload
     if not are_told(upload):
         return {"no_reports": True}
     numbered = list(enumerate(upload["checkpoints"]))

@@ -7,14 +7,17 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from snapshots import access, quantities, services
-from snapshots.domain.derived import epoch_of, is_derived
+from snapshots import access
+from snapshots.access import require_ready
+from snapshots.domain.model.derived import epoch_of, is_derived
+from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import NotFound
+from snapshots.services.simulations import STRATEGIES
 from snapshots.store.reader import StoredRecording
-from snapshots.stores import open_recording
-from snapshots.views import batches, links
-from snapshots.views.pages import page
+from snapshots.web import quantities
+from snapshots.web.pages import batches, links
+from snapshots.web.pages.rendering import page
 
 PHASES = {
     "trigger": "is told to begin",
@@ -40,7 +43,7 @@ MOST_TASKS = 300  # in the chart and the table; the slowest come first
 def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
     """All checkpoints and failures; with ``?checkpoint=`` one of them."""
     recording = access.recording(request.user, pk)
-    services.require_ready(recording)
+    require_ready(recording)
     stored = open_recording(recording)
     if "checkpoint" in request.GET:
         return _one(request, recording, stored, request.GET["checkpoint"])
@@ -59,10 +62,10 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
         "dropped": failovers["dropped"],
         "sinks_unknown": is_derived(extra),
         **batches.listed(recording, request.GET.get("page")),
-        "can_compare": (recording.parameters or {}).get("protocol") in services.STRATEGIES,
+        "can_compare": (recording.parameters or {}).get("protocol") in STRATEGIES,
         "longest": max((item["duration"] or 0 for item in checkpoints), default=0) or 1,
     }
-    return render(request, "snapshots/checkpoints.html", context)
+    return render(request, "snapshots/checkpoints/checkpoints.html", context)
 
 
 def _one(
@@ -86,7 +89,7 @@ def _one(
         "previous": names[place - 1] if place else "",
         "next": names[place + 1] if place + 1 < len(names) else "",
     }
-    return render(request, "snapshots/checkpoint.html", context)
+    return render(request, "snapshots/checkpoints/checkpoint.html", context)
 
 
 def _linked(recording: Recording, item: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:

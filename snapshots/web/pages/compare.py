@@ -8,12 +8,13 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
-from snapshots import access, services
-from snapshots.domain.failovers.report import compare as compare_failures
+from snapshots import access
+from snapshots.domain.dataflow_logs.failovers.report import compare as compare_failures
+from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Conflict, Invalid
-from snapshots.stores import open_recording
-from snapshots.views.pages import back, page
+from snapshots.services.simulations import request_failover_comparison
+from snapshots.web.pages.rendering import back, page
 
 UNDER_WAY = (Recording.Status.QUEUED, Recording.Status.RUNNING)
 MOST_COMPARED = 10
@@ -25,7 +26,7 @@ def begin(request: HttpRequest, pk: int) -> HttpResponse:
     """Run the recording's simulation once for each strategy, then compare."""
     recording = access.recording(request.user, pk)
     try:
-        jobs = services.request_failover_comparison(request.user, recording)
+        jobs = request_failover_comparison(request.user, recording)
     except Conflict as conflict:
         return back(request, reverse("checkpoints", args=[pk]), conflict)
     ids = ",".join(str(job.recording_id) for job in jobs)
@@ -46,7 +47,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         "rows": [_row(recording) for recording in rows],
         "waiting": sum(recording.status in UNDER_WAY for recording in rows),
     }
-    return render(request, "snapshots/compare.html", context)
+    return render(request, "snapshots/recordings/compare.html", context)
 
 
 def _row(recording: Recording) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from snapshots.views.dataflow_inputs import (
+from snapshots.web.pages.dataflow_inputs import (
     ADVANCED,
     AGAIN,
     FAILOVER,
@@ -18,7 +18,7 @@ from snapshots.views.dataflow_inputs import (
     Choices,
     Input,
 )
-from snapshots.views.simulation_form import Choice, as_number
+from snapshots.web.pages.simulation_form import Choice, as_number
 
 _INPUTS = (*MAIN, *ADVANCED)
 _CHOICES = (MODE, FAILOVER, AGAIN)

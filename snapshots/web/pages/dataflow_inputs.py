@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from snapshots.views.simulation_form import Choice
+from snapshots.web.pages.simulation_form import Choice
 
 FLINK, SEATUNNEL, SPARK = "flink", "seatunnel", "spark"
 PROTOCOLS = [

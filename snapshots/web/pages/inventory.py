@@ -10,14 +10,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from snapshots import access, contents, contents_sums, quantities
-from snapshots.domain.contents.model import TIMERS
+from snapshots import access
+from snapshots.answers import inventory, inventory_sums
+from snapshots.domain.inventory.model import TIMERS
+from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
-from snapshots.store.contents import StoredContents
-from snapshots.stores import open_recording
-from snapshots.views import batches, links
-from snapshots.views.pages import page
+from snapshots.store.inventory.reading import StoredContents
+from snapshots.web import quantities
+from snapshots.web.pages import batches, links
+from snapshots.web.pages.rendering import page
 
 WORDS = {"unknown": "cannot be told", "same": "the same"}  # where people say it otherwise
 ROWS = 50
@@ -31,7 +33,7 @@ LONGEST_SHOWN = 300  # characters of a key or value
 def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
     """All checkpoints of the upload, and every file of it."""
     recording = access.recording(request.user, pk)
-    upload = contents.opened(recording).upload
+    upload = inventory.opened(recording).upload
     items = [
         {**item, "number": number, "address": _address(pk, number)}
         for number, item in enumerate(upload["checkpoints"])
@@ -53,7 +55,7 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
         .filter(pk__in=recording.engine_jobs.values("pk"))
         .annotate(others=Count("uploads") - 1),
     }
-    return render(request, "snapshots/contents_list.html", context)
+    return render(request, "snapshots/inventory/list.html", context)
 
 
 @page
@@ -61,8 +63,8 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
 def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     """One checkpoint; ``operator`` and ``state``, or ``channel``, open what they name."""
     recording = access.recording(request.user, pk)
-    opened = contents.opened(recording)
-    found = contents.checkpoint(opened, number)
+    opened = inventory.opened(recording)
+    found = inventory.checkpoint(opened, number)
     last = len(opened.upload["checkpoints"]) - 1
     context = {
         "recording": recording,
@@ -85,7 +87,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         **_sums(request, recording, found),
         **_links(recording, found),
     }
-    return render(request, "snapshots/contents_checkpoint.html", context)
+    return render(request, "snapshots/inventory/checkpoint.html", context)
 
 
 def _has_times(recording: Recording, upload: dict[str, Any]) -> bool:
@@ -97,11 +99,11 @@ def _has_times(recording: Recording, upload: dict[str, Any]) -> bool:
 
 def _sums(request: HttpRequest, recording: Recording, found: dict[str, Any]) -> dict[str, Any]:
     """What states and channels add up to; with ``?check=`` whether an expression holds of it."""
-    added = contents_sums.sums(found, open_recording(recording))
+    added = inventory_sums.sums(found, open_recording(recording))
     told: dict[str, Any] = {"sums": added, "check": request.GET.get("check", "").strip()}
     if told["check"]:
         try:
-            told["checked"] = contents_sums.check(told["check"], added, str(found["id"]))
+            told["checked"] = inventory_sums.check(told["check"], added, str(found["id"]))
         except Refused as refused:
             told["check_refused"] = refused.detail
     return told
@@ -144,7 +146,7 @@ def _state(request: HttpRequest, opened: StoredContents, number: int) -> dict[st
     if operator is None or state is None:
         return {}
     typed, place = request.GET.get("q", ""), _number(request.GET.get("page", "1"))
-    first = contents.entries(
+    first = inventory.entries(
         opened, number, operator, state, containing=typed, offset=(place - 1) * ROWS, limit=ROWS
     )
     listed = [_shown(row) for row in first["items"]]
@@ -162,8 +164,8 @@ def _state(request: HttpRequest, opened: StoredContents, number: int) -> dict[st
     with_number = request.GET.get("with", "")
     if with_number.isdecimal():
         chosen["with"] = int(with_number)
-        found = contents.compare(opened, int(with_number), number, operator, state)
-        other = contents.checkpoint(opened, int(with_number))
+        found = inventory.compare(opened, int(with_number), number, operator, state)
+        other = inventory.checkpoint(opened, int(with_number))
         chosen |= {"with_kind": other["kind"], "with_id": other["id"]}
         chosen["comparison"] = _compared(found)
     return {"chosen": chosen}
@@ -216,14 +218,14 @@ def _channel(request: HttpRequest, opened: StoredContents, number: int) -> dict[
     refused = inferred = ""
     asked = {"offset": (place - 1) * ROWS, "limit": ROWS}
     try:
-        found = contents.channel(opened, number, int(wanted), type_name=typed, **asked)
+        found = inventory.channel(opened, number, int(wanted), type_name=typed, **asked)
     except Invalid as invalid:
         refused = invalid.detail
-        found = contents.channel(opened, number, int(wanted), **asked)
+        found = inventory.channel(opened, number, int(wanted), **asked)
     likely = found["described"] or found["suggested"]
     if not typed and len(likely) == 1:
         [inferred] = likely
-        found = contents.channel(opened, number, int(wanted), type_name=inferred, **asked)
+        found = inventory.channel(opened, number, int(wanted), type_name=inferred, **asked)
     return {
         "channel": found | {"items": [_element(item) for item in found["items"]]},
         "typed": typed or inferred,

@@ -6,11 +6,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from snapshots import access, contents, contents_difference
-from snapshots.domain.contents.model import COORDINATOR, TIMERS
-from snapshots.domain.contents.series import SAME
+from snapshots import access
+from snapshots.answers import inventory, inventory_difference
+from snapshots.domain.inventory.model import COORDINATOR, TIMERS
+from snapshots.domain.inventory.series import SAME
 from snapshots.problems import NotFound
-from snapshots.views.pages import page
+from snapshots.web.pages.rendering import page
 
 MOST_SUBTASKS = 100  # of an operator
 MOST_KEY_GROUPS = 100  # of an operator
@@ -22,11 +23,11 @@ MOST_FILES = 300
 def of_checkpoints(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     """``?since=`` the number of the other; without it, the one before."""
     recording = access.recording(request.user, pk)
-    opened = contents.opened(recording)
-    found = contents.checkpoint(opened, number)
+    opened = inventory.opened(recording)
+    found = inventory.checkpoint(opened, number)
     listed = opened.upload["checkpoints"]
     since = _since(request.GET.get("since", ""), listed, number)
-    change = contents_difference.difference(opened, since, number)
+    change = inventory_difference.difference(opened, since, number)
     files = [file for file in change["files"] if file["needed"] == "both"]
     context = {
         "recording": recording,
@@ -44,7 +45,7 @@ def of_checkpoints(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "shared": files[:MOST_FILES],
         "shared_hidden": max(0, len(files) - MOST_FILES),
     }
-    return render(request, "snapshots/contents_difference.html", context)
+    return render(request, "snapshots/inventory/difference.html", context)
 
 
 def _since(typed: str, listed: list[dict[str, Any]], number: int) -> int:

@@ -6,10 +6,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from snapshots import access, payloads, services
+from snapshots import access
+from snapshots.payloads.jobs import job_detail
 from snapshots.problems import Conflict
-from snapshots.views.listing import Column, Listing
-from snapshots.views.pages import back, page, wants_list_alone
+from snapshots.services.jobs import cancel_job
+from snapshots.web.pages.listing import Column, Listing
+from snapshots.web.pages.rendering import back, page, wants_list_alone
 
 COLUMNS = [
     Column("Job", "kind"),
@@ -31,8 +33,8 @@ def job_list(request: HttpRequest) -> HttpResponse:
         search=["kind", "state", "recording__name", "snapshot", "expression"],
         sort="-created_at",
     )
-    context = {"listing": listing, "jobs": [payloads.job_detail(row) for row in listing.page]}
-    name = "snapshots/job_rows.html" if wants_list_alone(request) else "snapshots/jobs.html"
+    context = {"listing": listing, "jobs": [job_detail(row) for row in listing.page]}
+    name = "snapshots/jobs/rows.html" if wants_list_alone(request) else "snapshots/jobs/jobs.html"
     return render(request, name, context)
 
 
@@ -41,8 +43,8 @@ def job_list(request: HttpRequest) -> HttpResponse:
 def job(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.job(request.user, pk)
     query = urlencode({"expression": row.expression})
-    context = {"row": row, "job": payloads.job_detail(row), "expression_query": query}
-    return render(request, "snapshots/job.html", context)
+    context = {"row": row, "job": job_detail(row), "expression_query": query}
+    return render(request, "snapshots/jobs/job.html", context)
 
 
 @page
@@ -52,7 +54,7 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.job(request.user, pk)
     to = f"/recordings/{row.recording_id}" if "to_recording" in request.POST else f"/jobs/{pk}"
     try:
-        services.cancel_job(row)
+        cancel_job(row)
     except Conflict as conflict:
         return back(request, to, conflict)
     return redirect(to)

@@ -5,10 +5,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from snapshots import access
-from snapshots.gallery import SAMPLES
 from snapshots.guides import CHAPTERS
 from snapshots.guides.terms import TERMS
-from snapshots.views.pages import page
+from snapshots.services.gallery import SAMPLES
+from snapshots.web.pages.rendering import page
 
 
 @page
@@ -25,4 +25,4 @@ def learn(request: HttpRequest) -> HttpResponse:
         )
         for title, sentence, guides in CHAPTERS
     ]
-    return render(request, "snapshots/learn.html", {"chapters": chapters, "terms": TERMS})
+    return render(request, "snapshots/learn/learn.html", {"chapters": chapters, "terms": TERMS})

@@ -6,7 +6,7 @@ from typing import Any
 from django.http import QueryDict
 
 from snapshots.problems import Invalid
-from snapshots.readers.mapped.mapping import SECONDS
+from snapshots.readers.logs.mapped.mapping import SECONDS
 
 PLAIN = ("process", "channel", "message", "label", "snapshot")
 SEVERAL = ("state", "value")

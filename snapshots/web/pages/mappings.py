@@ -10,16 +10,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from snapshots import access, mappings, services
-from snapshots.api.json import dumps
+from snapshots import access
 from snapshots.limits import recording_limits
 from snapshots.models import Mapping
 from snapshots.problems import Problem
-from snapshots.readers.mapped.mapping import KINDS, SKIP, UNITS
-from snapshots.readers.mapped.preview import fields_of
-from snapshots.views import mapping_form
-from snapshots.views.listing import Column, Listing
-from snapshots.views.pages import page, wants_list_alone
+from snapshots.readers.logs.mapped.mapping import KINDS, SKIP, UNITS
+from snapshots.readers.logs.mapped.preview import fields_of
+from snapshots.services import mappings
+from snapshots.services.recordings import accept_uploads
+from snapshots.web.json import dumps
+from snapshots.web.pages import mapping_form
+from snapshots.web.pages.listing import Column, Listing
+from snapshots.web.pages.rendering import page, wants_list_alone
 
 COLUMNS = [
     Column("Name", "name"),
@@ -39,7 +41,11 @@ def mapping_list(request: HttpRequest) -> HttpResponse:
         "listing": listing,
         "mappings": [{"row": row, "kind": _kind(row)} for row in listing.page],
     }
-    name = "snapshots/mapping_rows.html" if wants_list_alone(request) else "snapshots/mappings.html"
+    name = (
+        "snapshots/mappings/rows.html"
+        if wants_list_alone(request)
+        else "snapshots/mappings/mappings.html"
+    )
     return render(request, name, context)
 
 
@@ -65,7 +71,7 @@ def mapping(request: HttpRequest, pk: int) -> HttpResponse:
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.mapping(request.user, pk)
     if request.method != "POST":
-        return render(request, "snapshots/delete_mapping.html", {"mapping": row})
+        return render(request, "snapshots/mappings/delete.html", {"mapping": row})
     mappings.delete(row, request.user)
     messages.success(request, f"“{row.name}” is deleted.")
     return redirect("mappings")
@@ -90,7 +96,7 @@ def _submitted(request: HttpRequest, row: Mapping | None) -> HttpResponse:
         row = mappings.save(request.user, typed["name"], document, mapping=row)
         file = request.FILES.get("log")
         if action == "upload":
-            jobs = services.accept_uploads(request.user, [file] if file else [], format=row.format)
+            jobs = accept_uploads(request.user, [file] if file else [], format=row.format)
             return redirect("recording", jobs[0].recording_id)
     except Problem as problem:
         return _editor(request, row, typed, sample=sample, problem=problem)
@@ -138,7 +144,10 @@ def _editor(
         "wrong": mapping_form.field_of(refusal.get("field")) if refusal else "",
     }
     return render(
-        request, "snapshots/mapping.html", context, status=problem.status if problem else 200
+        request,
+        "snapshots/mappings/mapping.html",
+        context,
+        status=problem.status if problem else 200,
     )
 
 

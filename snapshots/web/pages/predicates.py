@@ -11,17 +11,21 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from snapshots import access, payloads, quantities, services
-from snapshots.domain.conditions import conjunction, processes_of
-from snapshots.domain.expressions import ExpressionError
-from snapshots.domain.topology import Process
-from snapshots.domain.values import parsed
+from snapshots import access
+from snapshots.access import require_ready
+from snapshots.domain.conditions.conditions import conjunction, processes_of
+from snapshots.domain.conditions.expressions import ExpressionError
+from snapshots.domain.model.topology import Process
+from snapshots.domain.model.values import parsed
+from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording
+from snapshots.payloads.jobs import job_detail
 from snapshots.problems import Problem
+from snapshots.services.jobs import current_jobs, request_search
 from snapshots.store.reader import StoredRecording
-from snapshots.stores import open_recording
-from snapshots.views import links
-from snapshots.views.pages import page
+from snapshots.web import quantities
+from snapshots.web.pages import links
+from snapshots.web.pages.rendering import page
 
 MOST_PROCESSES = 200  # in the table
 MOST_LEGS = 20
@@ -37,7 +41,7 @@ WORDS = {"true": "yes", "false": "no", "unknown": "not known"}
 def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
     """GET shows the answer to ``?expression=``, or how far it is; POST asks."""
     recording = access.recording(request.user, pk)
-    services.require_ready(recording)
+    require_ready(recording)
     if request.method == "POST":
         return _ask(request, recording)
     text = request.GET.get("expression", "").strip()
@@ -48,14 +52,14 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
 def _ask(request: HttpRequest, recording: Recording) -> HttpResponse:
     text = request.POST.get("expression", "").strip().replace("\r\n", "\n")
     try:
-        services.request_search(request.user, recording, text)
+        request_search(request.user, recording, text)
     except Problem as problem:
         return _page(request, recording, text, refusal=problem.as_json())
     return redirect(links.to_predicate(recording.pk, text))
 
 
 def _jobs(request: HttpRequest, recording: Recording, **question: str):
-    jobs = services.current_jobs(Job.Kind.PREDICATE, request.user, recording, **question)
+    jobs = current_jobs(Job.Kind.PREDICATE, request.user, recording, **question)
     return jobs.select_related("recording")
 
 
@@ -74,14 +78,14 @@ def _page(
         "text": text,
         "example": _example(stored),
         "row": row,
-        "job": payloads.job_detail(row) if row else None,
+        "job": job_detail(row) if row else None,
         "refusal": refusal,
         "properties_query": urlencode({"expression": text}),
         "earlier": _earlier(request, recording, text),
         "found": _told(recording, stored, found) if found else None,
     }
     status = refusal["status"] if refusal else 200
-    return render(request, "snapshots/predicates.html", context, status=status)
+    return render(request, "snapshots/predicates/predicates.html", context, status=status)
 
 
 def _earlier(request: HttpRequest, recording: Recording, text: str) -> list[dict[str, str]]:

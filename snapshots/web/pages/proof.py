@@ -7,11 +7,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from snapshots import access, payloads, quantities, services
+from snapshots import access
+from snapshots.access import require_ready
 from snapshots.models import Job, Recording, Snapshot
+from snapshots.payloads.jobs import job_detail
+from snapshots.payloads.recordings import snapshot_summary
 from snapshots.problems import Conflict
-from snapshots.views import links
-from snapshots.views.pages import back, page
+from snapshots.services.jobs import request_reordering
+from snapshots.web import quantities
+from snapshots.web.pages import links
+from snapshots.web.pages.rendering import back, page
 
 MOST_EVENTS = 500
 MOST_STATES = 200  # processes and channels in the table of states
@@ -23,16 +28,16 @@ COLUMNS = {"At the start": "start", "Recorded": "recorded", "At the end": "end"}
 def proof(request: HttpRequest, pk: int) -> HttpResponse:
     """GET shows it, ``?snapshot=`` says of which; POST begins it."""
     recording = access.recording(request.user, pk)
-    services.require_ready(recording)
+    require_ready(recording)
     row = access.snapshot(recording, request.GET.get("snapshot", ""))
     if request.method == "POST":
         return _begin(request, recording, row)
-    return render(request, "snapshots/proof.html", _context(request, recording, row))
+    return render(request, "snapshots/proof/proof.html", _context(request, recording, row))
 
 
 def _begin(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpResponse:
     try:
-        services.request_reordering(request.user, recording, row)
+        request_reordering(request.user, recording, row)
     except Conflict as conflict:
         return back(request, links.to_proof(recording.pk, row.snapshot), conflict)
     return redirect(links.to_proof(recording.pk, row.snapshot))
@@ -44,11 +49,11 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
     found = job.result if job and job.state == Job.State.DONE else None
     return {
         "recording": recording,
-        "snapshot": payloads.snapshot_summary(row),
+        "snapshot": snapshot_summary(row),
         "snapshot_link": links.to_snapshot(recording.pk, row.snapshot),
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
         "row": job,
-        "job": payloads.job_detail(job) if job else None,
+        "job": job_detail(job) if job else None,
         "proof": found,
         **(_tables(found) if found else {}),
     }

@@ -6,13 +6,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from snapshots import access, properties, services
+from snapshots import access
+from snapshots.access import require_ready
+from snapshots.answers import properties
 from snapshots.domain.properties import BUILT_IN
+from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Problem
-from snapshots.stores import open_recording
-from snapshots.views import links
-from snapshots.views.pages import page
+from snapshots.web.pages import links
+from snapshots.web.pages.rendering import page
 
 
 @page
@@ -20,7 +22,7 @@ from snapshots.views.pages import page
 def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
     """``?property=`` or ``?expression=`` says what is asked; without it, only the form."""
     recording = access.recording(request.user, pk)
-    services.require_ready(recording)
+    require_ready(recording)
     asked = {
         "property": request.GET.get("property") or None,
         "expression": request.GET.get("expression", "").strip() or None,
@@ -34,7 +36,7 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
             context["strip"] = _strip(recording, asked)
         except Problem as problem:
             context["refusal"], status = problem.as_json(), problem.status
-    return render(request, "snapshots/properties.html", context, status=status)
+    return render(request, "snapshots/properties/properties.html", context, status=status)
 
 
 def _strip(recording: Recording, asked: dict[str, str | None]) -> dict[str, Any]:

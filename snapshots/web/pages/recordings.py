@@ -15,18 +15,29 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from snapshots import access, formats, payloads, services, uploads
-from snapshots.api.json import dumps
-from snapshots.domain.derived import is_derived
-from snapshots.domain.findings import VERDICTS
+from snapshots import access
+from snapshots.domain.judging.findings import VERDICTS
+from snapshots.domain.model.derived import is_derived
+from snapshots.files import uploads
+from snapshots.files.recordings import open_recording
 from snapshots.files.retention import retention_of
 from snapshots.guides import GUIDES, slug_after
 from snapshots.models import Job, Recording, Snapshot
+from snapshots.payloads.jobs import job_detail
+from snapshots.payloads.recordings import recording_detail, snapshot_summary
+from snapshots.payloads.topologies import topology_of_recording
 from snapshots.problems import Conflict, NotFound, Problem, Refused
-from snapshots.readers import engines
-from snapshots.stores import open_recording
-from snapshots.views.listing import Column, Listing
-from snapshots.views.pages import back, page, wants_list_alone
+from snapshots.readers.engines import registry
+from snapshots.services import formats
+from snapshots.services.recordings import (
+    accept_uploads,
+    delete_recording,
+    ingest_again,
+    rename_recording,
+)
+from snapshots.web.json import dumps
+from snapshots.web.pages.listing import Column, Listing
+from snapshots.web.pages.rendering import back, page, wants_list_alone
 from webapp.accounts import audit
 
 COLUMNS = [
@@ -76,10 +87,10 @@ def _render_list(request: HttpRequest, *, refusals=(), accepted=(), status=200) 
         "accepted": accepted,
     }
     if wants_list_alone(request):
-        return render(request, "snapshots/recording_rows.html", context)
+        return render(request, "snapshots/recordings/rows.html", context)
     samples = visible.filter(owner=None).order_by("pk")
     context["samples"] = [{"recording": row, "verdicts": found} for row, found, _ in _told(samples)]
-    return render(request, "snapshots/recordings.html", context, status=status)
+    return render(request, "snapshots/recordings/recordings.html", context, status=status)
 
 
 def _offered(refusals) -> list[tuple[str, str]]:
@@ -111,7 +122,7 @@ def _upload(request: HttpRequest) -> HttpResponse:
     jobs, refusals = [], []
     for file in files or [None]:
         try:
-            jobs += services.accept_uploads(request.user, [file] if file else [], format=format)
+            jobs += accept_uploads(request.user, [file] if file else [], format=format)
         except Problem as problem:
             refusals.append({"name": file.name if file else "", "problem": problem.as_json()})
     if refusals:
@@ -131,15 +142,17 @@ def recording(request: HttpRequest, pk: int) -> HttpResponse:
     What an engine wrote opens with its contents; a link into the workbench says where.
     """
     row = access.recording(request.user, pk)
-    if row.is_ready and row.format in engines.READERS and not request.GET:
+    if row.is_ready and row.format in registry.READERS and not request.GET:
         return redirect("contents", pk)
     if row.is_ready:
         context = {"recording": row, "workbench": _workbench(row)}
-        return render(request, "snapshots/workbench.html", context)
+        return render(request, "snapshots/workbench/workbench.html", context)
     job = row.jobs.order_by("-pk").first()
-    context = {"recording": row, "row": job, "job": payloads.job_detail(job) if job else None}
+    context = {"recording": row, "row": job, "job": job_detail(job) if job else None}
     under_way = row.status in (Recording.Status.QUEUED, Recording.Status.RUNNING)
-    name = "snapshots/progress.html" if under_way else "snapshots/reasons.html"
+    name = (
+        "snapshots/recordings/progress.html" if under_way else "snapshots/recordings/reasons.html"
+    )
     return render(request, name, context)
 
 
@@ -147,16 +160,14 @@ def _workbench(row: Recording) -> dict:
     """What the page carries; None where it is too much for a page and is fetched instead."""
     few = row.process_count <= MOST_PROCESSES_INLINE
     listed = row.snapshot_count <= MOST_SNAPSHOTS_INLINE
-    summaries = (
-        [payloads.snapshot_summary(item) for item in row.snapshots.all()] if listed else None
-    )
+    summaries = [snapshot_summary(item) for item in row.snapshots.all()] if listed else None
     derived = is_derived(open_recording(row).manifest.header_extra)
     return {
-        "recording": payloads.recording_detail(row) | {"is_derived": derived},
+        "recording": recording_detail(row) | {"is_derived": derived},
         "topology": _inline_topology(row) if few else None,
         "snapshots": summaries,
         "is_dataflow": open_recording(row).is_dataflow,
-        "has_contents": row.format in engines.READERS,
+        "has_contents": row.format in registry.READERS,
         "guide": _guide(row) if row.slug in GUIDES else None,
         "urls": {},
     }
@@ -171,7 +182,7 @@ def _guide(row: Recording) -> dict:
 
 def _inline_topology(row: Recording) -> dict | None:
     """The topology as the API answers it; None where its states are too long for a page."""
-    text = dumps(payloads.topology_of_recording(open_recording(row)))
+    text = dumps(topology_of_recording(open_recording(row)))
     return orjson.loads(text) if len(text) <= MOST_BYTES_INLINE else None
 
 
@@ -192,7 +203,7 @@ def defects(request: HttpRequest, pk: int) -> HttpResponse:
         "code": code if code in counts else "",
         "page": Paginator(chosen, DEFECTS_ON_A_PAGE).get_page(request.GET.get("page")),
     }
-    return render(request, "snapshots/defects.html", context)
+    return render(request, "snapshots/recordings/defects.html", context)
 
 
 @page
@@ -201,13 +212,13 @@ def rename(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.own_recording(request.user, pk)
     context = {"recording": row, "typed": request.POST.get("name", row.name)}
     if request.method != "POST":
-        return render(request, "snapshots/rename_recording.html", context)
+        return render(request, "snapshots/recordings/rename.html", context)
     try:
-        services.rename_recording(row, context["typed"])
+        rename_recording(row, context["typed"])
     except Refused as refused:
         row.refresh_from_db()
         context["refusal"] = refused.detail
-        return render(request, "snapshots/rename_recording.html", context, status=refused.status)
+        return render(request, "snapshots/recordings/rename.html", context, status=refused.status)
     return redirect("recording", pk)
 
 
@@ -216,8 +227,8 @@ def rename(request: HttpRequest, pk: int) -> HttpResponse:
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.own_recording(request.user, pk)
     if request.method != "POST":
-        return render(request, "snapshots/delete_recording.html", {"recording": row})
-    services.delete_recording(row, request.user)
+        return render(request, "snapshots/recordings/delete.html", {"recording": row})
+    delete_recording(row, request.user)
     messages.success(request, f"“{row.name}” is deleted.")
     return redirect("recordings")
 
@@ -227,7 +238,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 def again(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.own_recording(request.user, pk)
     try:
-        services.ingest_again(row)
+        ingest_again(row)
     except Conflict as conflict:
         return back(request, f"/recordings/{pk}", conflict)
     return redirect("recording", pk)

@@ -39,7 +39,7 @@ def wants_list_alone(request: HttpRequest) -> bool:
 
 def problem_page(request: HttpRequest, body: dict[str, Any]) -> HttpResponse:
     """body: as in problems.py."""
-    return render(request, "snapshots/problem.html", {"problem": body}, status=body["status"])
+    return render(request, "snapshots/parts/problem.html", {"problem": body}, status=body["status"])
 
 
 def back(request: HttpRequest, to: str, conflict: Conflict) -> HttpResponse:

@@ -8,10 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from snapshots import access, contents
-from snapshots.domain.contents.model import TIMERS
+from snapshots import access
+from snapshots.answers import inventory
+from snapshots.domain.inventory.model import TIMERS
 from snapshots.problems import Refused
-from snapshots.views.pages import page
+from snapshots.web.pages.rendering import page
 
 MOST_SUBTASKS = 100  # of an operator
 MOST_RECEIVERS = 100  # of an edge
@@ -28,8 +29,8 @@ def of_restore(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     """Where everything goes with ``?parallelism=``; without it, the form. ``keep``: ids of
     operators that keep their own."""
     recording = access.recording(request.user, pk)
-    opened = contents.opened(recording)
-    found = contents.checkpoint(opened, number)
+    opened = inventory.opened(recording)
+    found = inventory.checkpoint(opened, number)
     typed, kept = request.GET.get("parallelism", ""), request.GET.getlist("keep")[:MOST_KEPT]
     usual = max((item["parallelism"] or 1 for item in found["operators"]), default=1)
     context = {
@@ -44,12 +45,12 @@ def of_restore(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     if typed:
         wanted = int(typed) if typed.isdecimal() and len(typed) < 9 else 0
         try:
-            plan = contents.restore_plan(recording, opened, number, wanted, kept)
+            plan = inventory.restore_plan(recording, opened, number, wanted, kept)
             context["plan"] = _shown(plan)
         except Refused as refused:
             context["refused"] = refused.detail
     status = 422 if "refused" in context else 200
-    return render(request, "snapshots/restore_plan.html", context, status=status)
+    return render(request, "snapshots/restore_plan/restore_plan.html", context, status=status)
 
 
 def _shown(plan: dict[str, Any]) -> dict[str, Any]:

@@ -7,15 +7,20 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from snapshots import access, payloads, replays, services
-from snapshots.domain.derived import ABOUT, is_derived
+from snapshots import access
+from snapshots.access import require_ready
+from snapshots.answers import replay
+from snapshots.domain.model.derived import ABOUT, is_derived
+from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording, Snapshot
+from snapshots.payloads.jobs import job_detail
+from snapshots.payloads.recordings import snapshot_summary
 from snapshots.problems import Conflict
+from snapshots.services.jobs import request_restore
 from snapshots.store.reader import StoredRecording
-from snapshots.stores import open_recording
-from snapshots.views import links
-from snapshots.views.pages import back, page
-from snapshots.views.snapshot_rows import channel_rows, silent_channels, state_rows, witnesses
+from snapshots.web.pages import links
+from snapshots.web.pages.rendering import back, page
+from snapshots.web.pages.snapshot_rows import channel_rows, silent_channels, state_rows, witnesses
 
 ROWS = 200
 MOST_NOTES = 20
@@ -40,17 +45,17 @@ def snapshot(request: HttpRequest, pk: int, snapshot_id: str) -> HttpResponse:
 def _snapshot(request: HttpRequest, pk: int, snapshot_id: str) -> HttpResponse:
     """GET shows it; POST begins a restore."""
     recording = access.recording(request.user, pk)
-    services.require_ready(recording)
+    require_ready(recording)
     row = access.snapshot(recording, snapshot_id)
     if request.method == "POST":
         return _restore(request, recording, row)
-    return render(request, "snapshots/snapshot.html", _context(request, recording, row))
+    return render(request, "snapshots/snapshot/snapshot.html", _context(request, recording, row))
 
 
 def _restore(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpResponse:
     to = links.to_snapshot(recording.pk, row.snapshot)
     try:
-        services.request_restore(request.user, recording, row)
+        request_restore(request.user, recording, row)
     except Conflict as conflict:
         return back(request, to, conflict)
     return redirect(f"{to}#restore")
@@ -59,7 +64,7 @@ def _restore(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpR
 def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
     stored = open_recording(recording)
     contents = stored.snapshot(row.snapshot)
-    summary = payloads.snapshot_summary(row)
+    summary = snapshot_summary(row)
     states = state_rows(contents, row.initiators)
     channels = channel_rows(contents)
     return {
@@ -120,7 +125,7 @@ def _knowledge(recording: Recording, row: Snapshot) -> dict | None:
     """Who knew the whole state when, soonest first; None where the run did not collect pieces."""
     if not (recording.parameters or {}).get("collect"):
         return None
-    found = replays.knowledge(open_recording(recording), row.snapshot)["processes"]
+    found = replay.knowledge(open_recording(recording), row.snapshot)["processes"]
     rows = [{"process": process, **known} for process, known in found.items()]
     rows.sort(key=lambda known: known["whole"]["at"] if known["whole"] else math.inf)
     return {
@@ -147,4 +152,4 @@ def _last_restore(request: HttpRequest, recording: Recording, row: Snapshot) -> 
     """The person's newest restore of this snapshot: its job, and the report once there is one."""
     jobs = access.jobs(request.user).filter(recording=recording, snapshot=row.snapshot)
     job = jobs.filter(kind=Job.Kind.RESTORE).select_related("recording").first()
-    return {"row": job, "job": payloads.job_detail(job) if job else None}
+    return {"row": job, "job": job_detail(job) if job else None}

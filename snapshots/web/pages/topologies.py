@@ -9,13 +9,17 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from snapshots import access, payloads, services, topologies
-from snapshots.domain.dataflows.dataflow import FORWARD, HASH, TWO_PHASE, Dataflow, Edge, Vertex
+from snapshots import access
+from snapshots.domain.dataflow_logs.dataflow import FORWARD, HASH, TWO_PHASE, Dataflow, Edge, Vertex
 from snapshots.models import Recording, Topology
+from snapshots.payloads.topologies import topology_detail
 from snapshots.problems import Problem, Refused
-from snapshots.views import dataflow_form, simulation_form
-from snapshots.views.listing import Column, Listing
-from snapshots.views.pages import page, wants_list_alone
+from snapshots.services.simulations import request_simulation
+from snapshots.services.topologies import delete_topology, save_topology
+from snapshots.simulating import topology_documents
+from snapshots.web.pages import dataflow_form, simulation_form
+from snapshots.web.pages.listing import Column, Listing
+from snapshots.web.pages.rendering import page, wants_list_alone
 
 COLUMNS = [
     Column("Name", "name"),
@@ -50,7 +54,9 @@ def topology_list(request: HttpRequest) -> HttpResponse:
     )
     context = {"listing": listing, "topologies": listing.page}
     name = (
-        "snapshots/topology_rows.html" if wants_list_alone(request) else "snapshots/topologies.html"
+        "snapshots/topology/rows.html"
+        if wants_list_alone(request)
+        else "snapshots/topology/topologies.html"
     )
     return render(request, name, context)
 
@@ -77,8 +83,8 @@ def topology(request: HttpRequest, pk: int) -> HttpResponse:
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.own_topology(request.user, pk)
     if request.method != "POST":
-        return render(request, "snapshots/delete_topology.html", {"topology": row})
-    services.delete_topology(row, request.user)
+        return render(request, "snapshots/topology/delete.html", {"topology": row})
+    delete_topology(row, request.user)
     messages.success(request, f"“{row.name}” is deleted.")
     return redirect("topologies")
 
@@ -96,7 +102,7 @@ def _submitted(request: HttpRequest, row: Topology | None) -> HttpResponse:
             return redirect("topology", saved.pk)
         row = saved
         parameters = _form_of(document).parameters(request.POST)
-        job = services.request_simulation(request.user, saved, parameters)
+        job = request_simulation(request.user, saved, parameters)
     except Problem as problem:
         return _editor(request, row, document, problem=problem, unsaved=True)
     return redirect("recording", job.recording_id)
@@ -139,10 +145,10 @@ def _form_of(document: dict[str, Any]):
 def _saved(user, row: Topology | None, document: dict[str, Any]) -> Topology:
     """The row as it is where nothing changed; a sample is never changed, but copied."""
     if row is not None:
-        checked = topologies.checked(document)
+        checked = topology_documents.checked(document)
         if checked.pop("name") == row.name and _same(checked, row.definition):
             return row
-    return services.save_topology(user, document, topology=None if _is_foreign(row) else row)
+    return save_topology(user, document, topology=None if _is_foreign(row) else row)
 
 
 def _same(checked: dict[str, Any], definition: dict[str, Any]) -> bool:
@@ -159,7 +165,7 @@ def _read(request: HttpRequest, row: Topology | None) -> HttpResponse:
     file = request.FILES.get("file")
     try:
         text, name = _text(request, file)
-        document = topologies.read(text, name)
+        document = topology_documents.read(text, name)
     except Problem as problem:
         return _editor(request, row, _kept(request), problem=problem, unsaved=True, in_text=True)
     return _editor(request, row, _edited(document), unsaved=True, was_read=True)
@@ -170,7 +176,7 @@ def _text(request: HttpRequest, file) -> tuple[str, str]:
     typed = request.POST.get("name", "").strip()
     if file is None:
         return request.POST.get("text", ""), typed or "imported topology"
-    content = file.read(topologies.MAX_TEXT_BYTES + 1)
+    content = file.read(topology_documents.MAX_TEXT_BYTES + 1)
     try:
         return content.decode(), typed or file.name.rsplit(".", 1)[0][:200]
     except UnicodeDecodeError as error:
@@ -188,7 +194,7 @@ def _kept(request: HttpRequest) -> dict[str, Any]:
 
 
 def _document_of(row: Topology) -> dict[str, Any]:
-    return _edited(payloads.topology_detail(row))
+    return _edited(topology_detail(row))
 
 
 def _edited(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,7 +227,7 @@ def _editor(
     }
     status = problem.status if problem else 200
     template = "dataflow" if _is_dataflow(document) else "topology"
-    return render(request, f"snapshots/{template}.html", context, status=status)
+    return render(request, f"snapshots/topology/{template}.html", context, status=status)
 
 
 def _recordings(request: HttpRequest, row: Topology | None):

@@ -2,7 +2,7 @@
  * Cuts inside an exact window: positions, channel contents, orphans, states and totals.
  *
  * A cut is an array of positions, one per process: how many of its events lie inside. The same rules
- * as snapshots/domain/cuts.py; the window holds every message that overlaps it, so for positions
+ * as snapshots/domain/judging/cuts.py; the window holds every message that overlaps it, so for positions
  * between its left and right edge nothing else is needed.
  */
 

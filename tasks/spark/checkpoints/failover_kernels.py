@@ -1,8 +1,8 @@
 """What failures did to the records at one vertex, from columns.
 
-The reference is ``snapshots.domain.failovers.reference`` with ``sink_effects`` beside it, which
-walk through the events. Here a record is the code of its rid, events stand in the order of their
-steps, and what a walk would remember is the first or the last place of each code.
+The reference is ``snapshots.domain.dataflow_logs.failovers.reference`` with ``sink_effects`` beside
+it, which walk through the events. Here a record is the code of its rid, events stand in the order
+of their steps, and what a walk would remember is the first or the last place of each code.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.checkpoints.tasks import RunEvents
-from snapshots.domain.dataflows.kinds import READ, WRITE
-from snapshots.domain.failovers.facts import (
+from snapshots.domain.dataflow_logs.checkpoints.tasks import RunEvents
+from snapshots.domain.dataflow_logs.events import DISCARDED
+from snapshots.domain.dataflow_logs.failovers.facts import (
     COMMITTED,
     GIVEN_UP,
     TIMED_OUT,
@@ -24,22 +24,22 @@ from snapshots.domain.failovers.facts import (
     Transaction,
     questions_of,
 )
-from snapshots.domain.failovers.report import (
+from snapshots.domain.dataflow_logs.failovers.report import (
     MOST_EXAMPLES,
     Dropped,
     ReRead,
     Rid,
     SinkTotal,
 )
-from snapshots.domain.failovers.sink_effects import Tally
-from snapshots.domain.protocol_events import DISCARDED
-from snapshots.domain.recording import KINDS, RECEIVE
-from snapshots.domain.values import canonical, parsed
+from snapshots.domain.dataflow_logs.failovers.sink_effects import Tally
+from snapshots.domain.dataflow_logs.kinds import READ, WRITE
+from snapshots.domain.model.recording import KINDS, RECEIVE
+from snapshots.domain.model.values import canonical, parsed
 from snapshots.store.layout import NONE
 from snapshots.store.mapped import Ints
 from snapshots.store.tables import Tables
-from tasks.spark import json_fields
-from tasks.spark.kernels_checkpoints import StoredEvents
+from tasks.spark.checkpoints import json_fields
+from tasks.spark.checkpoints.kernels import StoredEvents
 
 _NEVER = 2**62
 

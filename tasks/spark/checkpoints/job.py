@@ -1,8 +1,8 @@
 """The checkpoints job: what the log of a dataflow tells of its checkpoints and failures.
 
-One Spark action: ranges of checkpoints (kernels_checkpoints) and of vertices (kernels_failovers).
-What comes back is joined here into the reports of ``snapshots.domain.checkpoints.reference`` and
-``failovers``, which are the reference, and written beside the recording.
+One Spark action: ranges of checkpoints (``kernels``) and of vertices (``failover_kernels``). What
+comes back is joined here into the reports of the reference, which is
+``snapshots.domain.dataflow_logs.checkpoints`` and ``failovers``, and written beside the recording.
 """
 
 from collections.abc import Callable
@@ -11,22 +11,22 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from snapshots.domain.checkpoints.files import Decision, FileReport, decisions_of, files_of
-from snapshots.domain.checkpoints.report import CheckpointReport
-from snapshots.domain.checkpoints.tasks import CheckpointEvents
-from snapshots.domain.failovers.facts import Answer, failovers_of
-from snapshots.domain.failovers.report import Failovers
-from snapshots.domain.protocol_events import by_checkpoint
+from snapshots.domain.dataflow_logs.checkpoints.files import (
+    Decision,
+    FileReport,
+    decisions_of,
+    files_of,
+)
+from snapshots.domain.dataflow_logs.checkpoints.report import CheckpointReport
+from snapshots.domain.dataflow_logs.checkpoints.tasks import CheckpointEvents
+from snapshots.domain.dataflow_logs.events import by_checkpoint
+from snapshots.domain.dataflow_logs.failovers.facts import Answer, failovers_of
+from snapshots.domain.dataflow_logs.failovers.report import Failovers
 from snapshots.store.writer import write_checkpoints
 from tasks.spark import session
-from tasks.spark.kernels_checkpoints import (
-    CheckpointTask,
-    StoredEvents,
-    Told,
-    tell_checkpoints,
-)
-from tasks.spark.kernels_failovers import VertexTask, answer_vertices, loads
-from tasks.spark.schemas import ranges
+from tasks.spark.checkpoints.failover_kernels import VertexTask, answer_vertices, loads
+from tasks.spark.checkpoints.kernels import CheckpointTask, StoredEvents, Told, tell_checkpoints
+from tasks.spark.ingest.schemas import ranges
 from tasks.spark.stages import SparkStages, Stages
 
 Progress = Callable[[str, int, int], None]

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.failovers.sink_effects import rid_of
-from snapshots.domain.protocol_events import fields_of, whole
-from snapshots.domain.values import canonical
+from snapshots.domain.dataflow_logs.events import fields_of, whole
+from snapshots.domain.dataflow_logs.failovers.sink_effects import rid_of
+from snapshots.domain.model.values import canonical
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _NUMBER = r"-?(?:0|[1-9][0-9]{0,17})"

@@ -1,7 +1,7 @@
 """The protocol's events of a stored recording, and counts of its records by search.
 
-The reference is ``snapshots.domain.checkpoints.reference``, which looks at every event and every
-message.
+The reference is ``snapshots.domain.dataflow_logs.checkpoints.reference``, which looks at every
+event and every message.
 """
 
 from collections.abc import Iterable
@@ -12,12 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.checkpoints.files import Acknowledged, acknowledged
-from snapshots.domain.checkpoints.reference import report
-from snapshots.domain.checkpoints.report import CheckpointReport
-from snapshots.domain.checkpoints.tasks import Ahead, CheckpointEvents, Early, RunEvents, Span
-from snapshots.domain.derived import is_derived
-from snapshots.domain.protocol_events import (
+from snapshots.domain.dataflow_logs.checkpoints.files import Acknowledged, acknowledged
+from snapshots.domain.dataflow_logs.checkpoints.reference import report
+from snapshots.domain.dataflow_logs.checkpoints.report import CheckpointReport
+from snapshots.domain.dataflow_logs.checkpoints.tasks import (
+    Ahead,
+    CheckpointEvents,
+    Early,
+    RunEvents,
+    Span,
+)
+from snapshots.domain.dataflow_logs.events import (
     CHECKPOINT_KINDS,
     RUN_KINDS,
     Plan,
@@ -26,7 +31,8 @@ from snapshots.domain.protocol_events import (
     dataflow_of,
     fields_of,
 )
-from snapshots.domain.recording import KINDS, RECORD_CHANNEL
+from snapshots.domain.model.derived import is_derived
+from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import Ints, read_batch

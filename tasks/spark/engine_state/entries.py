@@ -9,28 +9,28 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.contents.entries import ChannelBytes, StateEntry
-from snapshots.domain.contents.model import UploadContents
-from snapshots.domain.recording import LoggedEvent
-from snapshots.readers.spark_streaming.engine.entries import (
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.inventory.entries import ChannelBytes, StateEntry
+from snapshots.domain.inventory.model import UploadContents
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.readers.engines.spark_streaming.engine.entries import (
     Rows,
     Wanted,
     missing_sentence,
     rows_by_files,
 )
-from snapshots.readers.spark_streaming.engine.reader import SparkUpload
-from snapshots.readers.spark_streaming.engine.sizes import StoredVersions
-from snapshots.readers.spark_streaming.state.readings import (
+from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.engine.sizes import StoredVersions
+from snapshots.readers.engines.spark_streaming.state.readings import (
     DEFAULT,
     JOIN_SIDE,
     STORE,
     Reading,
 )
-from snapshots.readers.spark_streaming.state.store_files import CHANGES
-from tasks.spark.state_failures import Failure
-from tasks.spark.streaming_history import History, of_side, same_rows
-from tasks.spark.streaming_state import (
+from snapshots.readers.engines.spark_streaming.state.store_files import CHANGES
+from tasks.spark.engine_state.failures import Failure
+from tasks.spark.engine_state.history import History, of_side, same_rows
+from tasks.spark.engine_state.state import (
     BY_FILES,
     Patience,
     StateRead,

@@ -9,10 +9,10 @@ feed, each batch is read by itself.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from snapshots.readers.spark_streaming.documents import Json
-from snapshots.readers.spark_streaming.engine.entries import as_text
-from snapshots.readers.spark_streaming.state.stored_state import DELETE
-from tasks.spark.streaming_state import BY_SPARK, StateRead, StateRequest
+from snapshots.readers.engines.spark_streaming.documents import Json
+from snapshots.readers.engines.spark_streaming.engine.entries import as_text
+from snapshots.readers.engines.spark_streaming.state.stored_state import DELETE
+from tasks.spark.engine_state.state import BY_SPARK, StateRead, StateRequest
 
 MOST_KEPT = 200_000  # rows of all batches of a stretch
 LONGEST_STRETCH = 64  # batches

@@ -1,9 +1,9 @@
 """Uploads of engines whose state Spark reads: a Structured Streaming checkpoint's own."""
 
-from snapshots.readers.engine import EngineUpload
-from snapshots.readers.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.engines.base import EngineUpload
+from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
 from tasks.spark import session
-from tasks.spark.streaming_entries import WithState
+from tasks.spark.engine_state.entries import WithState
 
 
 def with_state(upload: EngineUpload) -> EngineUpload:

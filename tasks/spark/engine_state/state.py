@@ -1,7 +1,7 @@
 """State of a real Structured Streaming checkpoint, read by Spark's own data source.
 
 ``statestore`` reads a private copy. Where it fails, its reason is one sentence, and what the files
-alone tell (``snapshots.readers.spark_streaming.state.stored_state``) is given instead.
+alone tell (``snapshots.readers.engines.spark_streaming.state.stored_state``) is given instead.
 
 Source: Spark's documentation, "State Data Source".
 """
@@ -19,31 +19,31 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from snapshots.readers.spark_streaming.checkpoint import SparkCheckpoint
-from snapshots.readers.spark_streaming.documents import Json
-from snapshots.readers.spark_streaming.files import DamagedFile
-from snapshots.readers.spark_streaming.incidents import STATE_AHEAD
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.state.private_copy import PrivateCopy
-from snapshots.readers.spark_streaming.state.readings import (
+from snapshots.readers.engines.spark_streaming.checkpoint import SparkCheckpoint
+from snapshots.readers.engines.spark_streaming.documents import Json
+from snapshots.readers.engines.spark_streaming.files import DamagedFile
+from snapshots.readers.engines.spark_streaming.incidents import STATE_AHEAD
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.state.private_copy import PrivateCopy
+from snapshots.readers.engines.spark_streaming.state.readings import (
     DEFAULT,
     JOIN_SIDE,
     TIMERS,
     VARIABLE,
     Reading,
 )
-from snapshots.readers.spark_streaming.state.store_files import DEFAULT_STORE
-from snapshots.readers.spark_streaming.state.stored_state import (
+from snapshots.readers.engines.spark_streaming.state.store_files import DEFAULT_STORE
+from snapshots.readers.engines.spark_streaming.state.stored_state import (
     Left,
     NotDecodable,
     read_changes,
     read_partition,
 )
-from snapshots.readers.spark_streaming.upload import read_checkpoint
+from snapshots.readers.engines.spark_streaming.upload import read_checkpoint
+from tasks.spark.engine_state.failures import Failure, explain
+from tasks.spark.engine_state.values import json_rows, plain_columns
 from tasks.spark.errors import SparkUnavailable, is_disk_full
 from tasks.spark.session import answers, kill
-from tasks.spark.state_failures import Failure, explain
-from tasks.spark.state_values import json_rows, plain_columns
 
 FORMAT_SETTING = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 BY_SPARK, BY_FILES = "spark", "files"

@@ -15,9 +15,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from snapshots.readers.spark_streaming.documents import Json
-from snapshots.readers.spark_streaming.state.sql_types import told_apart
-from snapshots.readers.spark_streaming.state.unsafe_rows import (
+from snapshots.readers.engines.spark_streaming.documents import Json
+from snapshots.readers.engines.spark_streaming.state.sql_types import told_apart
+from snapshots.readers.engines.spark_streaming.state.unsafe_rows import (
     decimal_text,
     milliseconds,
     plain_value,

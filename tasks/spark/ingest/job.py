@@ -2,15 +2,15 @@
 
 Stages, each one Spark action over files in a working folder that driver and workers can reach:
 
-1. parse: chunks of the source, each sorted by process (kernels_parse);
-2. order: ranges of processes are cut out of the chunks, put in order and written (kernels_order);
-3. match: ranges of channels, sends meet receives and are written (kernels_match);
+1. parse: chunks of the source, each sorted by process (``parse``);
+2. order: ranges of processes are cut out of the chunks, put in order and written (``order``);
+3. match: ranges of channels, sends meet receives and are written (``match``);
 4. times: only where the order of the source is not causal, times and steps are computed here and
-   the parts are written anew (kernels_times).
+   the parts are written anew (``times``).
 
 Working files carry unique names and a stage tells which of its files count, so a task that is tried
 again leaves nothing half done. A small source goes through all stages in one Spark task. The
-reference is ``snapshots.domain.assembly.assemble`` with ``snapshots.store.writer``.
+reference is ``snapshots.domain.assembling.assembly.assemble`` with ``snapshots.store.writer``.
 """
 
 import pickle
@@ -24,11 +24,11 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from snapshots.domain import defects as say
-from snapshots.domain.defects import Defect, Defects
-from snapshots.domain.recording import KINDS, RECORD_CHANNEL
-from snapshots.readers.base import Limits
-from snapshots.readers.registry import sniff
+from snapshots.domain.model import defects as say
+from snapshots.domain.model.defects import Defect, Defects
+from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.recognition import sniff
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
     CHANNELS,
@@ -46,9 +46,21 @@ from snapshots.store.manifest import Manifest, Part
 from snapshots.store.parts import map_batch, write_table
 from snapshots.store.writer import finish, write_defects
 from tasks.spark import session
-from tasks.spark.kernels_match import EndsFile, MatchTask, match_channels
-from tasks.spark.kernels_order import OrderTask, order_processes
-from tasks.spark.kernels_times import (
+from tasks.spark.ingest.match import EndsFile, MatchTask, match_channels
+from tasks.spark.ingest.order import OrderTask, order_processes
+from tasks.spark.ingest.schemas import (
+    ROWS_PER_PART,
+    Matched,
+    Ordered,
+    Piece,
+    Placed,
+    Staged,
+    Told,
+    ranges,
+)
+from tasks.spark.ingest.small_tables import channel_rows, extent, process_rows, timed_rows
+from tasks.spark.ingest.sources import IngestTask, is_small, parse_tasks, size_of
+from tasks.spark.ingest.times import (
     Clock,
     TimeTask,
     causes,
@@ -57,9 +69,6 @@ from tasks.spark.kernels_times import (
     snapshots_by_step,
     timed,
 )
-from tasks.spark.schemas import ROWS_PER_PART, Matched, Ordered, Piece, Placed, Staged, Told, ranges
-from tasks.spark.small_tables import channel_rows, extent, process_rows, timed_rows
-from tasks.spark.sources import IngestTask, is_small, parse_tasks, size_of
 from tasks.spark.stages import SparkStages, Stages, StagesHere
 
 Progress = Callable[[str, int, int], None]

@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain import defects as say
-from snapshots.domain.defects import MOST_LISTED, Defect, Defects
-from snapshots.domain.recording import KINDS, RECORD_CHANNEL
+from snapshots.domain.model import defects as say
+from snapshots.domain.model.defects import MOST_LISTED, Defect, Defects
+from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
 from snapshots.store.layout import NONE, RECORD_COLUMNS, STRAY_COLUMNS
 from snapshots.store.parts import map_batch, write_markers, write_messages
-from tasks.spark.schemas import (
+from tasks.spark.ingest.schemas import (
     ENDS,
     MARKER_RECEIVE_CODE,
     MARKER_SEND_CODE,
@@ -57,8 +57,8 @@ class MatchTask:
 def match_channels(task: MatchTask) -> Matched:
     """Write the messages and markers of the task's channels and tell what is wrong with them.
 
-    ``sent_at`` and ``received_at`` are as logged; kernels_times writes the part anew where they
-    are not causal.
+    ``sent_at`` and ``received_at`` are as logged. The kernels of ``times`` write the part anew
+    where they are not causal.
     """
     ends = _gathered(task)
     messages = Way.of(ends, SEND_CODE, RECEIVE_CODE, ends.ids)

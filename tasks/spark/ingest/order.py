@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain import defects as say
-from snapshots.domain.clocks import fallen
-from snapshots.domain.defects import MOST_LISTED, Defects
-from snapshots.domain.recording import KINDS, RECORD_CHANNEL, RECORD_STATE
+from snapshots.domain.assembling.clocks import fallen
+from snapshots.domain.model import defects as say
+from snapshots.domain.model.defects import MOST_LISTED, Defects
+from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, RECORD_STATE
 from snapshots.store.layout import EVENT_COLUMNS, RECORD_COLUMNS
 from snapshots.store.parts import map_batch, write_events
-from tasks.spark.kernels_parse import stable_order, write_work
-from tasks.spark.schemas import (
+from tasks.spark.ingest.parse import stable_order, write_work
+from tasks.spark.ingest.schemas import (
     ENDS,
     MARKER_RECEIVE_CODE,
     SEND_CODE,
@@ -44,7 +44,7 @@ def order_processes(task: OrderTask) -> Ordered:
     """Write the events of the task's processes, their ends of messages, and their records.
 
     ``at`` is what the log says (null where it says nothing), ``step`` the order of the source: both
-    stand if that order is causal, else kernels_times writes the part anew.
+    stand if that order is causal, else the kernels of ``times`` write the part anew.
     """
     rows = _gathered(task)
     order = Order.of(rows, task)

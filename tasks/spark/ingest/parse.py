@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.defects import Defects
-from snapshots.domain.recording import MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
-from snapshots.readers.base import Limits
-from snapshots.readers.native import parse_lines
-from snapshots.readers.native_parquet import RowGroup, read_row_group
-from snapshots.readers.registry import reader_named
-from tasks.spark.schemas import STAGED, Staged, Told
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model.defects import Defects
+from snapshots.domain.model.recording import MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.native import parse_lines
+from snapshots.readers.logs.native_parquet import RowGroup, read_row_group
+from snapshots.readers.recognition import reader_named
+from tasks.spark.ingest.schemas import STAGED, Staged, Told
 
 ROWS_PER_CHUNK = 262_144
 BYTES_PER_CHUNK = 256 * 2**20  # far below the 2 GiB of text that 32-bit offsets reach

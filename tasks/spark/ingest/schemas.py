@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from snapshots.domain.defects import Defect, Defects
-from snapshots.domain.recording import KINDS, MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
+from snapshots.domain.model.defects import Defect, Defects
+from snapshots.domain.model.recording import KINDS, MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
 from snapshots.store.manifest import Part
 
 ROWS_PER_PART = 1_000_000

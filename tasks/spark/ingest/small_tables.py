@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.topology import Topology
+from snapshots.domain.model.topology import Topology
 from snapshots.store.layout import CHANNEL_COLUMNS, PROCESS_COLUMNS
 from snapshots.store.manifest import Extent, Part
 from snapshots.store.parts import map_batch
-from tasks.spark.kernels_times import Clock
+from tasks.spark.ingest.times import Clock
 
 
 def process_rows(topology: Topology) -> pa.Table:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snapshots.domain.assembly import Header
-from snapshots.readers.base import Limits
-from snapshots.readers.compression import compression_of, spool
-from snapshots.readers.lines import chunks, first_line
-from snapshots.readers.native import NativeReader
-from snapshots.readers.native_parquet import ParquetReader, RowGroup, row_groups
-from tasks.spark.kernels_parse import (
+from snapshots.domain.assembling.assembly import Header
+from snapshots.readers.formats.compression import compression_of, spool
+from snapshots.readers.formats.lines import chunks, first_line
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.native import NativeReader
+from snapshots.readers.logs.native_parquet import ParquetReader, RowGroup, row_groups
+from tasks.spark.ingest.parse import (
     GroupTask,
     SourceTask,
     TextTask,

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.assembly import refused_cycle
-from snapshots.domain.clocks import NONE, CausalCycle, Times, causal_times
-from snapshots.domain.topology import Topology
+from snapshots.domain.assembling.assembly import refused_cycle
+from snapshots.domain.assembling.clocks import NONE, CausalCycle, Times, causal_times
+from snapshots.domain.model.topology import Topology
 from snapshots.store.layout import EVENTS, MARKERS, MESSAGES
 from snapshots.store.manifest import Part
 from snapshots.store.parts import map_batch, write_events, write_markers, write_messages

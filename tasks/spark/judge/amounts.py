@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.values import number
-from tasks.spark.channel_cuts import SnapshotFacts
+from snapshots.domain.model.values import number
+from tasks.spark.judge.channel_cuts import SnapshotFacts
 
 _LARGEST = 2**40  # sums of that many of these stay below 2**63
 

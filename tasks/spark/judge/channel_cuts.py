@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from snapshots.domain.findings import Findings, Place
-from snapshots.domain.recording import Marker
+from snapshots.domain.judging.findings import Findings, Place
+from snapshots.domain.model.recording import Marker
 from snapshots.store.layout import NONE
 from snapshots.store.mapped import ragged
-from tasks.spark.lanes import Lane
+from tasks.spark.judge.lanes import Lane
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Judging snapshots, the channels' half: all snapshots of all channels of a range at once.
 
-The reference is ``snapshots.domain.verdicts``; witnesses and their sentences are built by the same
-constructors. Here the facts are found on whole columns. A *lane* is one channel cut by one
+The reference is ``snapshots.domain.judging.verdicts``; witnesses and their sentences are built by
+the same constructors. Here the facts are found on whole columns. A *lane* is one channel cut by one
 snapshot; lanes are numbered channel by channel. On an ordered channel (see ``store.flights``) two
 binary searches tell what a lane holds: how many messages are sent inside, and how many received
 inside; those between are in flight. Channels on which anything is not as it should be are
@@ -17,17 +17,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.findings import MOST_WITNESSES, Place
-from snapshots.domain.recording import KINDS, RECORD_CHANNEL
+from snapshots.domain.judging.findings import MOST_WITNESSES, Place
+from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, SNAPSHOT_CHANNEL_COLUMNS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import ragged, read_batch
 from snapshots.store.tables import Tables
-from tasks.spark.amounts import add_amounts
-from tasks.spark.channel_cuts import ChannelCut, Entry, SnapshotFacts
-from tasks.spark.lanes import NEVER, Lane
-from tasks.spark.recorded import in_scope, positions_of
-from tasks.spark.suspects import SuspectJudge
+from tasks.spark.judge.amounts import add_amounts
+from tasks.spark.judge.channel_cuts import ChannelCut, Entry, SnapshotFacts
+from tasks.spark.judge.lanes import NEVER, Lane
+from tasks.spark.judge.recorded import in_scope, positions_of
+from tasks.spark.judge.suspects import SuspectJudge
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The snapshots job: every snapshot of a stored recording, judged.
 
-One Spark action: ranges of channels (kernels_channels) and of processes (kernels_states), each for
+One Spark action: ranges of channels (``channels``) and of processes (``states``), each for
 all snapshots at once. What comes back is joined here into the reports of
-``snapshots.domain.verdicts``, which is the reference, and written beside the recording.
+``snapshots.domain.judging.verdicts``, which is the reference, and written beside the recording.
 """
 
 from collections.abc import Callable
@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from snapshots.domain import witnesses as say
-from snapshots.domain.derived import flaws, is_derived, states_not_judged
-from snapshots.domain.findings import INCOMPLETE, MOST_WITNESSES, UNKNOWN, Findings, Place
-from snapshots.domain.recording import KINDS, RECEIVE, Event
-from snapshots.domain.topology import ChannelId, ProcessId
-from snapshots.domain.totals import Totals
-from snapshots.domain.values import total
-from snapshots.domain.verdicts import SnapshotReport
+from snapshots.domain.judging import witnesses as say
+from snapshots.domain.judging.findings import INCOMPLETE, MOST_WITNESSES, UNKNOWN, Findings, Place
+from snapshots.domain.judging.totals import Totals
+from snapshots.domain.judging.verdicts import SnapshotReport
+from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
+from snapshots.domain.model.recording import KINDS, RECEIVE, Event
+from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.domain.model.values import total
 from snapshots.store.layout import (
     NONE,
     RECORD_COLUMNS,
@@ -34,12 +34,12 @@ from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
 from snapshots.store.writer import write_snapshots
 from tasks.spark import session
-from tasks.spark.channel_cuts import SnapshotFacts
-from tasks.spark.kernels_channels import ChannelFacts, ChannelTask, judge_channels
-from tasks.spark.kernels_match import runs
-from tasks.spark.kernels_states import STATES, StateTask, judge_states
-from tasks.spark.recorded import in_scope
-from tasks.spark.schemas import ranges
+from tasks.spark.ingest.match import runs
+from tasks.spark.ingest.schemas import ranges
+from tasks.spark.judge.channel_cuts import SnapshotFacts
+from tasks.spark.judge.channels import ChannelFacts, ChannelTask, judge_channels
+from tasks.spark.judge.recorded import in_scope
+from tasks.spark.judge.states import STATES, StateTask, judge_states
 from tasks.spark.stages import SparkStages, Stages
 
 Progress = Callable[[str, int, int], None]

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.recording import Marker, Message
-from snapshots.domain.topology import Channel
+from snapshots.domain.model.recording import Marker, Message
+from snapshots.domain.model.topology import Channel
 from snapshots.store.in_flight import Flights
 from snapshots.store.layout import NONE
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.recording import KINDS, RECORD_STATE
+from snapshots.domain.model.recording import KINDS, RECORD_STATE
 from snapshots.store.layout import NONE
 
 
@@ -26,7 +26,7 @@ def positions_of(records: pa.Table, snapshots: int, processes: int) -> np.ndarra
 
 
 def in_scope(positions: np.ndarray, scopes: np.ndarray) -> np.ndarray:
-    """bool[S, P]: which processes each snapshot is of; see ``snapshots.domain.scopes``.
+    """bool[S, P]: which processes each snapshot is of; see ``snapshots.domain.model.scopes``.
 
     positions: int64[S, P] of positions_of; scopes: int64[P], numbers from 0.
     """

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from snapshots.domain.recording import APPLICATION_KINDS, KINDS
+from snapshots.domain.model.recording import APPLICATION_KINDS, KINDS
 from snapshots.store.layout import RECORD_COLUMNS, RECORDS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
-from tasks.spark.recorded import first_records
+from tasks.spark.judge.recorded import first_records
 
 _APPLICATION = np.array([KINDS.index(kind) for kind in sorted(APPLICATION_KINDS)])
 

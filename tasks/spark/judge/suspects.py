@@ -8,8 +8,8 @@ from collections import defaultdict, deque
 
 import numpy as np
 
-from snapshots.domain import witnesses as say
-from snapshots.domain.findings import (
+from snapshots.domain.judging import witnesses as say
+from snapshots.domain.judging.findings import (
     FIFO_VIOLATION,
     MARKER_RULE,
     MOST_WITNESSES,
@@ -18,8 +18,8 @@ from snapshots.domain.findings import (
     Findings,
 )
 from snapshots.store.layout import NONE
-from tasks.spark.channel_cuts import ChannelCut, Entry, SnapshotFacts
-from tasks.spark.lanes import NEVER, Lane
+from tasks.spark.judge.channel_cuts import ChannelCut, Entry, SnapshotFacts
+from tasks.spark.judge.lanes import NEVER, Lane
 
 
 class SuspectJudge:

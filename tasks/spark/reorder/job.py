@@ -1,8 +1,8 @@
 """The reordering job: Theorem 1 on one snapshot of a stored recording, of any size.
 
 One Spark action: ranges of steps for the partition, of processes and of channels for the checks
-(kernels_reordering). What comes back is joined here into the report of
-``snapshots.domain.reordering``, which is the reference. The snapshots must have been judged.
+(``kernels``). What comes back is joined here into the report of the reference, which is
+``snapshots.domain.replaying.reordering``. The snapshots must have been judged.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from snapshots.domain.computations import (
+from snapshots.domain.judging.findings import ORPHAN
+from snapshots.domain.model.recording import (
+    KINDS,
+    MARKER_RECEIVE,
+    RECEIVE,
+    Event,
+    MessageId,
+    SnapshotId,
+)
+from snapshots.domain.replaying.computations import (
     SENDS_FIRST,
     Faults,
     never_sent,
@@ -22,16 +31,14 @@ from snapshots.domain.computations import (
     received_early,
     state_json,
 )
-from snapshots.domain.findings import ORPHAN
-from snapshots.domain.recording import KINDS, MARKER_RECEIVE, RECEIVE, Event, MessageId, SnapshotId
-from snapshots.domain.reordering import (
+from snapshots.domain.replaying.reordering import (
     MOST_EVENTS_SHOWN,
     MOST_SWAPS_TRIED,
     partition_order,
     prerecording,
     swaps,
 )
-from snapshots.domain.reordering_report import (
+from snapshots.domain.replaying.reordering_report import (
     SWAPS,
     Check,
     Middle,
@@ -47,8 +54,9 @@ from snapshots.domain.reordering_report import (
 from snapshots.store.layout import NONE, STRAY_COLUMNS, STRAYS
 from snapshots.store.mapped import ragged, read_batch
 from snapshots.store.reader import StoredRecording
-from tasks.spark import schemas, session
-from tasks.spark.kernels_reordering import (
+from tasks.spark import session
+from tasks.spark.ingest import schemas
+from tasks.spark.reorder.kernels import (
     Between,
     ChannelFacts,
     ChannelTask,

@@ -1,8 +1,8 @@
 """Reordering a snapshot's run: what the steps, the processes and the channels each tell.
 
-The reference is ``snapshots.domain.reordering``, which walks through the events one by one. Here an
-event's place in the new order is its rank: prerecording or not, then its step. What a walk would
-meet follows from ranks, since along a process they rise with the index.
+The reference is ``snapshots.domain.replaying.reordering``, which walks through the events one by
+one. Here an event's place in the new order is its rank: prerecording or not, then its step. What a
+walk would meet follows from ranks, since along a process they rise with the index.
 """
 
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.computations import FIFO, SENDS_FIRST
-from snapshots.domain.recording import APPLICATION_KINDS
-from snapshots.domain.reordering import inversions, prerecording
+from snapshots.domain.model.recording import APPLICATION_KINDS
+from snapshots.domain.replaying.computations import FIFO, SENDS_FIRST
+from snapshots.domain.replaying.reordering import inversions, prerecording
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.layout import EVENTS
 from snapshots.store.mapped import ragged
 from snapshots.store.reader import StoredRecording
-from tasks.spark.kernels_states import states_at
-from tasks.spark.lanes import Lane
-from tasks.spark.recorded import in_scope
+from tasks.spark.judge.lanes import Lane
+from tasks.spark.judge.recorded import in_scope
+from tasks.spark.judge.states import states_at
 
 
 @dataclass(frozen=True)

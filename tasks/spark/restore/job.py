@@ -1,7 +1,7 @@
 """The restore job: a stored recording goes on from a snapshot, and is compared with itself.
 
 Two Spark actions: the channels, which tell what receives find, then the processes. The reference is
-``snapshots.domain.restore``.
+``snapshots.domain.replaying.restore``.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from snapshots.domain.recording import KINDS, MARKER_RECEIVE, SnapshotId
-from snapshots.domain.restore import (
+from snapshots.domain.model.recording import KINDS, MARKER_RECEIVE, SnapshotId
+from snapshots.domain.replaying.restore import (
     MOST_DIFFERENCES,
     Contents,
     NotRestorable,
@@ -26,7 +26,9 @@ from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
 from tasks.spark import session
-from tasks.spark.kernels_restore import (
+from tasks.spark.ingest.schemas import ranges
+from tasks.spark.judge.recorded import in_scope, positions_of
+from tasks.spark.restore.kernels import (
     Placed,
     RestoredChannel,
     RestoredProcess,
@@ -34,8 +36,6 @@ from tasks.spark.kernels_restore import (
     restore_channels,
     restore_processes,
 )
-from tasks.spark.recorded import in_scope, positions_of
-from tasks.spark.schemas import ranges
 from tasks.spark.stages import SparkStages, Stages
 
 Progress = Callable[[str, int, int], None]

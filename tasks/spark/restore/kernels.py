@@ -1,8 +1,8 @@
 """Restoring a snapshot: the channels first, then the processes.
 
-The reference is ``snapshots.domain.restore``. A process that goes on from the log's own state needs
-no replay; the others, and the channels, are replayed by ``snapshots.domain.replaying``, each apart
-from the others.
+The reference is ``snapshots.domain.replaying.restore``. A process that goes on from the log's own
+state needs no replay; the others, and the channels, are replayed by
+``snapshots.domain.replaying.replaying``, each apart from the others.
 """
 
 from collections.abc import Iterator
@@ -13,15 +13,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.recording import APPLICATION_KINDS, KINDS, RECEIVE, RECORD_CHANNEL, Event
-from snapshots.domain.replaying import (
+from snapshots.domain.model.recording import (
+    APPLICATION_KINDS,
+    KINDS,
+    RECEIVE,
+    RECORD_CHANNEL,
+    Event,
+)
+from snapshots.domain.model.topology import Channel
+from snapshots.domain.replaying.replaying import (
     ChannelReplay,
     ReplayedStep,
     replay_channel,
     replay_process,
     same_contents,
 )
-from snapshots.domain.restore import (
+from snapshots.domain.replaying.restore import (
     MOST_DIFFERENCES,
     Difference,
     end_channel_difference,
@@ -30,14 +37,13 @@ from snapshots.domain.restore import (
     overtaking_message,
     state_difference,
 )
-from snapshots.domain.topology import Channel
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, STRAY_COLUMNS, STRAYS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
-from tasks.spark.kernels_states import states_at
-from tasks.spark.lanes import NEVER, Lane
-from tasks.spark.recorded import first_records, positions_of
+from tasks.spark.judge.lanes import NEVER, Lane
+from tasks.spark.judge.recorded import first_records, positions_of
+from tasks.spark.judge.states import states_at
 
 _RECEIVE = KINDS.index(RECEIVE)
 _APPLICATION = [KINDS.index(kind) for kind in sorted(APPLICATION_KINDS)]

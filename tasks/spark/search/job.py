@@ -1,8 +1,8 @@
 """The search job: is a conjunction of local conditions possible, is it definite, and in which cuts?
 
-One Spark action: ranges of processes, for where their conditions hold (kernels_predicates). The
-spans that come back are searched here by ``snapshots.domain.predicates``, over the channels' sorted
-columns; the reference does the same from a recording in memory.
+One Spark action: ranges of processes, for where their conditions hold (``kernels``). The spans
+that come back are searched here by ``snapshots.domain.conditions.predicates``, over the channels'
+sorted columns; the reference does the same from a recording in memory.
 """
 
 from collections.abc import Callable
@@ -12,15 +12,15 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from snapshots import sandbox
-from snapshots.domain.causality import Causality, Way
-from snapshots.domain.conditions import Evaluate, Truth, conjunction, processes_of
-from snapshots.domain.predicates import PredicateAnswer, searched
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.causality.causality import Causality, Way
+from snapshots.domain.conditions.conditions import Evaluate, Truth, conjunction, processes_of
+from snapshots.domain.conditions.predicates import PredicateAnswer, searched
+from snapshots.domain.model.topology import ProcessId
 from snapshots.store.reader import StoredRecording
 from tasks.spark import session
-from tasks.spark.kernels_predicates import TruthTask, find_truth
-from tasks.spark.lanes import Lane
-from tasks.spark.schemas import ranges
+from tasks.spark.ingest.schemas import ranges
+from tasks.spark.judge.lanes import Lane
+from tasks.spark.search.kernels import TruthTask, find_truth
 from tasks.spark.stages import SparkStages, Stages
 
 Progress = Callable[[str, int, int], None]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from snapshots.domain.conditions import (
+from snapshots.domain.conditions.conditions import (
     Evaluate,
     States,
     Truth,
@@ -14,8 +14,8 @@ from snapshots.domain.conditions import (
     local_truth,
     processes_of,
 )
-from snapshots.domain.recording import APPLICATION_KINDS
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.model.recording import APPLICATION_KINDS
+from snapshots.domain.model.topology import ProcessId
 from snapshots.store.reader import StoredRecording
 
 

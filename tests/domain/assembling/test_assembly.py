@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.assembly import Header, assemble
-from snapshots.domain.defects import InputRefused
-from snapshots.domain.recording import LoggedEvent
-from snapshots.domain.topology import Channel, Process, Topology
+from snapshots.domain.assembling.assembly import Header, assemble
+from snapshots.domain.model.defects import InputRefused
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.domain.model.topology import Channel, Process, Topology
 from tests.effort import examples
 
 HEADER = Header(

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.clocks import NONE, CausalCycle, causal_times
-from snapshots.domain.defects import InputRefused
-from tests.domain.test_assembly import HEADER, log, receive, send
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.assembling.clocks import NONE, CausalCycle, causal_times
+from snapshots.domain.model.defects import InputRefused
+from tests.domain.assembling.test_assembly import HEADER, log, receive, send
 from tests.effort import examples
 
 

@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain import cuts, topologies, vector_clocks
-from snapshots.domain.vector_clocks import Lane, TooManyCells, future_cone, lanes, past_cone
+from snapshots.domain.causality import vector_clocks
+from snapshots.domain.causality.vector_clocks import (
+    Lane,
+    TooManyCells,
+    future_cone,
+    lanes,
+    past_cone,
+)
+from snapshots.domain.judging import cuts
+from snapshots.domain.model import shapes
 from tests.builders import a_run, recorded, runs, simulated
 from tests.effort import examples
 
@@ -109,7 +117,7 @@ def test_a_marker_carries_causality():
 
 
 def test_a_past_cone_is_a_consistent_cut():
-    recording = recorded(simulated(topologies.without_order(topologies.complete(4))))
+    recording = recorded(simulated(shapes.without_order(shapes.complete(4))))
     clocks = vector_clocks.vector_clocks(recording)
     for row in clocks.matrix[::7]:
         assert cuts.is_consistent(recording, cuts.Cut(positions(recording, row)))

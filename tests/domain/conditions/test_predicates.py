@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots import sandbox
-from snapshots.domain import topologies
-from snapshots.domain.conditions import NotLocal, conjunction
-from snapshots.domain.cuts import Cut, state_at
-from snapshots.domain.expressions import ExpressionError
-from snapshots.domain.predicates import Interval, detect
-from snapshots.domain.script import Script
-from snapshots.domain.workloads import Bank
+from snapshots.domain.conditions.conditions import NotLocal, conjunction
+from snapshots.domain.conditions.expressions import ExpressionError
+from snapshots.domain.conditions.predicates import Interval, detect
+from snapshots.domain.judging.cuts import Cut, state_at
+from snapshots.domain.model import shapes
+from snapshots.domain.simulators.script import Script
+from snapshots.domain.simulators.workloads import Bank
 from tests.builders import a_run, recorded, simulated
 from tests.effort import examples
 
@@ -365,7 +365,7 @@ def test_a_mistake_in_the_expression_is_an_error_like_any_other():
 
 
 def test_twenty_thousand_events_are_searched_in_no_time():
-    recording = recorded(simulated(topologies.ring(20), Bank(), events=20_000, snapshots=()))
+    recording = recorded(simulated(shapes.ring(20), Bank(), events=20_000, snapshots=()))
     text = " && ".join(f"p{n} < {900 + n}" for n in range(1, 11))
     began = time.perf_counter()
     found = detect(recording, text)

@@ -12,13 +12,11 @@ from random import Random
 
 import pytest
 
-from snapshots.domain.algorithms.flink_files import needed_files
-from snapshots.domain.algorithms.flink_task import ALIGNED, MODES, TIMEOUT, UNALIGNED
-from snapshots.domain.assembly import assemble
-from snapshots.domain.checkpoints.reference import checkpoints, decisions, files
-from snapshots.domain.checkpoints.report import COMMIT, STATUSES, CheckpointReport
-from snapshots.domain.dataflows.dataflow import Dataflow, Edge
-from snapshots.domain.dataflows.kinds import (
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints, decisions, files
+from snapshots.domain.dataflow_logs.checkpoints.report import COMMIT, STATUSES, CheckpointReport
+from snapshots.domain.dataflow_logs.dataflow import Dataflow, Edge
+from snapshots.domain.dataflow_logs.kinds import (
     CP_ABORT,
     CP_ACK,
     CP_COMPLETE,
@@ -26,9 +24,11 @@ from snapshots.domain.dataflows.kinds import (
     CP_REQUEST,
     CP_TRIGGER,
 )
-from snapshots.domain.dataflows.simulation import DataflowRun, FailAt, run_dataflow
-from snapshots.domain.recording import Recording
-from snapshots.domain.samples import two_banks
+from snapshots.domain.model.recording import Recording
+from snapshots.domain.simulators.flink.simulation import DataflowRun, FailAt, run_dataflow
+from snapshots.domain.simulators.protocols.flink_files import needed_files
+from snapshots.domain.simulators.protocols.flink_task import ALIGNED, MODES, TIMEOUT, UNALIGNED
+from snapshots.domain.simulators.samples import two_banks
 from tests.dataflow_damage import garbled
 from tests.dataflows import (
     a_run_of,

@@ -12,25 +12,25 @@ from random import Random
 
 import pytest
 
-from snapshots.domain.algorithms.flink_task import ALIGNED, AT_LEAST_ONCE, MODES
-from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflows.dataflow import FORWARD, Dataflow, Edge
-from snapshots.domain.dataflows.kinds import WRITE
-from snapshots.domain.dataflows.lanes import Lane
-from snapshots.domain.dataflows.samples import smallest
-from snapshots.domain.dataflows.simulation import (
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.dataflow import FORWARD, Dataflow, Edge
+from snapshots.domain.dataflow_logs.failovers.reference import all_failovers, failovers
+from snapshots.domain.dataflow_logs.failovers.report import MOST_EXAMPLES, Failovers, compare
+from snapshots.domain.dataflow_logs.kinds import WRITE
+from snapshots.domain.model.recording import RECORD_STATE
+from snapshots.domain.model.topology import Process
+from snapshots.domain.simulators.flink.lanes import Lane
+from snapshots.domain.simulators.flink.samples import smallest
+from snapshots.domain.simulators.flink.simulation import (
     DataflowRun,
     DataflowSimulation,
     FailAt,
     run_dataflow,
 )
-from snapshots.domain.failovers.reference import all_failovers, failovers
-from snapshots.domain.failovers.report import MOST_EXAMPLES, Failovers, compare
-from snapshots.domain.recording import RECORD_STATE
-from snapshots.domain.samples import two_banks
-from snapshots.domain.spark_streaming.samples import delivered_twice_log
-from snapshots.domain.spark_streaming.simulation import SparkSimulation, run_spark
-from snapshots.domain.topology import Process
+from snapshots.domain.simulators.micro_batches.samples import delivered_twice_log
+from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation, run_spark
+from snapshots.domain.simulators.protocols.flink_task import ALIGNED, AT_LEAST_ONCE, MODES
+from snapshots.domain.simulators.samples import two_banks
 from tests.dataflow_damage import garbled
 from tests.dataflows import (
     a_run_of,

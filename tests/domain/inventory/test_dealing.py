@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.contents.dealing import Stretch, dealt, in_order_of_a_hash_map
+from snapshots.domain.inventory.dealing import Stretch, dealt, in_order_of_a_hash_map
 from tests.effort import examples
 
 LISTS = st.lists(st.lists(st.integers(1, 50), max_size=6), min_size=1, max_size=6)

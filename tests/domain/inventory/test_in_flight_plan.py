@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.contents.in_flight_plan import Width, plan_in_flight
-from snapshots.domain.contents.model import INPUT_HALF, OUTPUT_HALF, WHOLE, ChannelContents
-from snapshots.domain.key_groups import owning_subtask
+from snapshots.domain.inventory.in_flight_plan import Width, plan_in_flight
+from snapshots.domain.inventory.model import INPUT_HALF, OUTPUT_HALF, WHOLE, ChannelContents
+from snapshots.domain.model.key_groups import owning_subtask
 from tests.effort import examples
 
 

@@ -1,6 +1,6 @@
 """Sources and sinks of a checkpoint are known by their states, names and places."""
 
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.model import (
     COORDINATOR,
     LISTED,
     UNION,
@@ -9,7 +9,7 @@ from snapshots.domain.contents.model import (
     StateContents,
     SubtaskContents,
 )
-from snapshots.domain.contents.reading_again import sinks_of, sources_of
+from snapshots.domain.inventory.reading_again import sinks_of, sources_of
 
 
 def an_operator(name, *states, **fields):

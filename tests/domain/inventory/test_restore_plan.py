@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.model import (
     BROADCAST,
     COORDINATOR,
     LISTED,
@@ -20,14 +20,14 @@ from snapshots.domain.contents.model import (
     StateContents,
     SubtaskContents,
 )
-from snapshots.domain.contents.restore_plan import (
+from snapshots.domain.inventory.restore_plan import (
     FLINK,
     SEATUNNEL,
     NotPlannable,
     StoredSizes,
     plan_restore,
 )
-from snapshots.domain.key_groups import key_group_range
+from snapshots.domain.model.key_groups import key_group_range
 from tests.effort import examples
 
 

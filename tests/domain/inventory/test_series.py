@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.model import (
     COORDINATOR,
     ChannelContents,
     CheckpointContents,
@@ -16,7 +16,7 @@ from snapshots.domain.contents.model import (
     StateContents,
     SubtaskContents,
 )
-from snapshots.domain.contents.series import (
+from snapshots.domain.inventory.series import (
     ADDED,
     AFTER,
     BEFORE,
@@ -31,7 +31,7 @@ from snapshots.domain.contents.series import (
     compare_checkpoints,
     with_counts,
 )
-from snapshots.domain.key_groups import key_group_range, owning_subtask
+from snapshots.domain.model.key_groups import key_group_range, owning_subtask
 from tests.effort import examples
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from snapshots.domain.contents.model import BROADCAST, TIMERS
-from snapshots.domain.contents.sums import EXACT, MOST_FIELDS, Adding, leaves, why_not
+from snapshots.domain.inventory.model import BROADCAST, TIMERS
+from snapshots.domain.inventory.sums import EXACT, MOST_FIELDS, Adding, leaves, why_not
 from tests.effort import examples
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.cuts import (
+from snapshots.domain.judging.cuts import (
     NEVER,
     ChannelLog,
     Cut,
@@ -18,7 +18,7 @@ from snapshots.domain.cuts import (
     received_index,
     state_at,
 )
-from snapshots.domain.topologies import without_order
+from snapshots.domain.model.shapes import without_order
 from tests.builders import a_run, recorded, runs, simulated
 from tests.effort import examples
 

@@ -2,11 +2,16 @@
 
 import pytest
 
-from snapshots.domain import topologies
-from snapshots.domain.findings import MOST_WITNESSES, VERDICTS, Finding, Findings, Place
-from snapshots.domain.recording import MARKER_RECEIVE, MARKER_SEND, RECORD_CHANNEL, RECORD_STATE
-from snapshots.domain.verdicts import judge
-from snapshots.domain.witnesses import RECEIVING_RULE, SENDING_RULE
+from snapshots.domain.judging.findings import MOST_WITNESSES, VERDICTS, Finding, Findings, Place
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.judging.witnesses import RECEIVING_RULE, SENDING_RULE
+from snapshots.domain.model import shapes
+from snapshots.domain.model.recording import (
+    MARKER_RECEIVE,
+    MARKER_SEND,
+    RECORD_CHANNEL,
+    RECORD_STATE,
+)
 from tests import damage
 from tests.builders import a_run, recorded, simulated
 
@@ -100,7 +105,7 @@ def test_a_message_that_overtakes_is_named_with_the_one_it_overtook(seed):
 
 
 def test_a_marker_never_sent_leaves_the_snapshot_incomplete_from_there_on():
-    log = simulated(topologies.ring(4), protocol=damage.never_sending("p2->p3", "s1"))
+    log = simulated(shapes.ring(4), protocol=damage.never_sending("p2->p3", "s1"))
     report = judged(log)
     processes = [finding.process for finding in of(report, "incomplete") if not finding.channel]
     (channel,) = [finding for finding in of(report, "incomplete") if finding.channel]

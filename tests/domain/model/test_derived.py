@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from snapshots.domain.derived import (
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.judging.witnesses import LONGEST_SHOWN
+from snapshots.domain.model.derived import (
     ALIGNED,
     NO_FILES,
     NOT_TOLD,
@@ -15,9 +17,7 @@ from snapshots.domain.derived import (
     why_empty,
     why_unknown,
 )
-from snapshots.domain.script import Log
-from snapshots.domain.verdicts import judge
-from snapshots.domain.witnesses import LONGEST_SHOWN
+from snapshots.domain.simulators.script import Log
 from tests.builders import a_run, recorded
 
 

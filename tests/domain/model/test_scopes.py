@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.findings import CONSISTENT, INCOMPLETE
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.findings import CONSISTENT, INCOMPLETE
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.scopes import in_scope
 from snapshots.domain.properties.global_state import of_report
-from snapshots.domain.reordering import reorder
-from snapshots.domain.reordering_report import NotReorderable
-from snapshots.domain.restore import NotRestorable, restore
-from snapshots.domain.scopes import in_scope
-from snapshots.domain.verdicts import judge
+from snapshots.domain.replaying.reordering import reorder
+from snapshots.domain.replaying.reordering_report import NotReorderable
+from snapshots.domain.replaying.restore import NotRestorable, restore
 from tests.builders import a_run, correct_runs, random_damage, recorded, side_by_side, simulated
 from tests.effort import examples
 
@@ -101,9 +101,9 @@ def test_processes_without_a_scope_are_one():
 
 @pytest.mark.parametrize("end", ["source", "target"])
 def test_no_channel_leaves_a_scope(end):
-    from snapshots.domain.defects import InputRefused
-    from snapshots.readers.base import Limits
-    from snapshots.readers.headers import parse_header
+    from snapshots.domain.model.defects import InputRefused
+    from snapshots.readers.logs.base import Limits
+    from snapshots.readers.logs.headers import parse_header
 
     ends = {"source": "p", "target": "q"} if end == "source" else {"source": "q", "target": "p"}
     header = {

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain import topologies
-from snapshots.domain.assembly import assemble
-from snapshots.domain.cuts import Cut, cut_at
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.cuts import Cut, cut_at
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model import shapes
+from snapshots.domain.model.values import parsed
 from snapshots.domain.properties import BUILT_IN, strip
 from snapshots.domain.properties.answers import MOST_NAMED, STABLE
 from snapshots.domain.properties.deadlock import circle
@@ -19,10 +21,8 @@ from snapshots.domain.properties.global_state import (
     of_report,
     of_stored,
 )
-from snapshots.domain.samples import SAMPLES
-from snapshots.domain.values import parsed
-from snapshots.domain.verdicts import judge
-from snapshots.domain.workloads import CopiesToken, Diffusing, LosesToken, Resources
+from snapshots.domain.simulators.samples import SAMPLES
+from snapshots.domain.simulators.workloads import CopiesToken, Diffusing, LosesToken, Resources
 from tests.builders import a_run, recorded, runs, simulated
 from tests.effort import examples
 
@@ -107,9 +107,9 @@ def property_runs(draw):
     name = draw(st.sampled_from(sorted(WORKLOADS)))
     size = draw(st.integers(2, 5))
     topology = draw(
-        st.sampled_from([topologies.complete(size)])
+        st.sampled_from([shapes.complete(size)])
         if name == "deadlock"
-        else st.sampled_from([topologies.ring(size), topologies.complete(size)])
+        else st.sampled_from([shapes.ring(size), shapes.complete(size)])
     )
     names = [process.id for process in topology.processes]
     starts = st.tuples(st.integers(0, 40_000), st.sampled_from(names).map(lambda one: (one,)))
@@ -156,7 +156,7 @@ def test_sometimes_each_property_becomes_true_while_snapshots_are_taken():
     for name, workloads in WORKLOADS.items():
         for seed in range(12):
             log = simulated(
-                topologies.complete(3),
+                shapes.complete(3),
                 workloads[seed % len(workloads)](),
                 snapshots=[(at, ("p1",)) for at in range(5_000, 80_000, 15_000)],
                 seed=seed,

@@ -11,16 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain import reordering, topologies
-from snapshots.domain.algorithms import chandy_lamport, lai_yang
-from snapshots.domain.algorithms.chandy_lamport import SendMarker
-from snapshots.domain.recording import RECORD_CHANNEL
-from snapshots.domain.reordering import reorder
-from snapshots.domain.reordering_report import SENTENCES, NotReorderable
-from snapshots.domain.samples import SAMPLES
-from snapshots.domain.topology import Topology
-from snapshots.domain.verdicts import judge
-from snapshots.domain.workloads import WORKLOADS, Bank, Tokens
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model import shapes
+from snapshots.domain.model.recording import RECORD_CHANNEL
+from snapshots.domain.model.topology import Topology
+from snapshots.domain.replaying import reordering
+from snapshots.domain.replaying.reordering import reorder
+from snapshots.domain.replaying.reordering_report import SENTENCES, NotReorderable
+from snapshots.domain.simulators.protocols import chandy_lamport, lai_yang
+from snapshots.domain.simulators.protocols.chandy_lamport import SendMarker
+from snapshots.domain.simulators.samples import SAMPLES
+from snapshots.domain.simulators.workloads import WORKLOADS, Bank, Tokens
 from tests import damage
 from tests.builders import a_run, recorded, simulated
 from tests.effort import examples
@@ -111,7 +112,7 @@ def test_an_orphan_is_the_pair_that_prevents_the_reordering():
     ],
 )
 def test_each_fault_fails_the_check_that_is_about_it(verdict, rules):
-    damaged = damage.DAMAGES[verdict](simulated(topologies.complete(3), mean_delay=20_000))
+    damaged = damage.DAMAGES[verdict](simulated(shapes.complete(3), mean_delay=20_000))
     recording = recorded(damaged.log)
     report = next(r for r in judge(recording) if r.snapshot == damaged.snapshot)
     assert rules <= failing(reorder(recording, report))
@@ -180,22 +181,22 @@ def test_the_order_after_any_number_of_swaps_is_the_one_that_swapping_gives(is_p
 
 def star(size: int) -> Topology:
     """p1 is linked with every other process, both ways."""
-    spokes = topologies.ring(size).processes[1:]
+    spokes = shapes.ring(size).processes[1:]
     links = [link for spoke in spokes for link in (("p1", spoke.id), (spoke.id, "p1"))]
-    return topologies.of_links(["p1", *(spoke.id for spoke in spokes)], links)
+    return shapes.of_links(["p1", *(spoke.id for spoke in spokes)], links)
 
 
 def line(size: int) -> Topology:
     """p1 -> p2 -> … : not strongly connected."""
-    whole = topologies.ring(size)
+    whole = shapes.ring(size)
     return replace(whole, channels=whole.channels[: size - 1])
 
 
 def random(size: int) -> Topology:
-    return topologies.random_connected(size, min(2.5, max(1, size - 1)), seed=size)
+    return shapes.random_connected(size, min(2.5, max(1, size - 1)), seed=size)
 
 
-SHAPES = (topologies.ring, topologies.complete, star, random, line)
+SHAPES = (shapes.ring, shapes.complete, star, random, line)
 
 
 @st.composite
@@ -203,12 +204,12 @@ def theorem_runs(draw):
     """Any shape and workload; up to three snapshots at once, each with up to three initiators;
     some over channels that reorder, some collected."""
     shape = draw(st.sampled_from(SHAPES))
-    topology = shape(draw(st.integers(1, 5 if shape is topologies.complete else 9)))
+    topology = shape(draw(st.integers(1, 5 if shape is shapes.complete else 9)))
     processes = st.sampled_from([process.id for process in topology.processes])
     initiators = st.lists(processes, min_size=1, max_size=3, unique=True).map(tuple)
     protocol = draw(st.sampled_from((chandy_lamport, chandy_lamport, lai_yang)))
     if protocol is lai_yang:
-        topology = topologies.without_order(topology)
+        topology = shapes.without_order(topology)
     pause = draw(st.sampled_from((200, 2_000)))
     starts = st.tuples(st.integers(0, 20 * pause), initiators)
     return simulated(
@@ -269,7 +270,7 @@ def test_the_runs_that_the_theorem_is_tried_on_are_not_trivial():
     results = [
         result
         for seed in range(10)
-        for shape, workload in ((topologies.ring, Tokens), (star, Bank), (random, Bank))
+        for shape, workload in ((shapes.ring, Tokens), (star, Bank), (random, Bank))
         for result in reordered(
             simulated(
                 shape(5),
@@ -315,7 +316,7 @@ def late_markers() -> SimpleNamespace:
 def test_a_broken_marker_rule_breaks_the_theorem():
     broken = []
     for seed in range(20):
-        log = simulated(topologies.complete(3), Bank(), seed=seed, protocol=late_markers())
+        log = simulated(shapes.complete(3), Bank(), seed=seed, protocol=late_markers())
         recording = recorded(log)
         for report in judge(recording):
             if "incomplete" not in report.counts:

@@ -3,15 +3,15 @@
 import pytest
 from hypothesis import given, settings
 
-from snapshots.domain.recording import RECORD_CHANNEL
-from snapshots.domain.replaying import (
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.recording import RECORD_CHANNEL
+from snapshots.domain.replaying.replaying import (
     ReplayedStep,
     replay_channel,
     replay_process,
     same_contents,
 )
-from snapshots.domain.restore import MOST_DIFFERENCES, NotRestorable, restore
-from snapshots.domain.verdicts import judge
+from snapshots.domain.replaying.restore import MOST_DIFFERENCES, NotRestorable, restore
 from tests import damage
 from tests.builders import a_run, correct_runs, recorded, runs, simulated
 from tests.effort import examples

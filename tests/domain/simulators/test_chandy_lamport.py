@@ -3,8 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain import topologies
-from snapshots.domain.algorithms.chandy_lamport import (
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model import shapes
+from snapshots.domain.simulators.protocols.chandy_lamport import (
     RecordChannel,
     Recorder,
     RecordState,
@@ -13,8 +14,7 @@ from snapshots.domain.algorithms.chandy_lamport import (
     on_marker,
     on_message,
 )
-from snapshots.domain.verdicts import judge
-from snapshots.domain.workloads import Bank, Tokens
+from snapshots.domain.simulators.workloads import Bank, Tokens
 from tests.builders import correct_runs, recorded, simulated
 from tests.effort import examples
 
@@ -120,7 +120,7 @@ def test_every_snapshot_over_fifo_channels_is_consistent_and_conserves_what_ther
     seed, size, workload
 ):
     log = simulated(
-        topologies.random_connected(size, min(2, size - 1), seed),
+        shapes.random_connected(size, min(2, size - 1), seed),
         workload(),
         seed=seed,
         snapshots=((3_000, ("p1",)), (4_000, ("p2", "p1")), (4_000, (f"p{size}",))),
@@ -137,7 +137,7 @@ def test_the_runs_that_these_properties_are_tried_on_are_not_trivial():
         judge(
             recorded(
                 simulated(
-                    topologies.random_connected(6, 2, seed),
+                    shapes.random_connected(6, 2, seed),
                     seed=seed,
                     snapshots=((3_000, ("p1",)), (4_000, ("p2", "p1")), (4_500, ("p6",))),
                 )

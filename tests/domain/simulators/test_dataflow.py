@@ -6,11 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
-from snapshots.domain.dataflows.dataflow import Dataflow, DataflowRefused, Edge, Vertex
-from snapshots.domain.dataflows.functions import Record, Rid, Split, derive, emitted, expected_rids
-from snapshots.domain.dataflows.simulation import DataflowSimulation, FailAt
-from snapshots.domain.key_groups import key_group, key_group_range, owning_subtask, stable_hash
+from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused, Edge, Vertex
+from snapshots.domain.model.key_groups import (
+    key_group,
+    key_group_range,
+    owning_subtask,
+    stable_hash,
+)
+from snapshots.domain.simulators.flink.functions import (
+    Record,
+    Rid,
+    Split,
+    derive,
+    emitted,
+    expected_rids,
+)
+from snapshots.domain.simulators.flink.simulation import DataflowSimulation, FailAt
+from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from tests.dataflows import a_sink, a_source, an_operator, word_count
 
 

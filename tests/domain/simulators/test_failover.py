@@ -11,17 +11,8 @@ from random import Random
 
 import pytest
 
-from snapshots.domain.algorithms import flink_task
-from snapshots.domain.algorithms.flink_task import (
-    ALIGNED,
-    AT_LEAST_ONCE,
-    TIMEOUT,
-    UNALIGNED,
-    Block,
-    Unblock,
-)
-from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflows.dataflow import (
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.dataflow import (
     FORWARD,
     HASH,
     IDEMPOTENT,
@@ -30,11 +21,20 @@ from snapshots.domain.dataflows.dataflow import (
     Dataflow,
     Vertex,
 )
-from snapshots.domain.dataflows.functions import is_keyed
-from snapshots.domain.dataflows.lanes import Lane
-from snapshots.domain.dataflows.simulation import DataflowRun, run_dataflow
-from snapshots.domain.recording import SEND, LoggedEvent
-from snapshots.domain.verdicts import judge
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.recording import SEND, LoggedEvent
+from snapshots.domain.simulators.flink.functions import is_keyed
+from snapshots.domain.simulators.flink.lanes import Lane
+from snapshots.domain.simulators.flink.simulation import DataflowRun, run_dataflow
+from snapshots.domain.simulators.protocols import flink_task
+from snapshots.domain.simulators.protocols.flink_task import (
+    ALIGNED,
+    AT_LEAST_ONCE,
+    TIMEOUT,
+    UNALIGNED,
+    Block,
+    Unblock,
+)
 from tests.dataflows import any_simulation, with_failures
 
 pytestmark = pytest.mark.slow

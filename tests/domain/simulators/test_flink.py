@@ -6,11 +6,23 @@ from itertools import pairwise
 
 import pytest
 
-from snapshots.domain.algorithms import flink_coordinator as coordinating
-from snapshots.domain.algorithms import flink_task, flink_tracker
-from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings, Coordinator, Plan
-from snapshots.domain.algorithms.flink_files import needed_files
-from snapshots.domain.algorithms.flink_task import (
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.dataflow import Dataflow, Edge
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.recording import KINDS, MARKER_RECEIVE, RECORD_CHANNEL, RECORD_STATE
+from snapshots.domain.model.values import parsed
+from snapshots.domain.simulators.flink.failover import crossing, scope_of
+from snapshots.domain.simulators.flink.samples import SAMPLES_OF_DATAFLOWS, pressed, smallest
+from snapshots.domain.simulators.flink.simulation import run_dataflow
+from snapshots.domain.simulators.protocols import flink_coordinator as coordinating
+from snapshots.domain.simulators.protocols import flink_task, flink_tracker
+from snapshots.domain.simulators.protocols.flink_coordinator import (
+    CheckpointSettings,
+    Coordinator,
+    Plan,
+)
+from snapshots.domain.simulators.protocols.flink_files import needed_files
+from snapshots.domain.simulators.protocols.flink_task import (
     ALIGNED,
     AT_LEAST_ONCE,
     MODES,
@@ -22,14 +34,6 @@ from snapshots.domain.algorithms.flink_task import (
     SendCancel,
     Snapshot,
 )
-from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflows.dataflow import Dataflow, Edge
-from snapshots.domain.dataflows.failover import crossing, scope_of
-from snapshots.domain.dataflows.samples import SAMPLES_OF_DATAFLOWS, pressed, smallest
-from snapshots.domain.dataflows.simulation import run_dataflow
-from snapshots.domain.recording import KINDS, MARKER_RECEIVE, RECORD_CHANNEL, RECORD_STATE
-from snapshots.domain.values import parsed
-from snapshots.domain.verdicts import judge
 from tests.dataflows import a_run_of, a_sink, a_source, failing, word_count
 
 pytestmark = pytest.mark.slow

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain import topologies
-from snapshots.domain.algorithms import chandy_lamport, flooding, lai_yang
-from snapshots.domain.algorithms.flooding import Collector, Piece, knowledge, on_piece
-from snapshots.domain.assembly import assemble
-from snapshots.domain.recording import RECEIVE, SEND
-from snapshots.domain.reordering import reorder
-from snapshots.domain.restore import restore
-from snapshots.domain.values import number
-from snapshots.domain.verdicts import judge
-from snapshots.domain.workloads import Bank, RandomTraffic, Tokens
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model import shapes
+from snapshots.domain.model.recording import RECEIVE, SEND
+from snapshots.domain.model.values import number
+from snapshots.domain.replaying.reordering import reorder
+from snapshots.domain.replaying.restore import restore
+from snapshots.domain.simulators.protocols import chandy_lamport, flooding, lai_yang
+from snapshots.domain.simulators.protocols.flooding import Collector, Piece, knowledge, on_piece
+from snapshots.domain.simulators.workloads import Bank, RandomTraffic, Tokens
 from tests.builders import a_run, recorded, simulated
 from tests.effort import examples
 
@@ -54,9 +54,9 @@ def test_no_other_value_is_a_piece(value):
 
 
 def collected_run(seed, size, workload, protocol, drain=True, **options):
-    topology = topologies.random_connected(size, min(2, max(1, size - 1)), seed)
+    topology = shapes.random_connected(size, min(2, max(1, size - 1)), seed)
     if protocol is lai_yang:
-        topology = topologies.without_order(topology)
+        topology = shapes.without_order(topology)
     options = {"snapshots": TWO_AT_ONCE, "events": 150, **options}
     return simulated(
         topology, workload(), seed=seed, protocol=protocol, collect=True, drain=drain, **options
@@ -135,7 +135,7 @@ def test_flooding_takes_nothing_from_the_workload():
 
 
 def test_sometimes_a_piece_is_in_flight_in_another_snapshot():
-    topology = topologies.complete(4)
+    topology = shapes.complete(4)
     snapshots = [(at, ("p1",)) for at in range(3_000, 60_000, 4_000)]
     log = simulated(topology, snapshots=snapshots, collect=True)
     recording = recorded(log)
@@ -150,7 +150,7 @@ def test_sometimes_a_piece_is_in_flight_in_another_snapshot():
 
 
 def test_where_no_way_leads_back_the_pieces_do_not_come():
-    a_line = topologies.of_links(["p1", "p2", "p3"], [("p1", "p2"), ("p2", "p3")])
+    a_line = shapes.of_links(["p1", "p2", "p3"], [("p1", "p2"), ("p2", "p3")])
     found = knowledge(recorded(simulated(a_line, collect=True)), "s1")
     assert {process: found.missing(process) for process in found.learned} == {
         "p1": ("p2", "p3"),

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain import topologies
-from snapshots.domain.algorithms import chandy_lamport, lai_yang
-from snapshots.domain.algorithms.effects import RecordChannel, RecordState, SendMarker
-from snapshots.domain.assembly import assemble
-from snapshots.domain.recording import MARKER_RECEIVE, MARKER_SEND, RECORD_STATE, SEND
-from snapshots.domain.reordering import reorder
-from snapshots.domain.restore import restore
-from snapshots.domain.simulation import ALGORITHMS
-from snapshots.domain.snapshots import SNAPSHOT_KINDS
-from snapshots.domain.verdicts import judge
-from snapshots.domain.workloads import Bank, Tokens
-from tests.builders import recorded, some_topologies, simulated
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.snapshot_log import SNAPSHOT_KINDS
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model import shapes
+from snapshots.domain.model.recording import MARKER_RECEIVE, MARKER_SEND, RECORD_STATE, SEND
+from snapshots.domain.replaying.reordering import reorder
+from snapshots.domain.replaying.restore import restore
+from snapshots.domain.simulators.basic import ALGORITHMS
+from snapshots.domain.simulators.protocols import chandy_lamport, lai_yang
+from snapshots.domain.simulators.protocols.effects import RecordChannel, RecordState, SendMarker
+from snapshots.domain.simulators.workloads import Bank, Tokens
+from tests.builders import recorded, simulated, some_topologies
 from tests.effort import examples
 
 WAYS = ("b->a", "c->a")
@@ -65,7 +65,7 @@ def test_what_comes_before_the_recording_is_counted_and_not_kept():
 
 
 def test_the_log_tells_the_colour_of_messages_and_the_count_of_markers():
-    log = simulated(topologies.ring(3), protocol=lai_yang)
+    log = simulated(shapes.ring(3), protocol=lai_yang)
     recorded_at = {e.process: e.index for e in log.events if e.kind == RECORD_STATE}
     for event in log.events:
         is_red = event.index > recorded_at[event.process]
@@ -99,9 +99,9 @@ ALWAYS = {
 def test_every_snapshot_is_consistent_whatever_the_order_of_delivery(
     seed, size, workload, delay, drain
 ):
-    topology = topologies.random_connected(size, min(2, size - 1), seed)
+    topology = shapes.random_connected(size, min(2, size - 1), seed)
     log = simulated(
-        topologies.without_order(topology),
+        shapes.without_order(topology),
         workload(),
         protocol=lai_yang,
         seed=seed,
@@ -123,20 +123,20 @@ def test_every_snapshot_is_consistent_whatever_the_order_of_delivery(
 @settings(max_examples=examples(30), deadline=None)
 @given(st.integers(2, 8).flatmap(some_topologies), st.integers(0, 2**32))
 def test_on_any_topology_nothing_but_an_unreached_process_is_ever_wrong(topology, seed):
-    log = simulated(topologies.without_order(topology), seed=seed, protocol=lai_yang)
+    log = simulated(shapes.without_order(topology), seed=seed, protocol=lai_yang)
     for report in judge(recorded(log)):
         assert set(report.counts) <= {"consistent", "incomplete"}
 
 
 def runs_over(protocol, seeds=range(12), **options):
-    topology = topologies.complete(4)
+    topology = shapes.complete(4)
     return [
         report
         for seed in seeds
         for report in judge(
             recorded(
                 simulated(
-                    topologies.without_order(topology),
+                    shapes.without_order(topology),
                     seed=seed,
                     protocol=protocol,
                     snapshots=one_after_another(4),
@@ -154,7 +154,7 @@ def test_the_runs_that_this_is_tried_on_are_not_trivial():
 
 
 def test_a_red_message_that_is_faster_than_the_marker_makes_its_receiver_record_first():
-    topology = topologies.without_order(topologies.complete(4))
+    topology = shapes.without_order(shapes.complete(4))
     taken = 0
     for seed in range(12):
         log = simulated(topology, seed=seed, mean_delay=30_000, protocol=lai_yang)
@@ -176,7 +176,7 @@ def test_the_same_runs_break_chandy_and_lamports_rules():
 
 
 def test_over_channels_that_only_claim_to_be_fifo_the_verdict_names_what_overtook():
-    topology = topologies.complete(3)
+    topology = shapes.complete(3)
     everywhere = frozenset(channel.id for channel in topology.channels)
     reports = [
         report
@@ -192,7 +192,7 @@ def test_over_channels_that_only_claim_to_be_fifo_the_verdict_names_what_overtoo
 
 @pytest.mark.parametrize("channel", ["p1->p2", "p3->p1"])
 def test_only_the_chosen_channel_reorders(channel):
-    recording = recorded(simulated(topologies.complete(3), reorder=frozenset({channel})))
+    recording = recorded(simulated(shapes.complete(3), reorder=frozenset({channel})))
     overtaken = {
         name
         for name, messages in recording.messages.items()

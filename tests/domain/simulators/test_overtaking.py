@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.script import Log
-from snapshots.domain.verdicts import judge
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.simulators.script import Log
 from tests.builders import a_run
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.cuts import Cut, contents, cut_at, state_at
-from snapshots.domain.restore import restore
-from snapshots.domain.samples import SAMPLES
-from snapshots.domain.verdicts import judge
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.cuts import Cut, contents, cut_at, state_at
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.replaying.restore import restore
+from snapshots.domain.simulators.samples import SAMPLES
 
 BY_SLUG = {sample.slug: sample for sample in SAMPLES}
 WRONG = {"two-tokens": "duplicated", "no-token": "lost"}

@@ -1,8 +1,8 @@
 """What the tours say of the samples is what their logs tell."""
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflows.samples import SAMPLES_OF_DATAFLOWS
-from snapshots.domain.failovers.reference import all_failovers
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
+from snapshots.domain.simulators.flink.samples import SAMPLES_OF_DATAFLOWS
 
 BY_SLUG = {sample.slug: sample for sample in SAMPLES_OF_DATAFLOWS}
 

@@ -9,19 +9,9 @@ from random import Random
 
 import pytest
 
-from snapshots.domain.algorithms import seatunnel, seatunnel_task
-from snapshots.domain.algorithms.flink_task import Block, Unblock
-from snapshots.domain.algorithms.seatunnel import (
-    CHECKPOINT,
-    COMPLETED_POINT,
-    SAVEPOINT,
-    PipelineSettings,
-    Plan,
-)
-from snapshots.domain.algorithms.seatunnel_task import Barrier
-from snapshots.domain.assembly import assemble
-from snapshots.domain.checkpoints.reference import checkpoints, decisions
-from snapshots.domain.dataflows.dataflow import (
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints, decisions
+from snapshots.domain.dataflow_logs.dataflow import (
     FORWARD,
     HASH,
     PLAIN,
@@ -30,20 +20,30 @@ from snapshots.domain.dataflows.dataflow import (
     DataflowRefused,
     Edge,
 )
-from snapshots.domain.dataflows.lanes import BARRIER, Item
-from snapshots.domain.dataflows.simulation import FailAt
-from snapshots.domain.failovers.reference import failovers
-from snapshots.domain.recording import KINDS, RECORD_STATE
-from snapshots.domain.seatunnel.checkpoints import PipelineCheckpoints
-from snapshots.domain.seatunnel.samples import SEATUNNEL_SAMPLES
-from snapshots.domain.seatunnel.simulation import (
+from snapshots.domain.dataflow_logs.failovers.reference import failovers
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.recording import KINDS, RECORD_STATE
+from snapshots.domain.model.values import parsed
+from snapshots.domain.simulators.flink.lanes import BARRIER, Item
+from snapshots.domain.simulators.flink.simulation import FailAt
+from snapshots.domain.simulators.protocols import seatunnel, seatunnel_task
+from snapshots.domain.simulators.protocols.flink_task import Block, Unblock
+from snapshots.domain.simulators.protocols.seatunnel import (
+    CHECKPOINT,
+    COMPLETED_POINT,
+    SAVEPOINT,
+    PipelineSettings,
+    Plan,
+)
+from snapshots.domain.simulators.protocols.seatunnel_task import Barrier
+from snapshots.domain.simulators.seatunnel.checkpoints import PipelineCheckpoints
+from snapshots.domain.simulators.seatunnel.samples import SEATUNNEL_SAMPLES
+from snapshots.domain.simulators.seatunnel.simulation import (
     SeaTunnelSimulation,
     StartFrom,
     run_seatunnel,
 )
-from snapshots.domain.seatunnel.tasks import COMMITTER, ENUMERATOR
-from snapshots.domain.values import parsed
-from snapshots.domain.verdicts import judge
+from snapshots.domain.simulators.seatunnel.tasks import COMMITTER, ENUMERATOR
 from tests.dataflows import (
     a_sink,
     a_source,

@@ -4,9 +4,10 @@ from itertools import islice
 
 import pytest
 
-from snapshots.domain import topologies
-from snapshots.domain.assembly import assemble
-from snapshots.domain.recording import (
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model import shapes
+from snapshots.domain.model.recording import (
     INTERNAL,
     MARKER_RECEIVE,
     MARKER_SEND,
@@ -14,10 +15,9 @@ from snapshots.domain.recording import (
     RECORD_CHANNEL,
     SEND,
 )
-from snapshots.domain.simulation import ALGORITHMS, Simulation, simulate
-from snapshots.domain.topology import Process, Topology
-from snapshots.domain.verdicts import judge
-from snapshots.domain.workloads import WORKLOADS, Bank, Idle, RandomTraffic, Tokens
+from snapshots.domain.model.topology import Process, Topology
+from snapshots.domain.simulators.basic import ALGORITHMS, Simulation, simulate
+from snapshots.domain.simulators.workloads import WORKLOADS, Bank, Idle, RandomTraffic, Tokens
 from tests.builders import recorded, simulated
 
 
@@ -64,9 +64,9 @@ def test_a_snapshot_after_the_workload_has_ended_is_still_taken():
 
 
 def test_fifo_channels_keep_their_order_and_others_do_not():
-    topology = topologies.complete(3)
+    topology = shapes.complete(3)
     assert not overtaken(recorded(simulated(topology)))
-    assert overtaken(recorded(simulated(topologies.without_order(topology))))
+    assert overtaken(recorded(simulated(shapes.without_order(topology))))
 
 
 def overtaken(recording):
@@ -91,7 +91,7 @@ def test_where_no_process_starts_with_a_token_the_first_one_has_it():
 
 
 def test_a_bank_never_sends_what_it_does_not_have():
-    poor = Topology(tuple(Process(f"p{n}", "1") for n in (1, 2, 3)), topologies.ring(3).channels)
+    poor = Topology(tuple(Process(f"p{n}", "1") for n in (1, 2, 3)), shapes.ring(3).channels)
     assert all(int(event.state) >= 0 for event in simulated(poor).events if event.state)
 
 
@@ -102,7 +102,7 @@ def test_an_idle_system_has_nothing_but_snapshots():
 
 
 def test_a_process_without_channels_works_on_its_own():
-    log = simulated(topologies.ring(1), RandomTraffic(), snapshots=((50, ("p1",)),), events=20)
+    log = simulated(shapes.ring(1), RandomTraffic(), snapshots=((50, ("p1",)),), events=20)
     assert set(kinds(log)) == {INTERNAL, "record_state"}
 
 
@@ -113,14 +113,14 @@ def test_no_process_sends_a_marker_of_a_snapshot_twice_on_a_channel():
 
 
 def test_topologies_have_the_channels_that_their_names_promise():
-    assert [channel.id for channel in topologies.ring(3).channels] == ["p1->p2", "p2->p3", "p3->p1"]
-    assert len(topologies.complete(5).channels) == 20
-    assert len(topologies.random_connected(20, 3.5, seed=1).channels) == 70
-    assert [topologies.ring(1).channels, topologies.complete(1).channels] == [(), ()]
+    assert [channel.id for channel in shapes.ring(3).channels] == ["p1->p2", "p2->p3", "p3->p1"]
+    assert len(shapes.complete(5).channels) == 20
+    assert len(shapes.random_connected(20, 3.5, seed=1).channels) == 70
+    assert [shapes.ring(1).channels, shapes.complete(1).channels] == [(), ()]
 
 
 def test_the_processes_that_markers_can_reach_are_those_that_record():
-    two_rings = topologies.of_links(
+    two_rings = shapes.of_links(
         ["a", "b", "c", "d"], [("a", "b"), ("b", "a"), ("b", "c"), ("c", "d"), ("d", "c")]
     )
     for start, reached in (("a", ("a", "b", "c", "d")), ("d", ("c", "d"))):
@@ -129,14 +129,14 @@ def test_the_processes_that_markers_can_reach_are_those_that_record():
         assert set(report.positions) == set(reached)
     assert two_rings.reachable([]) == ()
     assert not two_rings.is_strongly_connected
-    reverse = topologies.of_links(["a", "b"], [("b", "a")])
+    reverse = shapes.of_links(["a", "b"], [("b", "a")])
     assert not reverse.is_strongly_connected
-    assert topologies.ring(1).is_strongly_connected
+    assert shapes.ring(1).is_strongly_connected
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_random_topology_is_strongly_connected(seed):
-    topology = topologies.random_connected(15, 1.2, seed)
+    topology = shapes.random_connected(15, 1.2, seed)
     names = [process.id for process in topology.processes]
     assert all(topology.path([a], b) is not None for a in names for b in names)
     assert topology.is_strongly_connected
@@ -144,11 +144,11 @@ def test_a_random_topology_is_strongly_connected(seed):
 
 def test_a_degree_that_cannot_be_is_refused():
     with pytest.raises(ValueError, match="between 1 and 3"):
-        topologies.random_connected(4, 3.5, seed=1)
+        shapes.random_connected(4, 3.5, seed=1)
 
 
 def test_events_are_made_as_they_are_asked_for():
-    endless = Simulation(topologies.ring(3), RandomTraffic(), events=10**12)
+    endless = Simulation(shapes.ring(3), RandomTraffic(), events=10**12)
     assert len(list(islice(simulate(endless), 100))) == 100
 
 
@@ -162,7 +162,7 @@ def missing(report):
 
 @pytest.mark.parametrize("drain", [True, False])
 def test_a_marker_that_stays_in_its_channel_leaves_the_snapshot_incomplete(drain):
-    log = simulated(topologies.ring(4), stuck=frozenset({"p2->p3"}), drain=drain)
+    log = simulated(shapes.ring(4), stuck=frozenset({"p2->p3"}), drain=drain)
     assert assemble(*log).defects == ()
     (report,) = judge(recorded(log))
     way = ("p1->p2", "p2->p3")
@@ -176,9 +176,9 @@ def test_a_marker_that_stays_in_its_channel_leaves_the_snapshot_incomplete(drain
 
 def test_on_a_fifo_channel_all_that_is_behind_the_marker_stays_too():
     for fifo in (True, False):
-        topology = topologies.ring(3)
+        topology = shapes.ring(3)
         if not fifo:
-            topology = topologies.without_order(topology)
+            topology = shapes.without_order(topology)
         recording = recorded(simulated(topology, stuck=frozenset({"p1->p2"})))
         marker = recording.markers["p1->p2"][0]
         behind = [m for m in recording.messages["p1->p2"] if m.sent_index > marker.sent_index]
@@ -188,7 +188,7 @@ def test_on_a_fifo_channel_all_that_is_behind_the_marker_stays_too():
 
 
 def test_a_stuck_channel_holds_up_no_other_process():
-    log = simulated(topologies.complete(4), stuck=frozenset({"p1->p2"}))
+    log = simulated(shapes.complete(4), stuck=frozenset({"p1->p2"}))
     (report,) = judge(recorded(log))
     assert missing(report) == [("p2", "p1->p2", ("p1->p2",))]
     assert len(log.events) == pytest.approx(300, abs=60)
@@ -197,7 +197,7 @@ def test_a_stuck_channel_holds_up_no_other_process():
 @pytest.mark.parametrize("protocol", ALGORITHMS.values(), ids=ALGORITHMS)
 @pytest.mark.parametrize("drain", [True, False])
 def test_a_process_that_never_records_is_named_with_the_way_to_it(protocol, drain):
-    topology = topologies.without_order(topologies.ring(4))
+    topology = shapes.without_order(shapes.ring(4))
     log = simulated(topology, silent=frozenset({"p3"}), protocol=protocol, drain=drain)
     (report,) = judge(recorded(log))
     way = ("p1->p2", "p2->p3")
@@ -211,12 +211,12 @@ def test_a_process_that_never_records_is_named_with_the_way_to_it(protocol, drai
 
 
 def test_a_snapshot_that_only_a_silent_process_begins_leaves_no_trace():
-    log = simulated(topologies.ring(3), silent=frozenset({"p1"}))
+    log = simulated(shapes.ring(3), silent=frozenset({"p1"}))
     assert judge(recorded(log)) == ()
 
 
 def test_lai_and_yangs_red_messages_replace_a_marker_that_is_stuck():
-    topology = topologies.without_order(topologies.complete(3))
+    topology = shapes.without_order(shapes.complete(3))
     everywhere = frozenset(channel.id for channel in topology.channels)
     log = simulated(topology, stuck=everywhere, protocol=ALGORITHMS["lai-yang"], events=600)
     (report,) = judge(recorded(log))

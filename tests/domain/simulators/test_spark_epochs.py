@@ -9,16 +9,16 @@ from random import Random
 
 import pytest
 
-from snapshots.domain.algorithms import spark_epochs
-from snapshots.domain.algorithms.spark_epochs import BatchSettings, RunTask
-from snapshots.domain.assembly import assemble
-from snapshots.domain.dataflows.dataflow import IDEMPOTENT, PLAIN, TWO_PHASE, DataflowRefused
-from snapshots.domain.dataflows.simulation import FailAt
-from snapshots.domain.recording import KINDS, RECORD_STATE
-from snapshots.domain.spark_streaming.samples import SPARK_SAMPLES, delivered_twice
-from snapshots.domain.spark_streaming.simulation import SparkSimulation, run_spark
-from snapshots.domain.values import parsed
-from snapshots.domain.verdicts import judge
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, PLAIN, TWO_PHASE, DataflowRefused
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.recording import KINDS, RECORD_STATE
+from snapshots.domain.model.values import parsed
+from snapshots.domain.simulators.flink.simulation import FailAt
+from snapshots.domain.simulators.micro_batches.samples import SPARK_SAMPLES, delivered_twice
+from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation, run_spark
+from snapshots.domain.simulators.protocols import spark_epochs
+from snapshots.domain.simulators.protocols.spark_epochs import BatchSettings, RunTask
 from tests.dataflows import any_dataflow, differences, word_count
 
 pytestmark = pytest.mark.slow

@@ -6,9 +6,9 @@ import tracemalloc
 import pytest
 import zstandard
 
-from snapshots.domain.defects import InputRefused
-from snapshots.readers.base import Limits
-from snapshots.readers.compression import compression_of, spool
+from snapshots.domain.model.defects import InputRefused
+from snapshots.readers.formats.compression import compression_of, spool
+from snapshots.readers.logs.base import Limits
 from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, read, source, text
 
 LOG = text(HEADER, SEND, RECEIVE)

@@ -1,6 +1,6 @@
 import pytest
 
-from snapshots.readers.cursor import Cursor, Malformed, modified_utf8
+from snapshots.readers.formats.cursor import Cursor, Malformed, modified_utf8
 
 
 def test_numbers_are_big_endian_and_move_on():

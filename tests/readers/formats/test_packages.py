@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from snapshots.domain.defects import InputRefused
-from snapshots.readers.unpacking import archives
-from snapshots.readers.unpacking.archives import ArchiveLimits, unpack
+from snapshots.domain.model.defects import InputRefused
+from snapshots.readers.formats.unpacking import packages
+from snapshots.readers.formats.unpacking.packages import ArchiveLimits, unpack
 from tests.readers.mutated import mutated
 
 LIMITS = ArchiveLimits(total_bytes=2**20, files=50, depth=5, name_bytes=100)
@@ -237,7 +237,7 @@ def test_bombs_are_refused(tmp_path, data):
 
 
 def test_the_ratio_bounds_what_comes_of_a_small_archive(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "RATIO_FLOOR", 2**16)
+    monkeypatch.setattr(packages, "RATIO_FLOOR", 2**16)
     limits = ArchiveLimits(ratio=10)
     data = gzip.compress(a_tar({"bomb": bytes(2**18)}))
     assert refused(tmp_path, data, limits) == "too-large"

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.flink.snappy import inflate_block, inflate_frames
+from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.snappy import inflate_block, inflate_frames
 from tests.effort import examples
 from tests.readers.mutated import MANY, mutated
 

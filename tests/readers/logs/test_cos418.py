@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.defects import InputRefused
-from snapshots.domain.verdicts import judge
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.defects import InputRefused
 from tests.readers.inputs import read, source, text
 
 CASES = {

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.defects import InputRefused
-from snapshots.readers import registry
-from snapshots.readers.base import Limits
-from snapshots.readers.mapped.lines import format_of, microseconds
-from snapshots.readers.mapped.mapping import MappingRefused, parse
-from snapshots.readers.mapped.preview import fields_of, preview
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.model.defects import InputRefused
+from snapshots.readers import recognition
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.mapped.lines import format_of, microseconds
+from snapshots.readers.logs.mapped.mapping import MappingRefused, parse
+from snapshots.readers.logs.mapped.preview import fields_of, preview
 from tests.effort import examples
 from tests.readers.inputs import read, source, text
+from tests.readers.logs.test_raft_trace import REAL
 from tests.readers.mutated import mutated
-from tests.readers.test_raft_trace import REAL
 
 MAPPING = {
     "process": "host",
@@ -243,9 +243,9 @@ def test_what_is_no_mapping_names_its_field(document, field):
 def test_the_name_of_the_reader_holds_its_mapping(tmp_path):
     path = source(tmp_path, text(SEND, RECEIVE))
     name = format_of(parse(MAPPING))
-    head = registry.check_head(path, Limits(), format=name)
+    head = recognition.check_head(path, Limits(), format=name)
     assert (head.format, head.complete) == (name, True)
-    assert registry.reader_named(name).mapping == parse(MAPPING)
+    assert recognition.reader_named(name).mapping == parse(MAPPING)
 
 
 def test_a_log_of_which_no_line_fits_is_refused(tmp_path):

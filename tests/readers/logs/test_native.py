@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.recording import LoggedEvent
-from snapshots.domain.topology import Channel, Process
-from snapshots.domain.values import canonical
-from snapshots.readers.columns import RAW, logged_events
-from snapshots.readers.fields import json_text
-from snapshots.readers.lines import chunks
-from snapshots.readers.native import NativeReader, parse_lines, write_lines
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.domain.model.topology import Channel, Process
+from snapshots.domain.model.values import canonical
+from snapshots.readers.formats.fields import json_text
+from snapshots.readers.formats.lines import chunks
+from snapshots.readers.logs.columns import RAW, logged_events
+from snapshots.readers.logs.native import NativeReader, parse_lines, write_lines
 from tests.effort import examples
 from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, read, source, text
 

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from snapshots.domain.defects import InputRefused
-from snapshots.domain.recording import LoggedEvent
-from snapshots.readers import native_parquet
-from snapshots.readers.base import Limits
-from snapshots.readers.native_parquet import row_groups
+from snapshots.domain.model.defects import InputRefused
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.readers.logs import native_parquet
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.native_parquet import row_groups
 from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, read, source, text
 
 EVENTS = [

@@ -6,8 +6,8 @@ import zipfile
 
 import pytest
 
-from snapshots.domain.defects import MOST_LISTED, InputRefused
-from snapshots.readers.base import Limits
+from snapshots.domain.model.defects import MOST_LISTED, InputRefused
+from snapshots.readers.logs.base import Limits
 from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, read, source, text
 
 

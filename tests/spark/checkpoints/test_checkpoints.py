@@ -13,22 +13,23 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from snapshots.domain.algorithms.flink_task import MODES, UNALIGNED
-from snapshots.domain.assembly import assemble
-from snapshots.domain.checkpoints.reference import checkpoints, decisions, files
-from snapshots.domain.dataflows.lanes import Lane
-from snapshots.domain.dataflows.samples import SAMPLES_OF_DATAFLOWS
-from snapshots.domain.dataflows.simulation import run_dataflow
-from snapshots.domain.failovers.reference import all_failovers
-from snapshots.domain.failovers.sink_effects import rid_of
-from snapshots.domain.recording import Recording
-from snapshots.domain.samples import two_banks
-from snapshots.domain.script import Log
-from snapshots.domain.values import canonical, parsed
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints, decisions, files
+from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
+from snapshots.domain.dataflow_logs.failovers.sink_effects import rid_of
+from snapshots.domain.model.recording import Recording
+from snapshots.domain.model.values import canonical, parsed
+from snapshots.domain.simulators.flink.lanes import Lane
+from snapshots.domain.simulators.flink.samples import SAMPLES_OF_DATAFLOWS
+from snapshots.domain.simulators.flink.simulation import run_dataflow
+from snapshots.domain.simulators.protocols.flink_task import MODES, UNALIGNED
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.domain.simulators.script import Log
 from snapshots.store.reader import StoredRecording
 from snapshots.store.writer import write_recording
-from tasks.spark import json_fields, schemas
-from tasks.spark.checkpoints import Explain, Explained, explain_checkpoints
+from tasks.spark.checkpoints import json_fields
+from tasks.spark.checkpoints.job import Explain, Explained, explain_checkpoints
+from tasks.spark.ingest import schemas
 from tasks.spark.stages import StagesHere
 from tests.dataflow_damage import forgetting, garbled
 from tests.dataflows import a_run_of, any_simulation, failing, with_failures, word_count

@@ -2,12 +2,12 @@
 
 import pytest
 
-from snapshots.domain.algorithms.flink_task import MODES
-from snapshots.domain.algorithms.seatunnel import PipelineSettings
-from snapshots.domain.dataflows.simulation import FailAt, run_dataflow
-from snapshots.domain.seatunnel.samples import SEATUNNEL_SAMPLES
-from snapshots.domain.seatunnel.simulation import SeaTunnelSimulation, run_seatunnel
-from snapshots.domain.spark_streaming.samples import SPARK_SAMPLES
+from snapshots.domain.simulators.flink.simulation import FailAt, run_dataflow
+from snapshots.domain.simulators.micro_batches.samples import SPARK_SAMPLES
+from snapshots.domain.simulators.protocols.flink_task import MODES
+from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
+from snapshots.domain.simulators.seatunnel.samples import SEATUNNEL_SAMPLES
+from snapshots.domain.simulators.seatunnel.simulation import SeaTunnelSimulation, run_seatunnel
 from tests.dataflows import a_run_of, failing, two_pipelines
 from tests.spark.agreement import agree, written
 

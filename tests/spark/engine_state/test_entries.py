@@ -2,12 +2,12 @@
 
 import pytest
 
-from snapshots.readers.spark_streaming.engine.reader import SparkUpload
-from tasks.spark import streaming_entries
-from tasks.spark.engines import with_state
-from tasks.spark.streaming_entries import WithState
-from tests.readers.spark_streaming.cases import MAIN, in_order, unpack
-from tests.readers.spark_streaming.contents import name_of, told_by_entries
+from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from tasks.spark.engine_state import entries as streaming_entries
+from tasks.spark.engine_state.entries import WithState
+from tasks.spark.engine_state.reading import with_state
+from tests.readers.engines.spark_streaming.cases import MAIN, in_order, unpack
+from tests.readers.engines.spark_streaming.inventory import name_of, told_by_entries
 
 CASES = {
     "tws-value-list-map-timers": 10 * 4,

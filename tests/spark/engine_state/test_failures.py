@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.spark.state_failures import NO_REASON, plain
+from tasks.spark.engine_state.failures import NO_REASON, plain
 
 FOLDER = Path("/data/tmp/spark-state-x1/checkpoint")
 

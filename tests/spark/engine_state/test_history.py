@@ -7,13 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.state.stored_state import read_changes, read_partition
-from snapshots.readers.spark_streaming.upload import read_checkpoint
-from tasks.spark import streaming_history
-from tasks.spark.streaming_history import History, same_rows
-from tasks.spark.streaming_state import StateRead, StateRequest
-from tests.readers.spark_streaming.cases import unpack
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.state.stored_state import (
+    read_changes,
+    read_partition,
+)
+from snapshots.readers.engines.spark_streaming.upload import read_checkpoint
+from tasks.spark.engine_state import history as streaming_history
+from tasks.spark.engine_state.history import History, same_rows
+from tasks.spark.engine_state.state import StateRead, StateRequest
+from tests.readers.engines.spark_streaming.cases import unpack
 
 LAST = 11
 

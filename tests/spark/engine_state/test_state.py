@@ -6,12 +6,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from snapshots.readers.spark_streaming.incidents import PARTIAL, PLANNED_ONLY, STATE_AHEAD
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.state.readings import STORE, TIMERS, VARIABLE, Reading
-from snapshots.readers.spark_streaming.state.stored_state import read_changes, read_partition
-from snapshots.readers.spark_streaming.upload import read_checkpoint, read_upload
-from tasks.spark.streaming_state import (
+from snapshots.readers.engines.spark_streaming.incidents import PARTIAL, PLANNED_ONLY, STATE_AHEAD
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.state.readings import (
+    STORE,
+    TIMERS,
+    VARIABLE,
+    Reading,
+)
+from snapshots.readers.engines.spark_streaming.state.stored_state import (
+    read_changes,
+    read_partition,
+)
+from snapshots.readers.engines.spark_streaming.upload import read_checkpoint, read_upload
+from tasks.spark.engine_state.state import (
     BY_FILES,
     BY_SPARK,
     FORMAT_SETTING,
@@ -19,7 +27,7 @@ from tasks.spark.streaming_state import (
     open_state,
     read_state,
 )
-from tests.readers.spark_streaming.cases import (
+from tests.readers.engines.spark_streaming.cases import (
     MAIN,
     WRONG_ANSWERS,
     agreement,
@@ -27,7 +35,7 @@ from tests.readers.spark_streaming.cases import (
     in_order,
     unpack,
 )
-from tests.spark.stopped_query import query_stopped
+from tests.spark.engine_state.stopped_query import query_stopped
 
 ALL_READS = "ALL_SPARK_READS" in os.environ
 SOME = {

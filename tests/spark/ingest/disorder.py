@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from snapshots.domain.recording import LoggedEvent
-from snapshots.domain.script import Log
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.domain.simulators.script import Log
 from tests.builders import runs
 
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.matching import IN_FLIGHT, match
-from snapshots.domain.matching import overtaken as overtaken_on_one_channel
-from tasks.spark.kernels_match import NEVER, among, meet, overtaken, runs
+from snapshots.domain.assembling.matching import IN_FLIGHT, match
+from snapshots.domain.assembling.matching import overtaken as overtaken_on_one_channel
+from tasks.spark.ingest.match import NEVER, among, meet, overtaken, runs
 from tests.effort import examples
 
 pytestmark = pytest.mark.slow

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tasks.spark.kernels_order import Order, OrderTask
-from tasks.spark.kernels_parse import stable_order
-from tasks.spark.schemas import ranges
+from tasks.spark.ingest.order import Order, OrderTask
+from tasks.spark.ingest.parse import stable_order
+from tasks.spark.ingest.schemas import ranges
 
 
 def ordered(*processes: list[int | None]) -> Order:

@@ -13,18 +13,17 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from snapshots.domain.defects import InputRefused
-from snapshots.domain.restore import NotRestorable, restore
-from snapshots.domain.verdicts import judge
-from snapshots.readers import registry
-from tasks.spark import schemas, sources
-from tasks.spark.ingest import Ingest
-from tasks.spark.restore import Restore
-from tasks.spark.snapshots import Judge
-from tasks.spark.sources import IngestTask
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.defects import InputRefused
+from snapshots.domain.replaying.restore import NotRestorable, restore
+from snapshots.readers import recognition
+from tasks.spark.ingest import schemas, sources
+from tasks.spark.ingest.job import Ingest
+from tasks.spark.ingest.sources import IngestTask
+from tasks.spark.judge.job import Judge
+from tasks.spark.restore.job import Restore
 from tasks.spark.stages import StagesHere
 from tests.builders import a_run, simulated
-from tests.spark import disorder
 from tests.spark.agreement import (
     LIMITS,
     assembled,
@@ -34,6 +33,7 @@ from tests.spark.agreement import (
     silent,
     written,
 )
+from tests.spark.ingest import disorder
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def pieces(monkeypatch):
 
 def ingested_here(source: Path, folder: Path):
     folder.mkdir()
-    reader = registry.sniff(source, LIMITS).reader
+    reader = recognition.sniff(source, LIMITS).reader
     task = IngestTask(source, reader.name, reader.header(source, LIMITS), folder, LIMITS)
     return Ingest(task, StagesHere(), silent).run()
 

@@ -15,27 +15,28 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from snapshots.domain import topologies
-from snapshots.domain.assembly import assemble
-from snapshots.domain.defects import InputRefused
-from snapshots.domain.recording import RECORD_CHANNEL, Recording
-from snapshots.domain.reordering import reorder
-from snapshots.domain.reordering_report import NotReorderable
-from snapshots.domain.samples import SAMPLES
-from snapshots.domain.script import Log
-from snapshots.domain.verdicts import SnapshotReport, judge
-from snapshots.domain.workloads import WORKLOADS, Tokens
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.model import shapes
+from snapshots.domain.model.defects import InputRefused
+from snapshots.domain.model.recording import RECORD_CHANNEL, Recording
+from snapshots.domain.replaying.reordering import reorder
+from snapshots.domain.replaying.reordering_report import NotReorderable
+from snapshots.domain.simulators.samples import SAMPLES
+from snapshots.domain.simulators.script import Log
+from snapshots.domain.simulators.workloads import WORKLOADS, Tokens
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.writer import write_recording, write_snapshots
-from tasks.spark import reordering, schemas
-from tasks.spark.reordering import Reorder, reorder_snapshot
-from tasks.spark.snapshots import Judge
+from tasks.spark.ingest import schemas
+from tasks.spark.judge.job import Judge
+from tasks.spark.reorder import job
+from tasks.spark.reorder.job import Reorder, reorder_snapshot
 from tasks.spark.stages import StagesHere
 from tests import damage
-from tests.builders import a_run, random_damage, recorded, some_topologies, side_by_side, simulated
+from tests.builders import a_run, random_damage, recorded, side_by_side, simulated, some_topologies
 from tests.effort import examples
-from tests.spark import disorder
 from tests.spark.agreement import assembled, silent
+from tests.spark.ingest import disorder
 from tests.spark.test_cos418 import CASES, RANDOM, log_of
 
 pytestmark = pytest.mark.slow
@@ -106,7 +107,7 @@ def busy_runs(draw) -> Log:
     topology = draw(some_topologies(draw(st.integers(2, 6))))
     order = draw(st.sampled_from(("fifo", "any", "broken")))
     log = simulated(
-        topology if order == "fifo" else topologies.without_order(topology),
+        topology if order == "fifo" else shapes.without_order(topology),
         WORKLOADS[draw(st.sampled_from(sorted(WORKLOADS)))](),
         snapshots=[
             (at, (process.id,))
@@ -157,7 +158,7 @@ def test_both_agree_on_every_sample(tmp_path, sample):
 
 @pytest.mark.parametrize("spoil", damage.DAMAGES.values(), ids=damage.DAMAGES)
 def test_both_agree_on_every_damage(pieces, tmp_path, spoil):
-    log = simulated(topologies.complete(3), mean_delay=20_000)
+    log = simulated(shapes.complete(3), mean_delay=20_000)
     agree(recorded(spoil(log).log), tmp_path / "store", most_swaps=200_000)
 
 
@@ -213,7 +214,7 @@ def quiet_runs():
 def test_channels_that_differ_keep_the_recorded_state_from_occurring(
     monkeypatch, tmp_path, run, after
 ):
-    monkeypatch.setattr(reordering, "ROWS_PER_TASK", 1)
+    monkeypatch.setattr(job, "ROWS_PER_TASK", 1)
     (found,) = agree(recorded(run), tmp_path / "store")
     assert found["occurred_after"] == after
 
@@ -235,12 +236,12 @@ def telling_runs():
     for seed in range(2):
         yield simulated(seed=seed)
         yield damage.without(simulated(seed=seed), RECORD_CHANNEL)
-        yield simulated(topologies.ring(5), Tokens(), seed=seed, mean_delay=300)
-        anyhow = topologies.without_order(topologies.complete(4))
+        yield simulated(shapes.ring(5), Tokens(), seed=seed, mean_delay=300)
+        anyhow = shapes.without_order(shapes.complete(4))
         yield simulated(anyhow, seed=seed, mean_delay=9_000)
         yield orderless(simulated(anyhow, seed=seed, mean_delay=9_000))
     yield next(sample.log() for sample in SAMPLES if sample.slug == "two-banks")
-    yield damage.record_late(simulated(topologies.complete(3), mean_delay=20_000)).log
+    yield damage.record_late(simulated(shapes.complete(3), mean_delay=20_000)).log
     yield damage.wrong_state(simulated()).log
     yield a_run().receive("p->q", "m").record("p", "s").receive("q->p", "n").record("q", "s").log()
 

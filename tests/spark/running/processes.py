@@ -17,7 +17,7 @@ def run(module: str, name: str, *arguments: object, **environment: object) -> st
     """
     texts = {name: str(value) for name, value in environment.items()}
     answer = subprocess.run(
-        [sys.executable, "-m", "tests.spark.processes", module, name, *map(str, arguments)],
+        [sys.executable, "-m", "tests.spark.running.processes", module, name, *map(str, arguments)],
         cwd=ROOT,
         env=clean_environment() | {"SPARK_MASTER": "local[2]"} | texts,
         capture_output=True,

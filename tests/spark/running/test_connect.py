@@ -16,8 +16,8 @@ from tasks.spark import answering
 from tasks.spark.driver import descendants
 from tasks.spark.errors import SparkUnavailable
 from tasks.spark.stages import SparkStages
-from tests.spark import processes
-from tests.spark.test_lost_spark import slow
+from tests.spark.running import processes
+from tests.spark.running.test_lost_spark import slow
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

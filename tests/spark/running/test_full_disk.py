@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from snapshots.passing import DISK_FULL, passing
-from snapshots.readers.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
 from tasks.spark import session
+from tasks.spark.engine_state.entries import WithState
 from tasks.spark.errors import SparkUnavailable, is_disk_full
 from tasks.spark.stages import SparkStages
-from tasks.spark.streaming_entries import WithState
-from tests.readers.spark_streaming.cases import unpack
-from tests.spark import processes
+from tests.readers.engines.spark_streaming.cases import unpack
+from tests.spark.running import processes
 
 FULL = "/dev/full"
 MEGABYTES = 24

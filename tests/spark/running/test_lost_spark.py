@@ -14,7 +14,7 @@ from tasks.spark import stages as stages_module
 from tasks.spark.driver import descendants
 from tasks.spark.errors import SparkStopped, SparkTaskFailed, SparkUnavailable
 from tasks.spark.stages import SparkStages
-from tests.spark import processes
+from tests.spark.running import processes
 
 
 def slow(task: int) -> int:

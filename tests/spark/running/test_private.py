@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tasks.spark.driver import descendants
-from tests.spark import processes
+from tests.spark.running import processes
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tasks.spark import scratch
-from tests.spark import processes
+from tests.spark.running import processes
 from tests.stack import ROOT, clean_environment
 
 

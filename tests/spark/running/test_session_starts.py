@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.spark import processes
+from tests.spark.running import processes
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.domain.defects import InputRefused, refuse
+from snapshots.domain.model.defects import InputRefused, refuse
 from tasks.spark.errors import SparkTaskFailed
 from tasks.spark.stages import SparkStages, StagesHere
 

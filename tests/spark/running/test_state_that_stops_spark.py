@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.readers.spark_streaming.cases import unpack
+from tests.readers.engines.spark_streaming.cases import unpack
 from tests.stack import ROOT
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -20,7 +20,7 @@ def test_a_worker_outlives_spark(shared_data, tmp_path):
     folder, _ = unpack(archive, tmp_path)
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
     answer = subprocess.run(
-        [sys.executable, "-m", "tests.spark.test_state_that_stops_spark", str(folder)],
+        [sys.executable, "-m", "tests.spark.running.test_state_that_stops_spark", str(folder)],
         cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert answer.stdout.splitlines()[-1:] == ["all is well"], answer.stderr[-3000:]
@@ -29,10 +29,10 @@ def test_a_worker_outlives_spark(shared_data, tmp_path):
 def main(folder: Path) -> None:
     from pyspark import SparkContext
 
-    from snapshots.readers.spark_streaming.engine.reader import SparkUpload
+    from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
     from tasks.spark import session
-    from tasks.spark.streaming_entries import WithState
-    from tasks.spark.streaming_state import (
+    from tasks.spark.engine_state.entries import WithState
+    from tasks.spark.engine_state.state import (
         BY_FILES,
         STOPPED,
         TOO_SLOW,

@@ -17,26 +17,26 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from snapshots import sandbox
-from snapshots.domain import topologies
-from snapshots.domain.conditions import NotLocal, conjunction, plainly, states_of
-from snapshots.domain.defects import InputRefused
-from snapshots.domain.expressions import LONGEST, Question
-from snapshots.domain.predicates import detect
-from snapshots.domain.recording import Recording
-from snapshots.domain.samples import SAMPLES
-from snapshots.domain.script import Log
+from snapshots.domain.conditions.conditions import NotLocal, conjunction, plainly, states_of
+from snapshots.domain.conditions.expressions import LONGEST, Question
+from snapshots.domain.conditions.predicates import detect
+from snapshots.domain.model import shapes
+from snapshots.domain.model.defects import InputRefused
+from snapshots.domain.model.recording import Recording
+from snapshots.domain.simulators.samples import SAMPLES
+from snapshots.domain.simulators.script import Log
 from snapshots.sandbox import TooMuch
 from snapshots.store.reader import StoredRecording
 from snapshots.store.writer import write_recording
-from tasks.spark import predicates
-from tasks.spark.kernels_predicates import stored_states
-from tasks.spark.predicates import Search, search_predicate
+from tasks.spark.search import job
+from tasks.spark.search.job import Search, search_predicate
+from tasks.spark.search.kernels import stored_states
 from tasks.spark.stages import StagesHere
 from tests.builders import a_run, recorded, runs, simulated
-from tests.domain.test_predicates import small_runs
+from tests.domain.conditions.test_predicates import small_runs
 from tests.effort import examples
-from tests.spark import disorder
 from tests.spark.agreement import assembled, silent
+from tests.spark.ingest import disorder
 from tests.spark.test_cos418 import CASES, RANDOM, log_of
 
 pytestmark = pytest.mark.slow
@@ -53,7 +53,7 @@ FEW = {
 @pytest.fixture
 def pieces(monkeypatch):
     """Parts of some rows."""
-    monkeypatch.setattr(predicates, "ROWS_PER_TASK", 8)
+    monkeypatch.setattr(job, "ROWS_PER_TASK", 8)
 
 
 def stored(recording: Recording, folder: Path) -> Path:
@@ -218,7 +218,7 @@ def test_what_is_no_conjunction_is_refused_before_anything_runs(tmp_path):
 
 
 def test_the_search_tells_how_far_it_is(monkeypatch, tmp_path):
-    monkeypatch.setattr("snapshots.domain.predicates._BETWEEN_LOOKS", 1)
+    monkeypatch.setattr("snapshots.domain.conditions.predicates._BETWEEN_LOOKS", 1)
     recording = recorded(simulated())
     folder = stored(recording, tmp_path / "store")
     told = []
@@ -232,11 +232,11 @@ def test_the_search_tells_how_far_it_is(monkeypatch, tmp_path):
 
 
 def test_a_long_search_can_be_stopped(monkeypatch, tmp_path):
-    monkeypatch.setattr("snapshots.domain.predicates._BETWEEN_LOOKS", 1)
+    monkeypatch.setattr("snapshots.domain.conditions.predicates._BETWEEN_LOOKS", 1)
     folder = stored(recorded(simulated()), tmp_path / "store")
 
     def stop(phase: str, done: int, total: int) -> None:
-        if phase == predicates.SEARCHING and done:
+        if phase == job.SEARCHING and done:
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
@@ -244,8 +244,8 @@ def test_a_long_search_can_be_stopped(monkeypatch, tmp_path):
 
 
 def test_spark_finds_the_same_through_the_sandbox(spark, monkeypatch, tmp_path):
-    monkeypatch.setattr(predicates, "ROWS_PER_TASK", 80)
-    recording = recorded(simulated(topologies.ring(5), events=200))
+    monkeypatch.setattr(job, "ROWS_PER_TASK", 80)
+    recording = recorded(simulated(shapes.ring(5), events=200))
     folder = stored(recording, tmp_path / "store")
     told = []
     text = "p1 <= 1000 && p3 <= 1000 && p5 > 10"
@@ -262,7 +262,7 @@ def test_an_expression_that_takes_too_long_comes_back_from_spark_as_it_is(spark,
     text = f"p1 != 0 && {loops}p2 != 0{')' * 4}"
     found = Search(folder, text, _hurried)
     with pytest.raises(TooMuch, match="longer than 0.01 seconds after 0 of"):
-        found.answer(predicates.SparkStages(spark), silent)
+        found.answer(job.SparkStages(spark), silent)
 
 
 def _hurried(questions: list[Question]):

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from snapshots.domain.contents.entries import NotRead, StateEntry
-from snapshots.domain.contents.model import WHOLE, CheckpointContents
-from snapshots.readers.flink.operator_ids import id_of_uid
-from tests.readers.flink import engine as frame
-from tests.readers.flink.cases import ON_THE_WIRE, Facts
-from tests.readers.flink.keyed import as_flink, as_noted, notes
-from tests.web.uploading import Uploaded
+from snapshots.domain.inventory.entries import NotRead, StateEntry
+from snapshots.domain.inventory.model import WHOLE, CheckpointContents
+from snapshots.readers.engines.flink.operator_ids import id_of_uid
+from tests.readers.engines.flink import engine as frame
+from tests.readers.engines.flink.cases import ON_THE_WIRE, Facts
+from tests.readers.engines.flink.keyed import as_flink, as_noted, notes
+from tests.web.api.uploading import Uploaded
 
 NOTHING = {"bytes": 0, "buffers": 0, "elements": 0, "records": 0, "watermarks": 0,
            "wholly in the input": 0, "first": [], "last": []}  # fmt: skip

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from snapshots.domain.contents.model import CheckpointContents, OperatorContents
-from tests.readers.flink.cases import Facts
-from tests.web.uploading import Uploaded
+from snapshots.domain.inventory.model import CheckpointContents, OperatorContents
+from tests.readers.engines.flink.cases import Facts
+from tests.web.api.uploading import Uploaded
 
 KINDS = {"COMPLETED": "completed", "FAILED": "failed", "IN_PROGRESS": "in progress"}
 

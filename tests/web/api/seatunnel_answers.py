@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from hashlib import sha256
 
-from snapshots.domain.contents.entries import NotRead, StateEntry
-from snapshots.domain.contents.model import COORDINATOR, CheckpointContents, OperatorContents
-from tests.readers.seatunnel.cases import as_expected
-from tests.web.uploading import Uploaded
+from snapshots.domain.inventory.entries import NotRead, StateEntry
+from snapshots.domain.inventory.model import COORDINATOR, CheckpointContents, OperatorContents
+from tests.readers.engines.seatunnel.cases import as_expected
+from tests.web.api.uploading import Uploaded
 
 Facts = dict[tuple, object]
 

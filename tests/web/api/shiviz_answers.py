@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 
-from tests.web.uploading import Uploaded
+from tests.web.api.uploading import Uploaded
 
 
 def wanted(execution: dict) -> dict[tuple, object]:

@@ -4,15 +4,20 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.model import (
     COMPLETED,
     IN_PROGRESS,
     CheckpointContents,
     UploadContents,
 )
-from tests.readers.spark_streaming.cases import MAIN, in_order
-from tests.readers.spark_streaming.contents import batches_of, facts_of, name_of, told_by_entries
-from tests.web.uploading import Uploaded
+from tests.readers.engines.spark_streaming.cases import MAIN, in_order
+from tests.readers.engines.spark_streaming.inventory import (
+    batches_of,
+    facts_of,
+    name_of,
+    told_by_entries,
+)
+from tests.web.api.uploading import Uploaded
 
 Facts = dict[tuple, object]
 WITHOUT_KEY = "global-agg-no-key"  # one partition has state, whatever the metadata say

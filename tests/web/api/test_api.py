@@ -7,11 +7,14 @@ import pytest
 from django.test import Client
 from pydantic import TypeAdapter
 
-from snapshots import content_payloads, payloads
-from snapshots.domain.samples import two_tokens
-from snapshots.domain.script import Script
+from snapshots.domain.simulators.samples import two_tokens
+from snapshots.domain.simulators.script import Script
 from snapshots.models import Job, Recording
-from snapshots.window_payloads import WindowPayload
+from snapshots.payloads import cuts
+from snapshots.payloads.problems import Problem
+from snapshots.payloads.recordings import RecordingDetail, RecordingList, SnapshotList
+from snapshots.payloads.topologies import TopologyOfRecording
+from snapshots.payloads.window import WindowPayload
 from tests.builders import simulated
 from tests.damage import never_sending
 from tests.web.given import a_client, a_person, a_ready_recording, post_json
@@ -40,7 +43,7 @@ def problem_of(answer, status: int, code: str) -> dict:
     assert answer.status_code == status, answer.content
     assert answer.headers["Content-Type"] == "application/problem+json"
     problem = answer.json()
-    TypeAdapter(payloads.Problem).validate_python(problem)
+    TypeAdapter(Problem).validate_python(problem)
     assert problem["type"] == f"/problems/{code}"
     assert problem["status"] == status
     return problem
@@ -54,9 +57,7 @@ def fits(declared, answer) -> dict:
 
 
 def test_the_two_banks_are_found_as_the_issue_says(api, banks):
-    found = fits(
-        content_payloads.SnapshotDetail, api.get(f"/api/recordings/{banks.pk}/snapshots/s1")
-    )
+    found = fits(cuts.SnapshotDetail, api.get(f"/api/recordings/{banks.pk}/snapshots/s1"))
     assert found["verdict"] == "consistent"
     assert found["processes"] == {"A": 9000, "B": 3000}
     assert found["channels"] == {"A->B": [], "B->A": [1000, 2000]}
@@ -68,7 +69,7 @@ def test_the_two_banks_are_found_as_the_issue_says(api, banks):
 
 
 def test_a_recording_tells_its_counts_and_snapshots(api, banks):
-    found = fits(payloads.RecordingDetail, api.get(f"/api/recordings/{banks.pk}"))
+    found = fits(RecordingDetail, api.get(f"/api/recordings/{banks.pk}"))
     assert found["status"] == "ready"
     assert found["snapshots"] == ["s1"]
     assert found["counts"]["processes"] == 2
@@ -77,13 +78,13 @@ def test_a_recording_tells_its_counts_and_snapshots(api, banks):
 
 
 def test_the_topology_of_a_recording_has_the_start_states(api, banks):
-    found = fits(payloads.TopologyOfRecording, api.get(f"/api/recordings/{banks.pk}/topology"))
+    found = fits(TopologyOfRecording, api.get(f"/api/recordings/{banks.pk}/topology"))
     assert found["processes"] == [{"id": "A", "state": 10000}, {"id": "B", "state": 5000}]
     assert [channel["id"] for channel in found["channels"]] == ["A->B", "B->A"]
 
 
 def test_snapshots_are_listed_without_their_contents(api, banks):
-    found = fits(payloads.SnapshotList, api.get(f"/api/recordings/{banks.pk}/snapshots"))
+    found = fits(SnapshotList, api.get(f"/api/recordings/{banks.pk}/snapshots"))
     assert [item["snapshot"] for item in found["items"]] == ["s1"]
     assert found["items"][0]["positions"] == {"A": 2, "B": 5}
 
@@ -91,7 +92,7 @@ def test_snapshots_are_listed_without_their_contents(api, banks):
 @pytest.mark.parametrize("question", [{"at": 4500}, {"step": 8}, {"positions": {"A": 4, "B": 4}}])
 def test_a_cut_tells_states_and_contents(api, banks, question):
     answer = post_json(api, f"/api/recordings/{banks.pk}/cuts", question)
-    found = fits(content_payloads.CutAnswer, answer)
+    found = fits(cuts.CutAnswer, answer)
     assert found["consistent"]
     assert found["states"]["A"] == 9000
     assert sum(found["states"].values()) + sum(sum(v) for v in found["channels"].values()) == 15000
@@ -100,7 +101,7 @@ def test_a_cut_tells_states_and_contents(api, banks, question):
 
 def test_an_inconsistent_cut_names_its_orphan_and_the_nearest_consistent_one(api, banks):
     answer = post_json(api, f"/api/recordings/{banks.pk}/cuts", {"positions": {"A": 1, "B": 3}})
-    found = fits(content_payloads.CutAnswer, answer)
+    found = fits(cuts.CutAnswer, answer)
     assert not found["consistent"]
     [orphan] = found["orphans"]
     assert (orphan["verdict"], orphan["message"], orphan["value"]) == ("orphan", "m1", 1000)
@@ -190,14 +191,14 @@ def test_a_window_without_meaning_is_refused(api, banks, query):
 
 
 def test_an_event_tells_its_fields_and_its_message(api, banks):
-    found = fits(content_payloads.EventDetail, api.get(f"/api/recordings/{banks.pk}/events/A/1"))
+    found = fits(cuts.EventDetail, api.get(f"/api/recordings/{banks.pk}/events/A/1"))
     assert (found["kind"], found["message"], found["state"]) == ("send", "m1", 9000)
     assert found["flight"]["received_at"] == 3800
 
 
 def test_an_event_has_a_past_and_a_future(api, banks):
     """B receives m1: before it lie A's opening and sending, and what B did before."""
-    found = fits(content_payloads.ConesPayload, api.get(f"/api/recordings/{banks.pk}/cones/B/2"))
+    found = fits(cuts.ConesPayload, api.get(f"/api/recordings/{banks.pk}/cones/B/2"))
     assert found["past"]["positions"] == [2, 3]
     assert found["past"]["at"] == [1500, 3800]
     assert found["before"] == 4
@@ -221,7 +222,7 @@ def test_ids_may_be_any_text(api, ada, snapshot):
     recording = a_ready_recording(ada, odd_log(snapshot))
     base = f"/api/recordings/{recording.pk}"
     quoted = urllib.parse.quote(snapshot, safe="")
-    found = fits(content_payloads.SnapshotDetail, api.get(f"{base}/snapshots/{quoted}"))
+    found = fits(cuts.SnapshotDetail, api.get(f"{base}/snapshots/{quoted}"))
     assert found["snapshot"] == snapshot
     event = api.get(f"{base}/events/{urllib.parse.quote(ODD, safe='')}/1").json()
     assert (event["process"], event["message"]) == (ODD, ODD)
@@ -305,7 +306,7 @@ def test_a_name_without_meaning_is_refused(api, banks, name):
 def test_recordings_are_found_by_name_and_status(api, ada):
     a_ready_recording(ada)
     Recording.objects.create(owner=ada, name="ledger 7", status="failed")
-    found = fits(payloads.RecordingList, api.get("/api/recordings?q=LEDGER"))
+    found = fits(RecordingList, api.get("/api/recordings?q=LEDGER"))
     assert [item["name"] for item in found["items"]] == ["ledger 7"]
     assert api.get("/api/recordings?status=ready").json()["total"] == 1
     assert api.get("/api/recordings?limit=1").json()["total"] == 2

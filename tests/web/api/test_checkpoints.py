@@ -2,10 +2,11 @@
 
 import pytest
 
-from snapshots import checkpoint_payloads, runs
-from snapshots.domain.dataflows.samples import counted_twice
+from snapshots.domain.simulators.flink.samples import counted_twice
+from snapshots.jobs import running
+from snapshots.payloads import checkpoints
+from tests.web.api.test_api import fits, problem_of
 from tests.web.given import a_client, a_file, a_person, a_ready_recording, native
-from tests.web.test_api import fits, problem_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -26,7 +27,7 @@ def address(ada):
 
 
 def test_checkpoints_are_listed_without_their_tasks(api, address):
-    found = fits(checkpoint_payloads.CheckpointList, api.get(f"{address}/checkpoints"))
+    found = fits(checkpoints.CheckpointList, api.get(f"{address}/checkpoints"))
     assert found["total"] == len(found["items"])
     assert [item["checkpoint"] for item in found["items"]] == ["1", "2", "3", "4", "5"]
     assert [item["status"] for item in found["items"]].count("completed") == 4
@@ -34,7 +35,7 @@ def test_checkpoints_are_listed_without_their_tasks(api, address):
 
 
 def test_a_checkpoint_tells_what_every_task_did(api, address):
-    found = fits(checkpoint_payloads.CheckpointDetail, api.get(f"{address}/checkpoints/1"))
+    found = fits(checkpoints.CheckpointDetail, api.get(f"{address}/checkpoints/1"))
     assert {task["process"] for task in found["tasks"]} >= {"source[0]", "count[1]", "sink[0]"}
     assert found["tasks"][0]["process"] == "count[1]"
     assert found["critical_path"][0]["from"] == found["triggered_at"]
@@ -47,7 +48,7 @@ def test_a_checkpoint_that_is_not_there(api, address):
 
 
 def test_failures_tell_what_they_repeated_and_lost(api, address):
-    found = fits(checkpoint_payloads.FailoverList, api.get(f"{address}/failovers"))
+    found = fits(checkpoints.FailoverList, api.get(f"{address}/failovers"))
     (failure,) = found["items"]
     assert failure["process"] == "count[0]"
     assert failure["restored"] == "1"
@@ -59,13 +60,9 @@ def test_failures_tell_what_they_repeated_and_lost(api, address):
 
 
 def test_files_and_requests_come_in_pages(api, address):
-    files = fits(
-        checkpoint_payloads.CheckpointFiles, api.get(f"{address}/checkpoint-files?limit=2")
-    )
+    files = fits(checkpoints.CheckpointFiles, api.get(f"{address}/checkpoint-files?limit=2"))
     assert len(files["items"]) == 2 < files["total"]
-    requests = fits(
-        checkpoint_payloads.CheckpointRequests, api.get(f"{address}/checkpoint-requests")
-    )
+    requests = fits(checkpoints.CheckpointRequests, api.get(f"{address}/checkpoint-requests"))
     assert any(item["dropped"] for item in requests["items"])
 
 
@@ -84,7 +81,7 @@ def test_someone_elses_checkpoints_are_not_there(address):
 @pytest.mark.django_db(transaction=True)
 def test_an_uploaded_log_is_told_at_ingest(api, address, spark):
     answer = api.post("/api/recordings", {"file": a_file(native(counted_twice()))}).json()
-    runs.run(answer["job"])
+    running.run(answer["job"])
     uploaded = f"/api/recordings/{answer['id']}"
     for end in ("checkpoints", "checkpoints/3", "failovers", "checkpoint-files"):
         found = api.get(f"{uploaded}/{end}")

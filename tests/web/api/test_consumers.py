@@ -13,9 +13,12 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.db import OperationalError
 from django.test import Client
 
-from snapshots import consumers, live, payloads, replays
+from snapshots.answers import replay
+from snapshots.jobs import live
 from snapshots.models import Job, Recording
+from snapshots.payloads.jobs import job_detail
 from snapshots.routing import websocket_urlpatterns
+from snapshots.web import consumers
 from tests.web.given import a_person, a_ready_recording
 from webapp.accounts.sessions import key_hash
 
@@ -152,8 +155,8 @@ async def test_of_many_windows_the_first_and_the_newest_are_answered(ada, banks,
         asyncio.run_coroutine_threadsafe(release.wait(), loop).result()
         return window(stored, question)
 
-    window = replays.window
-    monkeypatch.setattr(replays, "window", slowly)
+    window = replay.window
+    monkeypatch.setattr(replay, "window", slowly)
     socket = await connected(ada, f"ws/recordings/{banks.pk}")
     await socket.send_json_to({"type": "window", "request": 1})
     await begun.wait()
@@ -210,7 +213,7 @@ async def test_a_person_hears_of_their_own_jobs_only(ada, banks):
     await database_sync_to_async(live.job_changed)(job)
     told = await mine.receive_json_from(5)
     assert told.pop("type") == "job"
-    expected = await database_sync_to_async(payloads.job_detail)(job)
+    expected = await database_sync_to_async(job_detail)(job)
     assert told == json.loads(json.dumps(expected))
     assert await his.receive_nothing()
     await mine.disconnect()
@@ -218,11 +221,11 @@ async def test_a_person_hears_of_their_own_jobs_only(ada, banks):
 
 
 async def test_a_request_tells_the_open_pages(ada, banks):
-    from snapshots import services
+    from snapshots.services.jobs import request_restore
 
     socket = await connected(ada, "ws/jobs")
     snapshot = await banks.snapshots.afirst()
-    job = await database_sync_to_async(services.request_restore)(ada, banks, snapshot)
+    job = await database_sync_to_async(request_restore)(ada, banks, snapshot)
     told = await socket.receive_json_from(5)
     assert (told["id"], told["kind"], told["state"]) == (job.pk, "restore", "queued")
     await socket.disconnect()
@@ -264,10 +267,10 @@ async def test_a_closed_account_is_noticed_where_the_message_was_lost(
 async def test_a_deleted_recording_is_noticed_where_the_message_was_lost(
     ada, banks, looking_often, lost
 ):
-    from snapshots import services
+    from snapshots.services.recordings import delete_recording
 
     workbench, jobs = await workbench_and_jobs(ada, banks)
-    await database_sync_to_async(services.delete_recording)(banks)
+    await database_sync_to_async(delete_recording)(banks)
     assert await closed_with(workbench) == consumers.NOT_FOUND
     assert await jobs.receive_nothing(0.5)
     await jobs.disconnect()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.web.over_http import Api
+from tests.webapp.over_http import Api
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

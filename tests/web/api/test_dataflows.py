@@ -7,14 +7,15 @@ import orjson
 import pytest
 from django.core.management import CommandError, call_command
 
-from snapshots import gallery, topologies, uploads
-from snapshots.domain.assembly import assemble
-from snapshots.domain.verdicts import judge
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.verdicts import judge
+from snapshots.files import uploads
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Topology
-from snapshots.readers import registry
+from snapshots.readers import recognition
+from snapshots.services import gallery
 from snapshots.simulating import dataflows as dataflow_simulations
-from snapshots.simulating import simulations
+from snapshots.simulating import simulations, topology_documents
 from tests.readers.inputs import read, source
 from tests.web.given import a_client, a_file, a_person, post_json
 
@@ -270,13 +271,13 @@ def test_a_run_is_a_recording_with_all_its_parameters(api, words):
 
 
 def simulated(dataflow: dict = WORDS, **parameters) -> bytes:
-    definition = topologies.checked({"name": "words", "dataflow": dataflow})
+    definition = topology_documents.checked({"name": "words", "dataflow": dataflow})
     checked, _ = simulations.checked_for(definition, parameters)
     with uploads.Draft() as draft:
         document = {**checked, "topology": definition}
         simulations.write(draft, "a run", document, lambda *progress: None)
         draft.file.flush()
-        head = registry.check_head(draft.path, recording_limits())
+        head = recognition.check_head(draft.path, recording_limits())
         assert (head.format, head.complete) == ("native", True)
         return gzip.decompress(draft.path.read_bytes())
 

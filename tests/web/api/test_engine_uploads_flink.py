@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from snapshots import runs
-from snapshots.domain.checkpoints.reference import checkpoints
+from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints
+from snapshots.jobs import running
 from snapshots.models import Job, Recording
-from tests.readers.flink.engine import derived
+from tests.readers.engines.flink.engine import derived
 from tests.web.given import a_client, a_person
-from tests.web.test_pages import signed_in, text_of
-from tests.web.test_pages_snapshot import words
+from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.pages.test_snapshot import words
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -51,7 +51,7 @@ def uploaded(api, shared_data):
             sent = SimpleUploadedFile(path.name, path.read_bytes())
         answer = api.post("/api/recordings", {"file": sent})
         assert answer.status_code == 202, answer.content
-        runs.run(answer.json()["job"])
+        running.run(answer.json()["job"])
         job = Job.objects.get(pk=answer.json()["job"])
         assert job.state == "done", job.error
 

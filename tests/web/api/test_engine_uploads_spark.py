@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from snapshots import runs
+from snapshots.jobs import running
 from snapshots.models import Job, Recording
 from tests.web.given import a_client, a_person
-from tests.web.test_pages import signed_in, text_of
-from tests.web.test_pages_snapshot import words
+from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.pages.test_snapshot import words
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -32,7 +32,7 @@ def uploaded(api, shared_data):
         file = SimpleUploadedFile(Path(f"{name}.zip").name, content)
         answer = api.post("/api/recordings", {"file": file})
         assert answer.status_code == 202, answer.content
-        runs.run(answer.json()["job"])
+        running.run(answer.json()["job"])
         job = Job.objects.get(pk=answer.json()["job"])
         assert job.state == "done", job.error
 

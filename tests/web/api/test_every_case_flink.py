@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.readers.flink.cases import CASES, LEGACY
-from tests.readers.flink.engine import folder_of
-from tests.web import flink_rest_answers
-from tests.web.agreement import pairs, require_documented
-from tests.web.flink_answers import answers
+from tests.readers.engines.flink.cases import CASES, LEGACY
+from tests.readers.engines.flink.engine import folder_of
+from tests.web.api import flink_rest_answers
+from tests.web.api.agreement import pairs, require_documented
+from tests.web.api.flink_answers import answers
+from tests.web.api.uploading import upload, zipped
 from tests.web.given import a_client, a_person
-from tests.web.uploading import upload, zipped
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -5,10 +5,10 @@ import zipfile
 
 import pytest
 
-from tests.web import seatunnel_answers
-from tests.web.agreement import pairs, require_documented
+from tests.web.api import seatunnel_answers
+from tests.web.api.agreement import pairs, require_documented
+from tests.web.api.uploading import as_it_is, upload
 from tests.web.given import a_client, a_person
-from tests.web.uploading import as_it_is, upload
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

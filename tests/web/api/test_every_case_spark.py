@@ -5,11 +5,11 @@ import zipfile
 
 import pytest
 
-from tests.readers.spark_streaming.cases import DAMAGED, WRONG_ANSWERS
-from tests.web import spark_answers
-from tests.web.agreement import pairs, require_documented
+from tests.readers.engines.spark_streaming.cases import DAMAGED, WRONG_ANSWERS
+from tests.web.api import spark_answers
+from tests.web.api.agreement import pairs, require_documented
+from tests.web.api.uploading import as_it_is, upload
 from tests.web.given import a_client, a_person
-from tests.web.uploading import as_it_is, upload
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots import sandbox
-from snapshots.domain.expressions import LONGEST, Expression, ExpressionError, Question
+from snapshots.domain.conditions.expressions import LONGEST, Expression, ExpressionError, Question
 from snapshots.domain.properties.answers import OWN
 from snapshots.domain.properties.global_state import GlobalState
 from snapshots.sandbox import TooMuch, evaluate, strip

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from snapshots.api import api as the_api
+from snapshots.web.api import api as the_api
 from tests.effort import examples
 from tests.web.given import a_client, a_person, a_ready_recording
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from snapshots import runs
+from snapshots.jobs import running
 from snapshots.models import Recording
 from tests.web.given import a_client, a_person, a_ready_recording
-from tests.web.test_pages import signed_in, text_of
+from tests.web.pages.test_recordings import signed_in, text_of
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -48,7 +48,7 @@ def packed(folder: Path) -> bytes:
 def bank(api, shared_data) -> Recording:
     content = packed(shared_data / "flink" / "bank-unaligned")
     answer = api.post("/api/recordings", {"file": SimpleUploadedFile("bank.zip", content)})
-    runs.run(answer.json()["job"])
+    running.run(answer.json()["job"])
     recording = Recording.objects.get(pk=answer.json()["id"])
     assert recording.status == "ready", recording.error
     return recording

@@ -5,13 +5,13 @@ from collections import Counter
 
 import pytest
 
-from snapshots import contents_difference
-from snapshots.domain.contents.model import BROADCAST, LISTED, RAW, TIMERS, UNION
-from snapshots.domain.key_groups import owning_subtask
-from snapshots.readers.flink.engine.reader import FlinkReader
-from snapshots.store.contents import StoredContents
-from snapshots.store.contents_writer import write_contents
-from tests.readers.flink.engine import expected_snapshots
+from snapshots.answers import inventory_difference
+from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, TIMERS, UNION
+from snapshots.domain.model.key_groups import owning_subtask
+from snapshots.readers.engines.flink.engine.reader import FlinkReader
+from snapshots.store.inventory.reading import StoredContents
+from snapshots.store.inventory.writing import write_contents
+from tests.readers.engines.flink.engine import expected_snapshots
 
 OF_OPERATOR = (LISTED, UNION, BROADCAST, RAW, "coordinator")
 CASES = ("rocksdb-incremental", "rescaled", "windows-timers", "savepoint-canonical", "file-merging")
@@ -87,7 +87,7 @@ def require_same(opened, keys, told_by):
     listed = opened.upload["checkpoints"]
     counted = Counter()
     for before, after in pairs(opened):
-        change = contents_difference.difference(opened, before, after)
+        change = inventory_difference.difference(opened, before, after)
         one, other = (keys(listed[number]["id"]) for number in (before, after))
         for operator in change["operators"]:
             for state in operator["states"]:
@@ -111,7 +111,7 @@ def test_keys_of_a_changelog_are_those_that_the_job_noted(stored, shared_data, c
 
 def test_a_job_started_with_another_parallelism_has_moved_its_key_groups(stored):
     opened = stored("rescaled")
-    change = contents_difference.difference(opened, 2, 3)
+    change = inventory_difference.difference(opened, 2, 3)
     operators = {one["name"]: one for one in change["operators"]}
     assert operators["enrich"]["parallelism"] == {"before": 2, "after": 3}
     moved = sum(owning_subtask(g, 2, 16) != owning_subtask(g, 3, 16) for g in range(16))
@@ -125,14 +125,14 @@ def test_a_job_started_with_another_parallelism_has_moved_its_key_groups(stored)
 
 def test_files_that_an_incremental_checkpoint_shares_with_the_one_before(stored):
     opened = stored("forst-async-state")
-    change = contents_difference.difference(opened, 0, 1)
+    change = inventory_difference.difference(opened, 0, 1)
     shared = [one for one in change["files"] if one["needed"] == "both"]
     assert [one["role"] for one in shared] == ["keyed state, shared"] * 2
     assert change["totals"]["both"] == {"files": 2, "bytes": sum(one["bytes"] for one in shared)}
 
 
 def test_a_checkpoint_that_the_rest_api_alone_tells_of_says_nothing_of_keys(stored):
-    change = contents_difference.difference(stored("rescaled"), 0, 3)
+    change = inventory_difference.difference(stored("rescaled"), 0, 3)
     assert {one["change"] for one in change["operators"]} == {"unknown"}
     for operator in change["operators"]:
         for state in operator["states"]:
@@ -140,8 +140,8 @@ def test_a_checkpoint_that_the_rest_api_alone_tells_of_says_nothing_of_keys(stor
 
 
 def test_too_many_keys_are_left_to_be_asked_for_one_by_one(stored, monkeypatch):
-    monkeypatch.setattr(contents_difference, "MOST_COUNTED", 30)
-    change = contents_difference.difference(stored("windows-timers"), 0, 1)
+    monkeypatch.setattr(inventory_difference, "MOST_COUNTED", 30)
+    change = inventory_difference.difference(stored("windows-timers"), 0, 1)
     states = [state for one in change["operators"] for state in one["states"]]
     left_out = [state for state in states if state["counts"] is None]
     assert left_out

@@ -7,18 +7,20 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from snapshots import runs, sandbox, services
-from snapshots.domain.predicates import detect
-from snapshots.domain.samples import two_banks
-from snapshots.domain.script import Script
+from snapshots import sandbox
+from snapshots.domain.conditions.predicates import detect
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.domain.simulators.script import Script
+from snapshots.jobs import running
 from snapshots.models import Job
 from snapshots.problems import Conflict, Refused
-from tasks.spark import predicates as spark_job
+from snapshots.services.jobs import cancel_job, request_search
+from tasks.spark.search import job as spark_job
 from tasks.spark.stages import StagesHere
 from tests.builders import recorded
 from tests.web.given import a_client, a_person, a_ready_recording, post_json
-from tests.web.test_pages import signed_in, text_of
-from tests.web.test_pages_snapshot import words
+from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.pages.test_snapshot import words
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -55,7 +57,7 @@ def ask(api, row, expression):
 
 
 def answered(job: Job) -> Job:
-    runs.run(job.pk)
+    running.run(job.pk)
     job.refresh_from_db()
     return job
 
@@ -108,11 +110,11 @@ def test_only_who_may_see_a_ready_recording_may_ask(api, ada, banks):
     banks.save()
     assert ask(api, banks, RICH).status_code == 409
     with pytest.raises(Conflict):
-        services.request_search(ada, banks, RICH)
+        request_search(ada, banks, RICH)
 
 
 def test_the_job_ends_with_the_answer_of_the_reference(ada, banks, spark):
-    job = answered(services.request_search(ada, banks, RICH))
+    job = answered(request_search(ada, banks, RICH))
     assert (job.state, job.phase, job.progress) == ("done", "searched", 1.0), job.error
     assert job.result == detect(recorded(two_banks()), RICH).to_json()
     assert job.result["possibly"] == "true"
@@ -123,7 +125,7 @@ def test_what_takes_too_long_is_refused_and_the_recording_stays_ready(
 ):
     hurried = partial(sandbox.evaluate, seconds=0.01)
     monkeypatch.setattr(spark_job.Search.__init__, "__defaults__", (hurried,))
-    job = answered(services.request_search(ada, banks, RICH))
+    job = answered(request_search(ada, banks, RICH))
     assert (job.state, job.error["type"]) == ("refused", "/problems/invalid-expression")
     assert (job.error["field"], job.error["column"]) == ("expression", 1)
     assert "longer than 0.01 seconds" in job.error["detail"]
@@ -133,7 +135,7 @@ def test_what_takes_too_long_is_refused_and_the_recording_stays_ready(
 
 
 def test_a_cancelled_search_leaves_its_recording_ready(ada, banks):
-    services.cancel_job(services.request_search(ada, banks, RICH))
+    cancel_job(request_search(ada, banks, RICH))
     banks.refresh_from_db()
     assert (Job.objects.get().state, banks.status) == ("cancelled", "ready")
     assert "It was stopped before there was an answer" in words(page_of(ada, banks, RICH))
@@ -141,7 +143,7 @@ def test_a_cancelled_search_leaves_its_recording_ready(ada, banks):
 
 def test_a_refusal_is_a_problem_of_the_service_too(ada, banks):
     with pytest.raises(Refused, match="There is no process Z"):
-        services.request_search(ada, banks, 'processes["Z"] == 1')
+        request_search(ada, banks, 'processes["Z"] == 1')
 
 
 # The page.
@@ -151,7 +153,7 @@ def test_the_form_gives_an_example_of_this_recording(ada, banks):
     page = page_of(ada, banks)
     assert "possibly" in page
     example = html.unescape(re.search(r'placeholder="([^"]+)"', page)[1])
-    assert services.request_search(ada, banks, example).expression == example
+    assert request_search(ada, banks, example).expression == example
 
 
 @pytest.mark.parametrize(
@@ -174,7 +176,7 @@ def test_the_example_can_be_asked_whatever_the_processes_are_called(ada):
     for name in ("in", "a b", "processes", 'say "hi"\\', "ü"):
         row = a_ready_recording(ada, Script(name, {name: 1}, []).internal(name, "x").log())
         example = html.unescape(re.search(r'placeholder="([^"]+)"', page_of(ada, row))[1])
-        assert services.request_search(ada, row, example).expression == example
+        assert request_search(ada, row, example).expression == example
 
 
 def test_asking_begins_the_job_and_the_page_shows_how_it_goes(ada, banks):
@@ -190,7 +192,7 @@ def test_asking_begins_the_job_and_the_page_shows_how_it_goes(ada, banks):
 
 
 def test_an_answer_has_its_cuts_as_links_into_the_workbench_and_as_a_table(ada, banks, here):
-    found = answered(services.request_search(ada, banks, RICH)).result
+    found = answered(request_search(ada, banks, RICH)).result
     page = page_of(ada, banks, RICH)
     assert "Possibly: yes" in words(page)
     first = ".".join(str(found["first"][name]) for name in "AB")
@@ -222,7 +224,7 @@ def apart() -> Script:
 )
 def test_every_answer_is_said_in_words(ada, here, text, said):
     row = a_ready_recording(ada, apart().log())
-    answered(services.request_search(ada, row, text))
+    answered(request_search(ada, row, text))
     page = words(page_of(ada, row, text))
     for part in said:
         assert part in page
@@ -242,13 +244,13 @@ def test_what_is_not_local_is_offered_to_the_recorded_snapshots(ada, banks):
 
 def test_what_was_asked_before_is_listed(ada, banks, here):
     for text in (RICH, "A == 7"):
-        answered(services.request_search(ada, banks, text))
+        answered(request_search(ada, banks, text))
     assert "A == 7 no no" in words(page_of(ada, banks, RICH))
     assert "A == 9000 && B <= 3000 yes no" in words(page_of(ada, banks))
 
 
 def test_an_answer_for_an_earlier_store_is_not_shown(ada, banks, here):
-    answered(services.request_search(ada, banks, RICH))
+    answered(request_search(ada, banks, RICH))
     banks.ready_at = timezone.now()
     banks.save()
     page = words(page_of(ada, banks, RICH))
@@ -264,5 +266,5 @@ def test_other_pages_lead_to_it(ada, banks, here):
     client = signed_in(ada)
     for other in (f"/recordings/{banks.pk}", f"/recordings/{banks.pk}/properties"):
         assert f'href="{address}"' in text_of(client.get(other)), other
-    job = answered(services.request_search(ada, banks, RICH))
+    job = answered(request_search(ada, banks, RICH))
     assert f"{address}?expression=A+%3D%3D+9000" in text_of(client.get(f"/jobs/{job.pk}"))

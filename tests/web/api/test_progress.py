@@ -5,9 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from snapshots import leases, payloads, services
+from snapshots.jobs import leases
+from snapshots.jobs.running import Progress
 from snapshots.models import Job, Recording
-from snapshots.runs import Progress
+from snapshots.payloads.jobs import job_detail
+from snapshots.services.jobs import create_job
 from tests.web.given import a_person
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
@@ -17,10 +19,10 @@ def told(format: str, *report, seconds: float = 10) -> dict:
     """What is told of a job that has run for so long when it reports."""
     ada = a_person()
     recording = Recording.objects.create(owner=ada, name="log", upload="file", format=format)
-    job = services.create_job(Job.Kind.INGEST, ada, recording=recording)
+    job = create_job(Job.Kind.INGEST, ada, recording=recording)
     Progress(leases.claim(job.pk))(*report)
     Job.objects.update(started_at=timezone.now() - timedelta(seconds=seconds))
-    return payloads.job_detail(Job.objects.get(pk=job.pk))
+    return job_detail(Job.objects.get(pk=job.pk))
 
 
 def test_bytes_are_not_told_as_events():

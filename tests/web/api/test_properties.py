@@ -2,12 +2,12 @@
 
 import pytest
 
-from snapshots import properties as module
-from snapshots.domain.samples import SAMPLES
-from snapshots.domain.script import Script
+from snapshots.answers import properties as module
+from snapshots.domain.simulators.samples import SAMPLES
+from snapshots.domain.simulators.script import Script
 from tests.web.given import a_client, a_person, a_ready_recording, post_json
-from tests.web.test_pages import signed_in, text_of
-from tests.web.test_pages_snapshot import words
+from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.pages.test_snapshot import words
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 BY_SLUG = {sample.slug: sample for sample in SAMPLES}

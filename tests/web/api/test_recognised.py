@@ -6,9 +6,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from snapshots import header_notes, runs
-from snapshots.domain.samples import two_banks
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.jobs import running
 from snapshots.models import Recording
+from snapshots.payloads import notes as header_notes
 from tests.web.given import a_client, a_person, a_ready_recording
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
@@ -48,7 +49,7 @@ def test_an_upload_says_what_was_recognised_and_by_what(api, shared_data):
 @pytest.mark.django_db(transaction=True)  # the heartbeat sees only what is committed
 def test_what_such_a_log_cannot_tell_is_said_on_the_page(api, page, shared_data):
     body = api.post("/api/recordings", {"file": a_log(shared_data, "chord.log")}).json()
-    runs.run(body["job"])
+    running.run(body["job"])
     told = api.get(f"/api/recordings/{body['id']}").json()
     assert "A message that was never received leaves no trace in the clocks." in told["notes"]
     text = page.get(f"/recordings/{body['id']}").content.decode()

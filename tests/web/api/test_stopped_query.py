@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.spark.stopped_query import query_stopped
+from tests.spark.engine_state.stopped_query import query_stopped
+from tests.web.api.uploading import upload, zipped
 from tests.web.given import a_client, a_person
-from tests.web.uploading import upload, zipped
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -11,11 +11,11 @@ from typing import Any
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from snapshots import runs
-from snapshots.domain.contents.entries import NotRead, StateEntry
-from snapshots.domain.contents.model import Fact, JobContents, UploadContents
+from snapshots.domain.inventory.entries import NotRead, StateEntry
+from snapshots.domain.inventory.model import Fact, JobContents, UploadContents
+from snapshots.jobs import running
 from snapshots.models import Job
-from snapshots.store.contents import as_checkpoint
+from snapshots.store.inventory.reading import as_checkpoint
 
 AT_ONCE = 500  # items of a page
 
@@ -83,7 +83,7 @@ def upload(api: Client, file: SimpleUploadedFile, **form: str) -> Uploaded:
     """Posts a file and runs its job to a ready recording."""
     answer = api.post("/api/recordings", {"file": file, **form})
     assert answer.status_code == 202, answer.content
-    runs.run(answer.json()["job"])
+    running.run(answer.json()["job"])
     job = Job.objects.get(pk=answer.json()["job"])
     assert job.state == "done", job.error
     found = Uploaded(api, answer.json()["id"])

@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from snapshots.domain.algorithms.flink_task import TIMEOUT
-from snapshots.domain.assembly import assemble
-from snapshots.domain.checkpoints.reference import checkpoints, decisions, files
-from snapshots.domain.dataflows.samples import SAMPLES_OF_DATAFLOWS, pressed, smallest
-from snapshots.domain.dataflows.simulation import run_dataflow
-from snapshots.domain.failovers.reference import all_failovers
-from snapshots.domain.script import Log
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints, decisions, files
+from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
+from snapshots.domain.simulators.flink.samples import SAMPLES_OF_DATAFLOWS, pressed, smallest
+from snapshots.domain.simulators.flink.simulation import run_dataflow
+from snapshots.domain.simulators.protocols.flink_task import TIMEOUT
+from snapshots.domain.simulators.script import Log
+from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording
 from snapshots.store.writer import write_checkpoints
-from snapshots.stores import open_recording
 from tests.web.given import a_person, a_ready_recording
-from tests.web.test_pages import signed_in, text_of
-from tests.web.test_pages_snapshot import words
+from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.pages.test_snapshot import words
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir"), pytest.mark.slow]
 BY_SLUG = {sample.slug: sample for sample in SAMPLES_OF_DATAFLOWS}

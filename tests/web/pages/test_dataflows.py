@@ -5,14 +5,14 @@ import re
 
 import pytest
 
-from snapshots import gallery
 from snapshots.models import Recording, Topology
-from snapshots.services import save_topology
+from snapshots.services import gallery
+from snapshots.services.topologies import save_topology
 from snapshots.simulating import dataflows as dataflow_simulations
-from snapshots.views.dataflow_inputs import ADVANCED, AGAIN, FAILOVER, MAIN, MODE
+from snapshots.web.pages.dataflow_inputs import ADVANCED, AGAIN, FAILOVER, MAIN, MODE
+from tests.web.api.test_dataflows import DOCUMENT, WORDS, changed
 from tests.web.given import a_person
-from tests.web.test_dataflows import DOCUMENT, WORDS, changed
-from tests.web.test_pages import HOSTILE, signed_in, text_of
+from tests.web.pages.test_recordings import HOSTILE, signed_in, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir"), pytest.mark.slow]
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.domain.assembly import assemble
-from snapshots.gallery import SAMPLES
+from snapshots.domain.assembling.assembly import assemble
 from snapshots.guides import CHAPTERS, GUIDES, slug_after
 from snapshots.guides.terms import TERMS
+from snapshots.services.gallery import SAMPLES
 from tests.web.given import a_person, a_ready_recording
-from tests.web.test_pages import signed_in, text_of
-from tests.web.test_pages_snapshot import words
+from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.pages.test_snapshot import words
 
 pytestmark = pytest.mark.slow
 

@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
-from snapshots.gallery import SAMPLES
 from snapshots.guides import GUIDES
+from snapshots.services.gallery import SAMPLES
 
 pytestmark = pytest.mark.slow
 

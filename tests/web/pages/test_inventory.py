@@ -6,12 +6,12 @@ import re
 import orjson
 import pytest
 
-from snapshots import stores
-from snapshots.readers.flink.engine.reader import FlinkReader
-from snapshots.store.contents_layout import CONTENTS, UPLOAD
-from snapshots.store.contents_writer import write_contents
+from snapshots.files import recordings
+from snapshots.readers.engines.flink.engine.reader import FlinkReader
+from snapshots.store.inventory.layout import CONTENTS, UPLOAD
+from snapshots.store.inventory.writing import write_contents
 from tests.web.given import a_client, a_person, a_ready_recording
-from tests.web.test_pages import signed_in, text_of
+from tests.web.pages.test_recordings import signed_in, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -31,7 +31,7 @@ def given(ada, shared_data):
     def written(name: str) -> str:
         recording = a_ready_recording(ada, format="flink")
         upload = FlinkReader().read(shared_data / "flink" / name)
-        write_contents(stores.store().folder(recording.store), upload)
+        write_contents(recordings.store().folder(recording.store), upload)
         return f"/recordings/{recording.pk}/contents"
 
     return written
@@ -107,7 +107,7 @@ def test_a_comparison_says_of_what_and_what_it_leaves_out(given, ada):
 
 def test_contents_of_another_release_ask_to_be_read_again(given, ada):
     address = given("bank-aligned")
-    [path] = stores.store().root.rglob(f"{CONTENTS}/{UPLOAD}")
+    [path] = recordings.store().root.rglob(f"{CONTENTS}/{UPLOAD}")
     document = orjson.loads(path.read_bytes())
     del document["version"]
     path.write_bytes(orjson.dumps(document))

@@ -2,14 +2,14 @@
 
 import pytest
 
-from snapshots import stores
-from snapshots.readers.spark_streaming.engine.reader import SparkUpload
-from snapshots.store.contents import StoredContents, as_checkpoint
-from snapshots.store.contents_writer import write_contents
-from tests.readers.spark_streaming.cases import MAIN, unpack
+from snapshots.files import recordings
+from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from snapshots.store.inventory.reading import StoredContents, as_checkpoint
+from snapshots.store.inventory.writing import write_contents
+from tests.readers.engines.spark_streaming.cases import MAIN, unpack
 from tests.web.given import a_client, a_person, a_ready_recording
-from tests.web.test_contents_pages import words
-from tests.web.test_pages import signed_in
+from tests.web.pages.test_inventory import words
+from tests.web.pages.test_recordings import signed_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -26,7 +26,7 @@ def given(ada, shared_data, tmp_path):
     def written(name: str) -> str:
         folder, _ = unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)
         recording = a_ready_recording(ada, format="spark-streaming")
-        into = stores.store().folder(recording.store)
+        into = recordings.store().folder(recording.store)
         found = write_contents(into, SparkUpload(folder))
         stored = StoredContents(into)
         for number, checkpoint in enumerate(found.checkpoints):

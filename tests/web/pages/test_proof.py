@@ -3,18 +3,18 @@
 import pytest
 from django.utils import timezone
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.reordering import reorder
-from snapshots.domain.samples import a_state_that_never_occurred, two_banks
-from snapshots.domain.script import Log
-from snapshots.domain.verdicts import judge
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.replaying.reordering import reorder
+from snapshots.domain.simulators.samples import a_state_that_never_occurred, two_banks
+from snapshots.domain.simulators.script import Log
 from snapshots.models import Job, Recording
-from snapshots.views import proof
+from snapshots.web.pages import proof
 from tests.builders import simulated
 from tests.damage import record_late
 from tests.web.given import a_person, a_ready_recording
-from tests.web.test_pages import signed_in, text_of
-from tests.web.test_pages_snapshot import words
+from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.pages.test_snapshot import words
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from snapshots import quantities
+from snapshots.web import quantities
 
 
 @pytest.mark.parametrize(

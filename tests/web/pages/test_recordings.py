@@ -5,8 +5,8 @@ import re
 import pytest
 from django.test import Client
 
-from snapshots.domain.recording import LoggedEvent
-from snapshots.domain.samples import two_banks
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.domain.simulators.samples import two_banks
 from snapshots.models import Job, Recording
 from tests.builders import simulated
 from tests.damage import lose_recorded_message
@@ -173,7 +173,7 @@ def test_a_ready_recording_is_the_workbench_with_its_data(client, ada):
 
 
 def test_a_topology_too_large_for_a_page_is_left_out_of_it(client, ada, monkeypatch):
-    monkeypatch.setattr("snapshots.views.recordings.MOST_PROCESSES_INLINE", 1)
+    monkeypatch.setattr("snapshots.web.pages.recordings.MOST_PROCESSES_INLINE", 1)
     row = a_ready_recording(ada)
     assert '"topology": null' in text_of(client.get(f"/recordings/{row.pk}"))
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
-from snapshots import quantities
-from snapshots.domain.recording import LoggedEvent
-from snapshots.domain.samples import two_banks
-from snapshots.domain.script import Log, Script
-from snapshots.domain.values import canonical
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.domain.model.values import canonical
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.domain.simulators.script import Log, Script
+from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording
-from snapshots.stores import open_recording
-from snapshots.views import links
-from snapshots.views.snapshot_rows import state_rows
+from snapshots.web import quantities
+from snapshots.web.pages import links
+from snapshots.web.pages.snapshot_rows import state_rows
 from tests.builders import a_run, simulated
 from tests.damage import lose_recorded_message, never_sending, overtake
 from tests.web.given import a_client, a_person, a_ready_recording
-from tests.web.test_pages import signed_in, text_of
+from tests.web.pages.test_recordings import signed_in, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -177,7 +177,7 @@ def test_somebody_elses_restore_is_not_shown(client):
 
 
 def test_a_channel_with_many_messages_says_how_many_are_not_shown(client, ada, monkeypatch):
-    monkeypatch.setattr("snapshots.views.snapshot_rows.MOST_MESSAGES", 1)
+    monkeypatch.setattr("snapshots.web.pages.snapshot_rows.MOST_MESSAGES", 1)
     page = words(snapshot_page(client, a_ready_recording(ada)))
     assert "B->A 1,000 and 1 more message; the API gives all" in page
 

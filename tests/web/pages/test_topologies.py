@@ -7,9 +7,9 @@ import re
 import pytest
 
 from snapshots.models import Job, Recording, Topology
-from snapshots.services import save_topology
+from snapshots.services.topologies import save_topology
 from tests.web.given import a_file, a_person
-from tests.web.test_pages import HOSTILE, signed_in, text_of
+from tests.web.pages.test_recordings import HOSTILE, signed_in, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 

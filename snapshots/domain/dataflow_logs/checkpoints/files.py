@@ -7,16 +7,16 @@ shared state registry; see also algorithms/flink_files.py, which says what is up
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
-from snapshots.domain.checkpoints.tasks import handles
-from snapshots.domain.dataflows.kinds import (
+from snapshots.domain.dataflow_logs.checkpoints.tasks import handles
+from snapshots.domain.dataflow_logs.events import ProtocolEvent, whole
+from snapshots.domain.dataflow_logs.kinds import (
     CP_ABORT,
     CP_ACK,
     CP_COMPLETE,
     CP_DECISION,
     CP_REQUEST,
 )
-from snapshots.domain.protocol_events import ProtocolEvent, whole
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.model.topology import ProcessId
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ no barrier before that is done: a barrier that came meanwhile waited for this, w
 from collections.abc import Iterable
 from dataclasses import replace
 
-from snapshots.domain.checkpoints.report import (
+from snapshots.domain.dataflow_logs.checkpoints.report import (
     ACK,
     ALIGNMENT,
     ASYNC,
@@ -22,10 +22,10 @@ from snapshots.domain.checkpoints.report import (
     Segment,
     TaskReport,
 )
-from snapshots.domain.checkpoints.tasks import Ahead, CheckpointEvents, Count
-from snapshots.domain.dataflows.kinds import ALIGN_END, ANNOUNCE, CP_ACK, END, SNAP_ASYNC
-from snapshots.domain.protocol_events import ProtocolEvent
-from snapshots.domain.topology import Channel, ChannelId, ProcessId
+from snapshots.domain.dataflow_logs.checkpoints.tasks import Ahead, CheckpointEvents, Count
+from snapshots.domain.dataflow_logs.events import ProtocolEvent
+from snapshots.domain.dataflow_logs.kinds import ALIGN_END, ANNOUNCE, CP_ACK, END, SNAP_ASYNC
+from snapshots.domain.model.topology import Channel, ChannelId, ProcessId
 
 
 def critical_path(

@@ -8,16 +8,15 @@ checkpoint statistics have the same names where they say the same.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from snapshots.domain.algorithms.flink_task import TIMEOUT
-from snapshots.domain.checkpoints.files import (
+from snapshots.domain.dataflow_logs.checkpoints.files import (
     Decision,
     FileReport,
     acknowledged,
     decisions_of,
     files_of,
 )
-from snapshots.domain.checkpoints.paths import critical_path
-from snapshots.domain.checkpoints.report import (
+from snapshots.domain.dataflow_logs.checkpoints.paths import critical_path
+from snapshots.domain.dataflow_logs.checkpoints.report import (
     ABORTED,
     COMMIT,
     COMPLETED,
@@ -29,8 +28,8 @@ from snapshots.domain.checkpoints.report import (
     Segment,
     TaskReport,
 )
-from snapshots.domain.checkpoints.sentences import sentence
-from snapshots.domain.checkpoints.tasks import (
+from snapshots.domain.dataflow_logs.checkpoints.sentences import sentence
+from snapshots.domain.dataflow_logs.checkpoints.tasks import (
     Ahead,
     CheckpointEvents,
     Count,
@@ -39,8 +38,7 @@ from snapshots.domain.checkpoints.tasks import (
     Span,
     task_reports,
 )
-from snapshots.domain.derived import is_derived
-from snapshots.domain.protocol_events import (
+from snapshots.domain.dataflow_logs.events import (
     CHECKPOINT_KINDS,
     RUN_KINDS,
     Plan,
@@ -48,7 +46,9 @@ from snapshots.domain.protocol_events import (
     by_checkpoint,
     dataflow_of,
 )
-from snapshots.domain.recording import Message, Recording
+from snapshots.domain.model.derived import is_derived
+from snapshots.domain.model.recording import Message, Recording
+from snapshots.domain.simulators.protocols.flink_task import TIMEOUT
 
 _MODES = {TIMEOUT: "timeout"}
 _STATUSES_BY_REASON = (EXPIRED, DECLINED, SUBSUMED)

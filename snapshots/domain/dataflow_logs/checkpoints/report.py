@@ -3,7 +3,7 @@ what the log does not say."""
 
 from dataclasses import asdict, dataclass
 
-from snapshots.domain.topology import ChannelId, ProcessId
+from snapshots.domain.model.topology import ChannelId, ProcessId
 
 COMPLETED, ABORTED, EXPIRED, DECLINED, SUBSUMED, PENDING = STATUSES = (
     "completed",

@@ -1,6 +1,6 @@
 """What held a checkpoint up, in a sentence for people who have not seen one before."""
 
-from snapshots.domain.checkpoints.report import (
+from snapshots.domain.dataflow_logs.checkpoints.report import (
     ABORTED,
     ACK,
     ALIGNMENT,
@@ -16,9 +16,9 @@ from snapshots.domain.checkpoints.report import (
     TRIGGER,
     Segment,
 )
-from snapshots.domain.checkpoints.tasks import CheckpointEvents
-from snapshots.domain.dataflows.kinds import CP_ACK
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.dataflow_logs.checkpoints.tasks import CheckpointEvents
+from snapshots.domain.dataflow_logs.kinds import CP_ACK
+from snapshots.domain.model.topology import ProcessId
 
 MOST_NAMED = 3  # tasks
 

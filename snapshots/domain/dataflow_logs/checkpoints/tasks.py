@@ -4,8 +4,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from snapshots.domain.checkpoints.report import DECLINED, SUBSUMED, Blocked, TaskReport
-from snapshots.domain.dataflows.kinds import (
+from snapshots.domain.dataflow_logs.checkpoints.report import (
+    DECLINED,
+    SUBSUMED,
+    Blocked,
+    TaskReport,
+)
+from snapshots.domain.dataflow_logs.events import DISCARDED, Plan, ProtocolEvent, whole
+from snapshots.domain.dataflow_logs.failovers.events import Failed, failures_of
+from snapshots.domain.dataflow_logs.kinds import (
     ALIGN_END,
     BLOCK,
     CP_ABORT,
@@ -24,16 +31,14 @@ from snapshots.domain.dataflows.kinds import (
     TX_RECOVER_COMMIT,
     UNBLOCK,
 )
-from snapshots.domain.failovers.events import Failed, failures_of
-from snapshots.domain.protocol_events import DISCARDED, Plan, ProtocolEvent, whole
-from snapshots.domain.recording import (
+from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
     RECORD_CHANNEL,
     RECORD_STATE,
     RESTORE,
 )
-from snapshots.domain.topology import ChannelId, ProcessId
+from snapshots.domain.model.topology import ChannelId, ProcessId
 
 
 @dataclass(frozen=True, slots=True)

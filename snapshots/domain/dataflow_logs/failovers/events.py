@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from snapshots.domain.dataflows.kinds import JOB_FAIL, RESTART
-from snapshots.domain.protocol_events import Plan, ProtocolEvent
-from snapshots.domain.recording import CRASH, RESTORE
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.dataflow_logs.events import Plan, ProtocolEvent
+from snapshots.domain.dataflow_logs.kinds import JOB_FAIL, RESTART
+from snapshots.domain.model.recording import CRASH, RESTORE
+from snapshots.domain.model.topology import ProcessId
 
 
 @dataclass

@@ -7,19 +7,16 @@ the reports of the answers.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from snapshots.domain.checkpoints.tasks import CheckpointEvents, Count, Early, RunEvents
-from snapshots.domain.dataflows.dataflow import IDEMPOTENT, SINK, TWO_PHASE, Dataflow
-from snapshots.domain.dataflows.kinds import (
-    BATCH_PLAN,
-    END,
-    RESTART,
-    TX_ABORT,
-    TX_COMMIT,
-    TX_RECOVER_COMMIT,
-    TX_TIMEOUT,
+from snapshots.domain.dataflow_logs.checkpoints.tasks import (
+    CheckpointEvents,
+    Count,
+    Early,
+    RunEvents,
 )
-from snapshots.domain.failovers.events import Failed
-from snapshots.domain.failovers.report import (
+from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, SINK, TWO_PHASE, Dataflow
+from snapshots.domain.dataflow_logs.events import Plan, ProtocolEvent, whole
+from snapshots.domain.dataflow_logs.failovers.events import Failed
+from snapshots.domain.dataflow_logs.failovers.report import (
     AT_LEAST_ONCE,
     EXACTLY_ONCE,
     FULL,
@@ -33,10 +30,18 @@ from snapshots.domain.failovers.report import (
     SinkEffect,
     SinkTotal,
 )
-from snapshots.domain.failovers.sentences import sentence
-from snapshots.domain.protocol_events import Plan, ProtocolEvent, whole
-from snapshots.domain.recording import RESTORE
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.dataflow_logs.failovers.sentences import sentence
+from snapshots.domain.dataflow_logs.kinds import (
+    BATCH_PLAN,
+    END,
+    RESTART,
+    TX_ABORT,
+    TX_COMMIT,
+    TX_RECOVER_COMMIT,
+    TX_TIMEOUT,
+)
+from snapshots.domain.model.recording import RESTORE
+from snapshots.domain.model.topology import ProcessId
 
 COMMITTED, GIVEN_UP, TIMED_OUT = "committed", "given up", "timed out"
 

@@ -6,16 +6,22 @@ Source: protocols.md, section 5. The Spark job answers the same questions from c
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from snapshots.domain.checkpoints.reference import Records, protocol_events, run_of
-from snapshots.domain.checkpoints.tasks import CheckpointEvents
-from snapshots.domain.dataflows.kinds import READ
-from snapshots.domain.failovers.facts import (
+from snapshots.domain.dataflow_logs.checkpoints.reference import Records, protocol_events, run_of
+from snapshots.domain.dataflow_logs.checkpoints.tasks import CheckpointEvents
+from snapshots.domain.dataflow_logs.events import (
+    CHECKPOINT_KINDS,
+    DISCARDED,
+    by_checkpoint,
+    fields_of,
+    whole,
+)
+from snapshots.domain.dataflow_logs.failovers.facts import (
     Answer,
     Question,
     failovers_of,
     questions_of,
 )
-from snapshots.domain.failovers.report import (
+from snapshots.domain.dataflow_logs.failovers.report import (
     MOST_EXAMPLES,
     Dropped,
     FailoverReport,
@@ -23,16 +29,16 @@ from snapshots.domain.failovers.report import (
     ReRead,
     Rid,
 )
-from snapshots.domain.failovers.sink_effects import Effects, failure_at, rid_of, text_of, writes_of
-from snapshots.domain.protocol_events import (
-    CHECKPOINT_KINDS,
-    DISCARDED,
-    by_checkpoint,
-    fields_of,
-    whole,
+from snapshots.domain.dataflow_logs.failovers.sink_effects import (
+    Effects,
+    failure_at,
+    rid_of,
+    text_of,
+    writes_of,
 )
-from snapshots.domain.recording import RECEIVE, Event, Recording
-from snapshots.domain.values import parsed
+from snapshots.domain.dataflow_logs.kinds import READ
+from snapshots.domain.model.recording import RECEIVE, Event, Recording
+from snapshots.domain.model.values import parsed
 
 
 def failovers(recording: Recording) -> tuple[FailoverReport, ...]:

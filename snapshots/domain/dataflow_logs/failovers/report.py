@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.model.topology import ProcessId
 
 MOST_EXAMPLES = 20
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly-once", "at-least-once"

@@ -1,8 +1,8 @@
 """What a failure did, in two sentences for people who have not seen one before."""
 
-from snapshots.domain.checkpoints.sentences import spelled
-from snapshots.domain.failovers.events import Failed
-from snapshots.domain.failovers.report import FULL, PIPELINE, FailoverReport
+from snapshots.domain.dataflow_logs.checkpoints.sentences import spelled
+from snapshots.domain.dataflow_logs.failovers.events import Failed
+from snapshots.domain.dataflow_logs.failovers.report import FULL, PIPELINE, FailoverReport
 
 
 def sentence(report: FailoverReport, failed: Failed, what: str, unit: str) -> str:

@@ -2,12 +2,17 @@
 
 from dataclasses import dataclass, field
 
-from snapshots.domain.dataflows.kinds import WRITE
-from snapshots.domain.failovers.facts import COMMITTED, GIVEN_UP, TIMED_OUT, Question
-from snapshots.domain.failovers.report import MOST_EXAMPLES, Rid, SinkEffect, SinkTotal
-from snapshots.domain.protocol_events import fields_of, whole
-from snapshots.domain.recording import Event
-from snapshots.domain.values import canonical, parsed
+from snapshots.domain.dataflow_logs.events import fields_of, whole
+from snapshots.domain.dataflow_logs.failovers.facts import COMMITTED, GIVEN_UP, TIMED_OUT, Question
+from snapshots.domain.dataflow_logs.failovers.report import (
+    MOST_EXAMPLES,
+    Rid,
+    SinkEffect,
+    SinkTotal,
+)
+from snapshots.domain.dataflow_logs.kinds import WRITE
+from snapshots.domain.model.recording import Event
+from snapshots.domain.model.values import canonical, parsed
 
 
 def rid_of(fields: dict) -> Rid | None:

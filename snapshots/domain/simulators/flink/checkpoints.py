@@ -6,11 +6,7 @@ The decisions are the step functions in `algorithms/flink_coordinator.py`, `flin
 
 from typing import TYPE_CHECKING
 
-from snapshots.domain.algorithms import flink_coordinator as coordinating
-from snapshots.domain.algorithms import flink_task as aligning
-from snapshots.domain.algorithms.flink_coordinator import PERIODIC, SAVEPOINT, Coordinator, Plan
-from snapshots.domain.algorithms.flink_task import TIMEOUT, Barrier
-from snapshots.domain.dataflows.kinds import (
+from snapshots.domain.dataflow_logs.kinds import (
     ALIGN_ABORT,
     ALIGN_END,
     ANNOUNCE,
@@ -32,20 +28,25 @@ from snapshots.domain.dataflows.kinds import (
     TX_TIMEOUT,
     UNBLOCK,
 )
-from snapshots.domain.dataflows.lanes import CANCEL, Item, Lane
-from snapshots.domain.dataflows.snapshots import CHANNELS, Snapshots
-from snapshots.domain.dataflows.tasks import SimTask
-from snapshots.domain.dataflows.transactions import LOST
-from snapshots.domain.recording import (
-    INTERNAL,
-    MARKER_RECEIVE,
-    RECORD_STATE,
+from snapshots.domain.model.recording import INTERNAL, MARKER_RECEIVE, RECORD_STATE
+from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.domain.model.values import canonical
+from snapshots.domain.simulators.flink.lanes import CANCEL, Item, Lane
+from snapshots.domain.simulators.flink.snapshots import CHANNELS, Snapshots
+from snapshots.domain.simulators.flink.tasks import SimTask
+from snapshots.domain.simulators.flink.transactions import LOST
+from snapshots.domain.simulators.protocols import flink_coordinator as coordinating
+from snapshots.domain.simulators.protocols import flink_task as aligning
+from snapshots.domain.simulators.protocols.flink_coordinator import (
+    PERIODIC,
+    SAVEPOINT,
+    Coordinator,
+    Plan,
 )
-from snapshots.domain.topology import ChannelId, ProcessId
-from snapshots.domain.values import canonical
+from snapshots.domain.simulators.protocols.flink_task import TIMEOUT, Barrier
 
 if TYPE_CHECKING:
-    from snapshots.domain.dataflows.simulation import Run
+    from snapshots.domain.simulators.flink.simulation import Run
 
 
 class Checkpoints:

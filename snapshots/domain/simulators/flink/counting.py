@@ -3,8 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from snapshots.domain.dataflows.functions import Record, Rid
-from snapshots.domain.topology import ChannelId, ProcessId
+from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.domain.simulators.flink.functions import Record, Rid
 
 
 @dataclass

@@ -5,17 +5,17 @@ Source: Flink, RestartPipelinedRegionFailoverStrategy and RestartAllFailoverStra
 
 from typing import TYPE_CHECKING
 
-from snapshots.domain.dataflows.counting import Failure
-from snapshots.domain.dataflows.dataflow import SOURCE, Dataflow
-from snapshots.domain.dataflows.functions import start_state
-from snapshots.domain.dataflows.kinds import RESTART, TX_ABORT, TX_RECOVER_COMMIT
-from snapshots.domain.dataflows.rereading import Rereading
-from snapshots.domain.dataflows.tasks import SimTask
-from snapshots.domain.recording import CRASH, INTERNAL, RESTORE
-from snapshots.domain.topology import Channel, ProcessId, Topology
+from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
+from snapshots.domain.dataflow_logs.kinds import RESTART, TX_ABORT, TX_RECOVER_COMMIT
+from snapshots.domain.model.recording import CRASH, INTERNAL, RESTORE
+from snapshots.domain.model.topology import Channel, ProcessId, Topology
+from snapshots.domain.simulators.flink.counting import Failure
+from snapshots.domain.simulators.flink.functions import start_state
+from snapshots.domain.simulators.flink.rereading import Rereading
+from snapshots.domain.simulators.flink.tasks import SimTask
 
 if TYPE_CHECKING:
-    from snapshots.domain.dataflows.simulation import Run
+    from snapshots.domain.simulators.flink.simulation import Run
 
 FULL, REGION, PIPELINE = FAILOVERS = ("full", "region", "pipeline")
 

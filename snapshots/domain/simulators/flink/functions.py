@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from snapshots.domain.dataflows.dataflow import (
+from snapshots.domain.dataflow_logs.dataflow import (
     BROADCAST,
     FORWARD,
     HASH,
@@ -23,7 +23,7 @@ from snapshots.domain.dataflows.dataflow import (
     Edge,
     Vertex,
 )
-from snapshots.domain.key_groups import key_group, owning_subtask, stable_hash
+from snapshots.domain.model.key_groups import key_group, owning_subtask, stable_hash
 
 LARGEST_VALUE = 1000
 FLATMAP_COPIES = 2

@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from snapshots.domain.algorithms.flink_task import Barrier
-from snapshots.domain.dataflows.functions import Record
-from snapshots.domain.event_queue import EventQueue
-from snapshots.domain.topology import Channel
+from snapshots.domain.model.topology import Channel
+from snapshots.domain.simulators.event_queue import EventQueue
+from snapshots.domain.simulators.flink.functions import Record
+from snapshots.domain.simulators.protocols.flink_task import Barrier
 
 RECORD, BARRIER, END, CANCEL = "record", "barrier", "end", "cancel"
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
-from snapshots.domain.dataflows.dataflow import Dataflow, DataflowRefused
+from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 
 
 def check_whole_numbers(parameters: object, least: Mapping[str, int], of: str = "") -> None:

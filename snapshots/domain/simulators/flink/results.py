@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from snapshots.domain.dataflows.counting import Counted, surplus
-from snapshots.domain.dataflows.dataflow import IDEMPOTENT, SINK, TWO_PHASE, Dataflow
-from snapshots.domain.dataflows.functions import Record, Rid, expected_rids
-from snapshots.domain.dataflows.tasks import SimTask
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, SINK, TWO_PHASE, Dataflow
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.flink.counting import Counted, surplus
+from snapshots.domain.simulators.flink.functions import Record, Rid, expected_rids
+from snapshots.domain.simulators.flink.tasks import SimTask
 
 
 def count_results(

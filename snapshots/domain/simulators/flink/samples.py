@@ -3,14 +3,14 @@ failure repeats."""
 
 from dataclasses import replace
 
-from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
-from snapshots.domain.algorithms.flink_task import ALIGNED, AT_LEAST_ONCE, UNALIGNED
-from snapshots.domain.dataflows.dataflow import FORWARD, HASH, REBALANCE, Dataflow, Edge, Vertex
-from snapshots.domain.dataflows.simulation import DataflowSimulation, FailAt, run_dataflow
-from snapshots.domain.samples import Sample
-from snapshots.domain.script import Log
-from snapshots.domain.seatunnel.samples import SEATUNNEL_SAMPLES
-from snapshots.domain.spark_streaming.samples import SPARK_SAMPLES
+from snapshots.domain.dataflow_logs.dataflow import FORWARD, HASH, REBALANCE, Dataflow, Edge, Vertex
+from snapshots.domain.simulators.flink.simulation import DataflowSimulation, FailAt, run_dataflow
+from snapshots.domain.simulators.micro_batches.samples import SPARK_SAMPLES
+from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
+from snapshots.domain.simulators.protocols.flink_task import ALIGNED, AT_LEAST_ONCE, UNALIGNED
+from snapshots.domain.simulators.samples import Sample
+from snapshots.domain.simulators.script import Log
+from snapshots.domain.simulators.seatunnel.samples import SEATUNNEL_SAMPLES
 
 RATE = 1_000  # records a second of the smallest dataflow: record n comes into being at n ms
 

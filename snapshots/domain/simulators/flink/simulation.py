@@ -9,31 +9,31 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import NamedTuple
 
-from snapshots.domain.algorithms import flink_task, flink_tracker
-from snapshots.domain.algorithms.flink_coordinator import CheckpointSettings
-from snapshots.domain.algorithms.flink_task import AT_LEAST_ONCE, TIMEOUT, UNALIGNED
-from snapshots.domain.assembly import Header
-from snapshots.domain.dataflows.checkpoints import Checkpoints
-from snapshots.domain.dataflows.counting import Counted
-from snapshots.domain.dataflows.dataflow import SOURCE, Dataflow
-from snapshots.domain.dataflows.failover import FAILOVERS, FULL, Failover
-from snapshots.domain.dataflows.functions import start_states
-from snapshots.domain.dataflows.kinds import END, READ, TX_BEGIN
-from snapshots.domain.dataflows.lanes import BARRIER, CANCEL, Item, Lane
-from snapshots.domain.dataflows.lanes import END as END_ITEM
-from snapshots.domain.dataflows.machine import Machine
-from snapshots.domain.dataflows.parameters import (
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
+from snapshots.domain.dataflow_logs.kinds import END, READ, TX_BEGIN
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.domain.model.topology import ProcessId, Topology
+from snapshots.domain.model.values import canonical
+from snapshots.domain.simulators.flink.checkpoints import Checkpoints
+from snapshots.domain.simulators.flink.counting import Counted
+from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL, Failover
+from snapshots.domain.simulators.flink.functions import start_states
+from snapshots.domain.simulators.flink.lanes import BARRIER, CANCEL, Item, Lane
+from snapshots.domain.simulators.flink.lanes import END as END_ITEM
+from snapshots.domain.simulators.flink.machine import Machine
+from snapshots.domain.simulators.flink.parameters import (
     check_failures,
     check_one_of,
     check_slow,
     check_whole_numbers,
 )
-from snapshots.domain.dataflows.results import count_results
-from snapshots.domain.dataflows.tasks import SimTask, connect, tasks_of, value_text
-from snapshots.domain.recording import LoggedEvent
-from snapshots.domain.script import Log
-from snapshots.domain.topology import ProcessId, Topology
-from snapshots.domain.values import canonical
+from snapshots.domain.simulators.flink.results import count_results
+from snapshots.domain.simulators.flink.tasks import SimTask, connect, tasks_of, value_text
+from snapshots.domain.simulators.protocols import flink_task, flink_tracker
+from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
+from snapshots.domain.simulators.protocols.flink_task import AT_LEAST_ONCE, TIMEOUT, UNALIGNED
+from snapshots.domain.simulators.script import Log
 
 TIME_UNIT = "us"
 MOST_EVENTS = 2_000_000

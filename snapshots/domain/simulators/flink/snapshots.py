@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from snapshots.domain.algorithms import flink_task as aligning
-from snapshots.domain.algorithms.flink_files import uploaded
-from snapshots.domain.algorithms.flink_task import TIMEOUT, Barrier
-from snapshots.domain.dataflows.functions import Record
-from snapshots.domain.dataflows.kinds import CP_ACK, OVERTAKEN_OUT, SNAP_ASYNC, TX_PRECOMMIT
-from snapshots.domain.dataflows.lanes import BARRIER, Item, Lane
-from snapshots.domain.dataflows.tasks import SimTask
-from snapshots.domain.recording import MARKER_SEND, RECORD_CHANNEL, RECORD_STATE
-from snapshots.domain.topology import ChannelId, ProcessId
+from snapshots.domain.dataflow_logs.kinds import CP_ACK, OVERTAKEN_OUT, SNAP_ASYNC, TX_PRECOMMIT
+from snapshots.domain.model.recording import MARKER_SEND, RECORD_CHANNEL, RECORD_STATE
+from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.domain.simulators.flink.functions import Record
+from snapshots.domain.simulators.flink.lanes import BARRIER, Item, Lane
+from snapshots.domain.simulators.flink.tasks import SimTask
+from snapshots.domain.simulators.protocols import flink_task as aligning
+from snapshots.domain.simulators.protocols.flink_files import uploaded
+from snapshots.domain.simulators.protocols.flink_task import TIMEOUT, Barrier
 
 if TYPE_CHECKING:
-    from snapshots.domain.dataflows.checkpoints import Checkpoints
+    from snapshots.domain.simulators.flink.checkpoints import Checkpoints
 
 UPLOAD, CHANNELS = "upload", "channels"
 

@@ -5,15 +5,15 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from snapshots.domain.algorithms.flink_files import Held
-from snapshots.domain.dataflows.dataflow import SINK, SOURCE, TWO_PHASE, Dataflow, Edge, Vertex
-from snapshots.domain.dataflows.functions import Record, Split, is_keyed, start_state
-from snapshots.domain.dataflows.lanes import Item, Lane
-from snapshots.domain.dataflows.transactions import Transactions
-from snapshots.domain.event_queue import EventQueue
-from snapshots.domain.key_groups import key_group
-from snapshots.domain.recording import LoggedEvent
-from snapshots.domain.topology import ChannelId, ProcessId
+from snapshots.domain.dataflow_logs.dataflow import SINK, SOURCE, TWO_PHASE, Dataflow, Edge, Vertex
+from snapshots.domain.model.key_groups import key_group
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.domain.simulators.event_queue import EventQueue
+from snapshots.domain.simulators.flink.functions import Record, Split, is_keyed, start_state
+from snapshots.domain.simulators.flink.lanes import Item, Lane
+from snapshots.domain.simulators.flink.transactions import Transactions
+from snapshots.domain.simulators.protocols.flink_files import Held
 
 KEY_BYTES = 16
 text_of = json.JSONEncoder(

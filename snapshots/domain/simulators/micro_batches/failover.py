@@ -6,27 +6,19 @@ Either starts from the version that bears the number of the batch under way, wit
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from snapshots.domain.algorithms import spark_epochs
-from snapshots.domain.algorithms.spark_epochs import Batch
-from snapshots.domain.dataflows.counting import Failure
-from snapshots.domain.dataflows.dataflow import SOURCE
-from snapshots.domain.dataflows.kinds import (
-    RESTART,
-    TX_ABORT,
-)
-from snapshots.domain.dataflows.machine import DISCARDED
-from snapshots.domain.dataflows.tasks import value_text
-from snapshots.domain.recording import (
-    CRASH,
-    INTERNAL,
-    RECEIVE,
-    RESTORE,
-)
-from snapshots.domain.spark_streaming.tasks import Shuffle, SparkTask
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.dataflow_logs.dataflow import SOURCE
+from snapshots.domain.dataflow_logs.kinds import RESTART, TX_ABORT
+from snapshots.domain.model.recording import CRASH, INTERNAL, RECEIVE, RESTORE
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.flink.counting import Failure
+from snapshots.domain.simulators.flink.machine import DISCARDED
+from snapshots.domain.simulators.flink.tasks import value_text
+from snapshots.domain.simulators.micro_batches.tasks import Shuffle, SparkTask
+from snapshots.domain.simulators.protocols import spark_epochs
+from snapshots.domain.simulators.protocols.spark_epochs import Batch
 
 if TYPE_CHECKING:
-    from snapshots.domain.spark_streaming.run import SparkRun
+    from snapshots.domain.simulators.micro_batches.run import SparkRun
 
 TASK, QUERY = SPARK_FAILOVERS = ("task", "query")
 

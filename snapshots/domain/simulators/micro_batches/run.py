@@ -5,37 +5,29 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from snapshots.domain.algorithms import spark_epochs
-from snapshots.domain.algorithms.spark_epochs import Batch
-from snapshots.domain.dataflows.counting import Counted, surplus
-from snapshots.domain.dataflows.dataflow import IDEMPOTENT, PLAIN, SINK, SOURCE, TWO_PHASE
-from snapshots.domain.dataflows.functions import (
-    Split,
-    expected_rids,
-)
-from snapshots.domain.dataflows.kinds import (
+from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, PLAIN, SINK, SOURCE, TWO_PHASE
+from snapshots.domain.dataflow_logs.kinds import (
     BATCH_COMMIT,
     BATCH_PLAN,
     FINISH,
     SINK_WRITE,
     TX_COMMIT,
 )
-from snapshots.domain.dataflows.rereading import Rereading
-from snapshots.domain.dataflows.tasks import EventLog, text_of
-from snapshots.domain.event_queue import EventQueue
-from snapshots.domain.recording import (
-    INTERNAL,
-    RECORD_CHANNEL,
-    RECORD_STATE,
-    LoggedEvent,
-)
-from snapshots.domain.spark_streaming.failover import SparkFailover
-from snapshots.domain.spark_streaming.tasks import BatchSink, SparkTask, tasks_of
-from snapshots.domain.spark_streaming.work import SparkWork
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.model.recording import INTERNAL, RECORD_CHANNEL, RECORD_STATE, LoggedEvent
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.event_queue import EventQueue
+from snapshots.domain.simulators.flink.counting import Counted, surplus
+from snapshots.domain.simulators.flink.functions import Split, expected_rids
+from snapshots.domain.simulators.flink.rereading import Rereading
+from snapshots.domain.simulators.flink.tasks import EventLog, text_of
+from snapshots.domain.simulators.micro_batches.failover import SparkFailover
+from snapshots.domain.simulators.micro_batches.tasks import BatchSink, SparkTask, tasks_of
+from snapshots.domain.simulators.micro_batches.work import SparkWork
+from snapshots.domain.simulators.protocols import spark_epochs
+from snapshots.domain.simulators.protocols.spark_epochs import Batch
 
 if TYPE_CHECKING:
-    from snapshots.domain.spark_streaming.simulation import SparkSimulation
+    from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation
 
 DRIVER = ProcessId("coordinator")
 

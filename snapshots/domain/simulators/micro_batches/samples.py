@@ -1,11 +1,11 @@
 """A micro-batch query for the gallery: a batch that was delivered and never committed."""
 
-from snapshots.domain.algorithms.spark_epochs import BatchSettings
-from snapshots.domain.dataflows.dataflow import FORWARD, HASH, Dataflow, Edge, Vertex
-from snapshots.domain.dataflows.simulation import FailAt
-from snapshots.domain.samples import Sample
-from snapshots.domain.script import Log
-from snapshots.domain.spark_streaming.simulation import SparkSimulation, run_spark
+from snapshots.domain.dataflow_logs.dataflow import FORWARD, HASH, Dataflow, Edge, Vertex
+from snapshots.domain.simulators.flink.simulation import FailAt
+from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation, run_spark
+from snapshots.domain.simulators.protocols.spark_epochs import BatchSettings
+from snapshots.domain.simulators.samples import Sample
+from snapshots.domain.simulators.script import Log
 
 CRASH_AT = 66_500
 """Batch 2 has gone to the sinks then, and its commit is being written."""

@@ -12,32 +12,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 
-from snapshots.domain.algorithms.spark_epochs import BatchSettings
-from snapshots.domain.assembly import Header
-from snapshots.domain.dataflows.dataflow import Dataflow
-from snapshots.domain.dataflows.functions import (
-    start_states,
-)
-from snapshots.domain.dataflows.parameters import (
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.domain.model.topology import Topology
+from snapshots.domain.simulators.flink.functions import start_states
+from snapshots.domain.simulators.flink.parameters import (
     check_failures,
     check_one_of,
     check_slow,
     check_whole_numbers,
 )
-from snapshots.domain.dataflows.simulation import (
-    MOST_EVENTS,
-    TIME_UNIT,
-    DataflowRun,
-    FailAt,
-)
-from snapshots.domain.dataflows.tasks import text_of
-from snapshots.domain.recording import (
-    LoggedEvent,
-)
-from snapshots.domain.script import Log
-from snapshots.domain.spark_streaming.failover import QUERY, SPARK_FAILOVERS
-from snapshots.domain.spark_streaming.run import DRIVER, SparkRun
-from snapshots.domain.topology import Topology
+from snapshots.domain.simulators.flink.simulation import MOST_EVENTS, TIME_UNIT, DataflowRun, FailAt
+from snapshots.domain.simulators.flink.tasks import text_of
+from snapshots.domain.simulators.micro_batches.failover import QUERY, SPARK_FAILOVERS
+from snapshots.domain.simulators.micro_batches.run import DRIVER, SparkRun
+from snapshots.domain.simulators.protocols.spark_epochs import BatchSettings
+from snapshots.domain.simulators.script import Log
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,18 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from snapshots.domain.dataflows.dataflow import IDEMPOTENT, SINK, TWO_PHASE, Dataflow, Edge, Vertex
-from snapshots.domain.dataflows.functions import Record, start_state
-from snapshots.domain.dataflows.tasks import text_of
-from snapshots.domain.dataflows.transactions import Transactions
-from snapshots.domain.topology import ChannelId, ProcessId, Topology
+from snapshots.domain.dataflow_logs.dataflow import (
+    IDEMPOTENT,
+    SINK,
+    TWO_PHASE,
+    Dataflow,
+    Edge,
+    Vertex,
+)
+from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
+from snapshots.domain.simulators.flink.functions import Record, start_state
+from snapshots.domain.simulators.flink.tasks import text_of
+from snapshots.domain.simulators.flink.transactions import Transactions
 
 
 @dataclass(eq=False)

@@ -2,29 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from snapshots.domain.algorithms.spark_epochs import Batch
-from snapshots.domain.dataflows.dataflow import SINK, SOURCE
-from snapshots.domain.dataflows.functions import (
-    Record,
-    apply,
-    emitted,
-)
-from snapshots.domain.dataflows.kinds import (
-    READ,
-    TASK_END,
-    TX_BEGIN,
-    TX_PRECOMMIT,
-    WRITE,
-)
-from snapshots.domain.dataflows.tasks import value_text
-from snapshots.domain.recording import (
-    RECEIVE,
-    SEND,
-)
-from snapshots.domain.spark_streaming.tasks import Shuffle, SparkTask
+from snapshots.domain.dataflow_logs.dataflow import SINK, SOURCE
+from snapshots.domain.dataflow_logs.kinds import READ, TASK_END, TX_BEGIN, TX_PRECOMMIT, WRITE
+from snapshots.domain.model.recording import RECEIVE, SEND
+from snapshots.domain.simulators.flink.functions import Record, apply, emitted
+from snapshots.domain.simulators.flink.tasks import value_text
+from snapshots.domain.simulators.micro_batches.tasks import Shuffle, SparkTask
+from snapshots.domain.simulators.protocols.spark_epochs import Batch
 
 if TYPE_CHECKING:
-    from snapshots.domain.spark_streaming.run import SparkRun
+    from snapshots.domain.simulators.micro_batches.run import SparkRun
 
 
 class SparkWork:

@@ -12,9 +12,14 @@ snapshots may be under way at once: there is one recorder per process and snapsh
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from snapshots.domain.algorithms.effects import Effect, RecordChannel, RecordState, SendMarker
-from snapshots.domain.recording import MessageId, SnapshotId
-from snapshots.domain.topology import ChannelId
+from snapshots.domain.model.recording import MessageId, SnapshotId
+from snapshots.domain.model.topology import ChannelId
+from snapshots.domain.simulators.protocols.effects import (
+    Effect,
+    RecordChannel,
+    RecordState,
+    SendMarker,
+)
 
 COLOURS_MESSAGES = False
 

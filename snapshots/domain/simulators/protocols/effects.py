@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from snapshots.domain.recording import MessageId
-from snapshots.domain.topology import ChannelId
+from snapshots.domain.model.recording import MessageId
+from snapshots.domain.model.topology import ChannelId
 
 
 @dataclass(frozen=True, slots=True)

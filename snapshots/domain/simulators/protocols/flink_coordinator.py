@@ -8,7 +8,9 @@ whatever else is under way, is not subsumed, commits nothing and is no point to 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from snapshots.domain.algorithms.flink_task import (
+from snapshots.domain.dataflow_logs.dataflow import DataflowRefused
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.protocols.flink_task import (
     ALIGNED,
     AT_LEAST_ONCE,
     MODES,
@@ -16,8 +18,6 @@ from snapshots.domain.algorithms.flink_task import (
     TIMEOUT,
     UNALIGNED,
 )
-from snapshots.domain.dataflows.dataflow import DataflowRefused
-from snapshots.domain.topology import ProcessId
 
 PERIODIC = "periodic"
 SAVEPOINT = "savepoint"

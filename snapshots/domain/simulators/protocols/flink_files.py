@@ -8,9 +8,9 @@ file; only what is known to be complete may be built on.
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from snapshots.domain.dataflows.kinds import CP_ACK, CP_COMPLETE
-from snapshots.domain.recording import Event, LoggedEvent
-from snapshots.domain.values import parsed
+from snapshots.domain.dataflow_logs.kinds import CP_ACK, CP_COMPLETE
+from snapshots.domain.model.recording import Event, LoggedEvent
+from snapshots.domain.model.values import parsed
 
 
 @dataclass(frozen=True, slots=True)

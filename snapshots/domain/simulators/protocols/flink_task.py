@@ -11,7 +11,7 @@ checkpoint at a time: a newer barrier ends the alignment for an older one.
 
 from dataclasses import dataclass, replace
 
-from snapshots.domain.topology import ChannelId
+from snapshots.domain.model.topology import ChannelId
 
 ALIGNED = "aligned"
 UNALIGNED = "unaligned"

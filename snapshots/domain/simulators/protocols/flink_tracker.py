@@ -7,7 +7,8 @@ snapshot: its effect is in the state, and a restore reads it again.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from snapshots.domain.algorithms.flink_task import (
+from snapshots.domain.model.topology import ChannelId
+from snapshots.domain.simulators.protocols.flink_task import (
     AlignEnd,
     Barrier,
     Effect,
@@ -15,7 +16,6 @@ from snapshots.domain.algorithms.flink_task import (
     SendCancel,
     Snapshot,
 )
-from snapshots.domain.topology import ChannelId
 
 MOST_PENDING = 50
 

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from snapshots.domain.findings import Place
-from snapshots.domain.recording import (
+from snapshots.domain.judging.findings import Place
+from snapshots.domain.model.recording import (
     RECEIVE,
     RECORD_CHANNEL,
     RECORD_STATE,
@@ -26,8 +26,8 @@ from snapshots.domain.recording import (
     Recording,
     SnapshotId,
 )
-from snapshots.domain.topology import ChannelId, JsonText, ProcessId
-from snapshots.domain.values import canonical, parsed
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
+from snapshots.domain.model.values import canonical, parsed
 
 MARK = '"piece"'  # in the text of every value that holds a piece
 

@@ -25,9 +25,14 @@ begin the same snapshot, and several snapshots may be under way at once.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from snapshots.domain.algorithms.effects import Effect, RecordChannel, RecordState, SendMarker
-from snapshots.domain.recording import MessageId, SnapshotId
-from snapshots.domain.topology import ChannelId
+from snapshots.domain.model.recording import MessageId, SnapshotId
+from snapshots.domain.model.topology import ChannelId
+from snapshots.domain.simulators.protocols.effects import (
+    Effect,
+    RecordChannel,
+    RecordState,
+    SendMarker,
+)
 
 COLOURS_MESSAGES = True
 

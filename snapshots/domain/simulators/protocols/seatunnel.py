@@ -12,8 +12,8 @@ pipeline ends. The completed point bears a number that no other has, and is not 
 
 from dataclasses import dataclass, replace
 
-from snapshots.domain.dataflows.dataflow import DataflowRefused
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.dataflow_logs.dataflow import DataflowRefused
+from snapshots.domain.model.topology import ProcessId
 
 CHECKPOINT, SAVEPOINT, COMPLETED_POINT = TYPES = ("checkpoint", "savepoint", "completed point")
 FINAL = frozenset({SAVEPOINT, COMPLETED_POINT})

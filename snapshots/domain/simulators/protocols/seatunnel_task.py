@@ -10,8 +10,8 @@ counts one barrier of every writer. The steps are taken between two records.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from snapshots.domain.algorithms.flink_task import AlignEnd, Block, RecordChannel, Unblock
-from snapshots.domain.topology import ChannelId, ProcessId
+from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.domain.simulators.protocols.flink_task import AlignEnd, Block, RecordChannel, Unblock
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ what a task has sent can be read when it has ended, and as often as needed until
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from snapshots.domain.dataflows.dataflow import DataflowRefused
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.dataflow_logs.dataflow import DataflowRefused
+from snapshots.domain.model.topology import ProcessId
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,7 @@ The decisions are the step functions in `algorithms/seatunnel.py` and `seatunnel
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from snapshots.domain.algorithms import seatunnel as coordinating
-from snapshots.domain.algorithms import seatunnel_task as passing
-from snapshots.domain.algorithms.flink_task import AlignEnd, Block, RecordChannel, Unblock
-from snapshots.domain.algorithms.seatunnel import FINAL, RUNNING, SAVEPOINT, Plan
-from snapshots.domain.algorithms.seatunnel_task import Barrier, Take
-from snapshots.domain.dataflows.kinds import (
+from snapshots.domain.dataflow_logs.kinds import (
     ALIGN_END,
     BLOCK,
     CP_ABORT,
@@ -30,22 +25,27 @@ from snapshots.domain.dataflows.kinds import (
     TX_TIMEOUT,
     UNBLOCK,
 )
-from snapshots.domain.dataflows.lanes import BARRIER, Item, Lane
-from snapshots.domain.dataflows.snapshots import Saved
-from snapshots.domain.dataflows.tasks import text_of
-from snapshots.domain.dataflows.transactions import LOST
-from snapshots.domain.recording import (
+from snapshots.domain.model.recording import (
     INTERNAL,
     MARKER_RECEIVE,
     MARKER_SEND,
     RECORD_CHANNEL,
     RECORD_STATE,
 )
-from snapshots.domain.seatunnel.tasks import COMMITTER, ENUMERATOR, SeaTunnelTask
-from snapshots.domain.topology import ChannelId, ProcessId
+from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.domain.simulators.flink.lanes import BARRIER, Item, Lane
+from snapshots.domain.simulators.flink.snapshots import Saved
+from snapshots.domain.simulators.flink.tasks import text_of
+from snapshots.domain.simulators.flink.transactions import LOST
+from snapshots.domain.simulators.protocols import seatunnel as coordinating
+from snapshots.domain.simulators.protocols import seatunnel_task as passing
+from snapshots.domain.simulators.protocols.flink_task import AlignEnd, Block, RecordChannel, Unblock
+from snapshots.domain.simulators.protocols.seatunnel import FINAL, RUNNING, SAVEPOINT, Plan
+from snapshots.domain.simulators.protocols.seatunnel_task import Barrier, Take
+from snapshots.domain.simulators.seatunnel.tasks import COMMITTER, ENUMERATOR, SeaTunnelTask
 
 if TYPE_CHECKING:
-    from snapshots.domain.seatunnel.run import SeaTunnelRun
+    from snapshots.domain.simulators.seatunnel.run import SeaTunnelRun
 
 PERIODIC = "periodic"
 

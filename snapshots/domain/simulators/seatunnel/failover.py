@@ -6,7 +6,18 @@ anew, to as many readers as there are now.
 
 from typing import TYPE_CHECKING
 
-from snapshots.domain.algorithms.seatunnel import (
+from snapshots.domain.dataflow_logs.kinds import (
+    RESTART,
+    SPLIT_RETURNED,
+    TX_ABORT,
+    TX_RECOVER_COMMIT,
+)
+from snapshots.domain.model.recording import CRASH, INTERNAL, RESTORE
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.flink.counting import Failure
+from snapshots.domain.simulators.flink.rereading import Rereading
+from snapshots.domain.simulators.flink.snapshots import Saved
+from snapshots.domain.simulators.protocols.seatunnel import (
     EXPIRED,
     FAILOVER,
     Drop,
@@ -14,24 +25,13 @@ from snapshots.domain.algorithms.seatunnel import (
     Restore,
     on_failure,
 )
-from snapshots.domain.dataflows.counting import Failure
-from snapshots.domain.dataflows.kinds import (
-    RESTART,
-    SPLIT_RETURNED,
-    TX_ABORT,
-    TX_RECOVER_COMMIT,
-)
-from snapshots.domain.dataflows.rereading import Rereading
-from snapshots.domain.dataflows.snapshots import Saved
-from snapshots.domain.recording import CRASH, INTERNAL, RESTORE
-from snapshots.domain.seatunnel.checkpoints import PipelineCheckpoints
-from snapshots.domain.seatunnel.rescaling import rescaled
-from snapshots.domain.seatunnel.tasks import ENUMERATOR, READER, SeaTunnelTask
-from snapshots.domain.seatunnel.topology import committer_of
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.simulators.seatunnel.checkpoints import PipelineCheckpoints
+from snapshots.domain.simulators.seatunnel.rescaling import rescaled
+from snapshots.domain.simulators.seatunnel.tasks import ENUMERATOR, READER, SeaTunnelTask
+from snapshots.domain.simulators.seatunnel.topology import committer_of
 
 if TYPE_CHECKING:
-    from snapshots.domain.seatunnel.run import SeaTunnelRun
+    from snapshots.domain.simulators.seatunnel.run import SeaTunnelRun
 
 States = dict[ProcessId, Saved]
 """What a checkpoint holds of every process of a pipeline."""

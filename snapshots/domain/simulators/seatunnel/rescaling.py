@@ -8,12 +8,12 @@ SeaTunnel's transforms keep nothing; state by key, as other engines have, goes b
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from snapshots.domain.dataflows.dataflow import Dataflow
-from snapshots.domain.dataflows.functions import is_keyed, start_state
-from snapshots.domain.dataflows.snapshots import Saved
-from snapshots.domain.key_groups import key_group, owning_subtask
-from snapshots.domain.seatunnel.tasks import OPERATOR, WRITER, SeaTunnelTask
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.model.key_groups import key_group, owning_subtask
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.flink.functions import is_keyed, start_state
+from snapshots.domain.simulators.flink.snapshots import Saved
+from snapshots.domain.simulators.seatunnel.tasks import OPERATOR, WRITER, SeaTunnelTask
 
 
 def rescaled(

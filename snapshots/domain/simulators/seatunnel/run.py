@@ -4,31 +4,31 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from snapshots.domain.algorithms import seatunnel_task
-from snapshots.domain.algorithms.seatunnel import FINISHED, SUSPENDED
-from snapshots.domain.dataflows.counting import Counted
-from snapshots.domain.dataflows.dataflow import SOURCE
-from snapshots.domain.dataflows.functions import Record, Rid, Split, expected_rids
-from snapshots.domain.dataflows.kinds import END, READ, TX_BEGIN
-from snapshots.domain.dataflows.lanes import BARRIER, Item, Lane
-from snapshots.domain.dataflows.machine import Machine
-from snapshots.domain.dataflows.results import count_results
-from snapshots.domain.dataflows.tasks import value_text
-from snapshots.domain.recording import RECEIVE, LoggedEvent
-from snapshots.domain.seatunnel.checkpoints import PipelineCheckpoints
-from snapshots.domain.seatunnel.failover import SeaTunnelFailover
-from snapshots.domain.seatunnel.tasks import (
+from snapshots.domain.dataflow_logs.dataflow import SOURCE
+from snapshots.domain.dataflow_logs.kinds import END, READ, TX_BEGIN
+from snapshots.domain.model.recording import RECEIVE, LoggedEvent
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.flink.counting import Counted
+from snapshots.domain.simulators.flink.functions import Record, Rid, Split, expected_rids
+from snapshots.domain.simulators.flink.lanes import BARRIER, Item, Lane
+from snapshots.domain.simulators.flink.machine import Machine
+from snapshots.domain.simulators.flink.results import count_results
+from snapshots.domain.simulators.flink.tasks import value_text
+from snapshots.domain.simulators.protocols import seatunnel_task
+from snapshots.domain.simulators.protocols.seatunnel import FINISHED, SUSPENDED
+from snapshots.domain.simulators.seatunnel.checkpoints import PipelineCheckpoints
+from snapshots.domain.simulators.seatunnel.failover import SeaTunnelFailover
+from snapshots.domain.simulators.seatunnel.tasks import (
     ENUMERATOR,
     READER,
     SeaTunnelTask,
     fresh_state,
     tasks_of,
 )
-from snapshots.domain.seatunnel.topology import enumerator_of, subtasks_of
-from snapshots.domain.topology import ProcessId
+from snapshots.domain.simulators.seatunnel.topology import enumerator_of, subtasks_of
 
 if TYPE_CHECKING:
-    from snapshots.domain.seatunnel.simulation import SeaTunnelSimulation
+    from snapshots.domain.simulators.seatunnel.simulation import SeaTunnelSimulation
 
 ASSIGNMENT = 0
 """The offset in the rid of a split on its way; records count from 1."""

@@ -1,11 +1,11 @@
 """A SeaTunnel job for the gallery: its splits change hands, twice."""
 
-from snapshots.domain.algorithms.seatunnel import PipelineSettings
-from snapshots.domain.dataflows.dataflow import HASH, Dataflow, Edge, Vertex
-from snapshots.domain.dataflows.simulation import FailAt
-from snapshots.domain.samples import Sample
-from snapshots.domain.script import Log
-from snapshots.domain.seatunnel.simulation import (
+from snapshots.domain.dataflow_logs.dataflow import HASH, Dataflow, Edge, Vertex
+from snapshots.domain.simulators.flink.simulation import FailAt
+from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
+from snapshots.domain.simulators.samples import Sample
+from snapshots.domain.simulators.script import Log
+from snapshots.domain.simulators.seatunnel.simulation import (
     SeaTunnelSimulation,
     StartFrom,
     run_seatunnel,

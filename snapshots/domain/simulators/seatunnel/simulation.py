@@ -10,17 +10,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 
-from snapshots.domain.algorithms.seatunnel import PipelineSettings
-from snapshots.domain.assembly import Header
-from snapshots.domain.dataflows.dataflow import BROADCAST, Dataflow, DataflowRefused
-from snapshots.domain.dataflows.parameters import check_failures, check_slow, check_whole_numbers
-from snapshots.domain.dataflows.simulation import MOST_EVENTS, TIME_UNIT, DataflowRun, FailAt
-from snapshots.domain.dataflows.tasks import text_of
-from snapshots.domain.recording import LoggedEvent
-from snapshots.domain.script import Log
-from snapshots.domain.seatunnel import topology
-from snapshots.domain.seatunnel.run import SeaTunnelRun
-from snapshots.domain.topology import Topology
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.dataflow_logs.dataflow import BROADCAST, Dataflow, DataflowRefused
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.domain.model.topology import Topology
+from snapshots.domain.simulators.flink.parameters import (
+    check_failures,
+    check_slow,
+    check_whole_numbers,
+)
+from snapshots.domain.simulators.flink.simulation import MOST_EVENTS, TIME_UNIT, DataflowRun, FailAt
+from snapshots.domain.simulators.flink.tasks import text_of
+from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
+from snapshots.domain.simulators.script import Log
+from snapshots.domain.simulators.seatunnel import topology
+from snapshots.domain.simulators.seatunnel.run import SeaTunnelRun
 
 
 @dataclass(frozen=True, slots=True)

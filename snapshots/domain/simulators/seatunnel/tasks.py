@@ -3,12 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from snapshots.domain.dataflows.dataflow import SINK, SOURCE, TWO_PHASE, Dataflow, Vertex
-from snapshots.domain.dataflows.functions import start_state
-from snapshots.domain.dataflows.lanes import Lane
-from snapshots.domain.dataflows.tasks import SimTask, connect
-from snapshots.domain.dataflows.transactions import Transactions
-from snapshots.domain.seatunnel.topology import (
+from snapshots.domain.dataflow_logs.dataflow import SINK, SOURCE, TWO_PHASE, Dataflow, Vertex
+from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.domain.simulators.flink.functions import start_state
+from snapshots.domain.simulators.flink.lanes import Lane
+from snapshots.domain.simulators.flink.tasks import SimTask, connect
+from snapshots.domain.simulators.flink.transactions import Transactions
+from snapshots.domain.simulators.seatunnel.topology import (
     channel_between,
     committer_of,
     enumerator_of,
@@ -16,7 +17,6 @@ from snapshots.domain.seatunnel.topology import (
     processes_of,
     subtasks_of,
 )
-from snapshots.domain.topology import ChannelId, ProcessId
 
 ENUMERATOR, READER, OPERATOR, WRITER, COMMITTER = (
     "enumerator",

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from snapshots.domain.dataflows.dataflow import SINK, SOURCE, TWO_PHASE, Dataflow, Vertex
-from snapshots.domain.topology import Channel, ChannelId, Process, ProcessId, Topology
+from snapshots.domain.dataflow_logs.dataflow import SINK, SOURCE, TWO_PHASE, Dataflow, Vertex
+from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
 
 
 def enumerator_of(vertex: str) -> ProcessId:

@@ -6,9 +6,9 @@ structure is read, no object is ever made.
 
 from dataclasses import dataclass
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.java.stream import parse
-from snapshots.readers.opaque import Opaque
+from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.java.stream import parse
+from snapshots.readers.formats.opaque import Opaque
 
 CHECKPOINT, SAVEPOINT = "checkpoint", "savepoint"
 _OF_CLASS = {"CheckpointType": CHECKPOINT, "SavepointType": SAVEPOINT}

@@ -6,11 +6,10 @@ Each is read when it is asked for.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from snapshots.readers.cursor import Cursor
-from snapshots.readers.flink.channels.in_flight import InFlight, read_in_flight
-from snapshots.readers.flink.channels.joining import Joined, Unjoined, join
-from snapshots.readers.flink.files import Files, Missing
-from snapshots.readers.flink.handles import (
+from snapshots.readers.engines.flink.channels.in_flight import InFlight, read_in_flight
+from snapshots.readers.engines.flink.channels.joining import Joined, Unjoined, join
+from snapshots.readers.engines.flink.files import Files, Missing
+from snapshots.readers.engines.flink.handles import (
     Changelog,
     Incremental,
     Keyed,
@@ -18,14 +17,18 @@ from snapshots.readers.flink.handles import (
     OperatorState,
     Stream,
 )
-from snapshots.readers.flink.keyed.entries import Limits
-from snapshots.readers.flink.keyed.keyed_meta import read_keyed_meta
-from snapshots.readers.flink.keyed.keyed_state import KeyedState, read_keyed
-from snapshots.readers.flink.metadata import Operator, Subtask
-from snapshots.readers.flink.operator_state import OperatorStateContents, read_operator_state
-from snapshots.readers.flink.types.element_types import types_of
-from snapshots.readers.flink.types.values import Serializer
-from snapshots.readers.flink.upload import FlinkUpload, StoredCheckpoint
+from snapshots.readers.engines.flink.keyed.entries import Limits
+from snapshots.readers.engines.flink.keyed.keyed_meta import read_keyed_meta
+from snapshots.readers.engines.flink.keyed.keyed_state import KeyedState, read_keyed
+from snapshots.readers.engines.flink.metadata import Operator, Subtask
+from snapshots.readers.engines.flink.operator_state import (
+    OperatorStateContents,
+    read_operator_state,
+)
+from snapshots.readers.engines.flink.types.element_types import types_of
+from snapshots.readers.engines.flink.types.values import Serializer
+from snapshots.readers.engines.flink.upload import FlinkUpload, StoredCheckpoint
+from snapshots.readers.formats.cursor import Cursor
 
 MOST_DESCRIBED = 4 * 2**20  # bytes of a checkpoint that describe types
 LONGEST_UNENDED = 64 * 2**10  # bytes of a description whose end is not known

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from snapshots.domain.defects import quoted, refuse
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.flink.handles import (
+from snapshots.domain.model.defects import quoted, refuse
+from snapshots.readers.engines.flink.handles import (
     EmptySegment,
     File,
     Inline,
@@ -23,7 +22,8 @@ from snapshots.readers.flink.handles import (
     Segment,
     Stream,
 )
-from snapshots.readers.room import Room
+from snapshots.readers.formats.budget import Room
+from snapshots.readers.formats.cursor import Malformed
 
 MOST_FILES = 200_000
 MOST_DEEP = 50  # folders in folders

@@ -6,8 +6,7 @@ Source: Flink, MetadataV2V3SerializerBase, MetadataV3Serializer, ChannelStateHan
 import struct
 from dataclasses import replace
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.handles import (
+from snapshots.readers.engines.flink.handles import (
     EXCLUSIVE,
     INPUT,
     MODES,
@@ -33,6 +32,7 @@ from snapshots.readers.flink.handles import (
     Segment,
     Stream,
 )
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 MOST_KEY_GROUPS = 2**15  # Flink's upper bound of the maximum parallelism
 MOST_NESTED = 8

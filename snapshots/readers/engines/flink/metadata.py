@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink import handle_reading as read
-from snapshots.readers.flink.handle_reading import MetadataCursor
-from snapshots.readers.flink.handles import (
+from snapshots.readers.engines.flink import handle_reading as read
+from snapshots.readers.engines.flink.checkpoint_kind import Properties, read_properties
+from snapshots.readers.engines.flink.handle_reading import MetadataCursor
+from snapshots.readers.engines.flink.handles import (
     INPUT,
     OUTPUT,
     Channels,
@@ -21,8 +21,8 @@ from snapshots.readers.flink.handles import (
     Stream,
     streams,
 )
-from snapshots.readers.flink.properties import Properties, read_properties
-from snapshots.readers.opaque import Opaque
+from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.opaque import Opaque
 
 MAGIC = 0x4960672D
 VERSIONS = range(2, 8)

@@ -6,13 +6,13 @@ Source: Flink, OperatorBackendSerializationProxy, OperatorStateRestoreOperation.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.files import Missing
-from snapshots.readers.flink.handles import OperatorState
-from snapshots.readers.flink.snappy import inflate_frames
-from snapshots.readers.flink.types.composites import as_object
-from snapshots.readers.flink.types.serializers import Serializer, StateMeta, read_meta_info
-from snapshots.readers.opaque import Opaque
+from snapshots.readers.engines.flink.files import Missing
+from snapshots.readers.engines.flink.handles import OperatorState
+from snapshots.readers.engines.flink.types.composites import as_object
+from snapshots.readers.engines.flink.types.serializers import Serializer, StateMeta, read_meta_info
+from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.opaque import Opaque
+from snapshots.readers.formats.snappy import inflate_frames
 
 LONGEST_ELEMENT = 64 * 2**20  # bytes, inflated
 _VERSIONS = (5, 6)

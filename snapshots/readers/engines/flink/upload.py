@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from snapshots.domain.defects import quoted, refuse, times
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.flink.files import MOST_FILES, Files, Missing, Usage
-from snapshots.readers.flink.metadata import Metadata, is_metadata, read_metadata
-from snapshots.readers.flink.rest.answers import Answers, looks_like_json, read_answers
-from snapshots.readers.flink.rest.checkpoints import RestCheckpoint
-from snapshots.readers.flink.rest.job import RestJob, jobs_of
-from snapshots.readers.flink.rest.job_graph import vertices_of
+from snapshots.domain.model.defects import quoted, refuse, times
+from snapshots.readers.engines.flink.files import MOST_FILES, Files, Missing, Usage
+from snapshots.readers.engines.flink.metadata import Metadata, is_metadata, read_metadata
+from snapshots.readers.engines.flink.rest.answers import Answers, looks_like_json, read_answers
+from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint
+from snapshots.readers.engines.flink.rest.job import RestJob, jobs_of
+from snapshots.readers.engines.flink.rest.job_graph import vertices_of
+from snapshots.readers.formats.cursor import Malformed
 
 METADATA = "_metadata"
 _JOB_FOLDER = re.compile(r"[0-9a-f]{32}")

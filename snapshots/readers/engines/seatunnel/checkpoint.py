@@ -5,8 +5,7 @@ Source: seatunnel.md, sections 7 and 8. Layouts are told apart by the wire types
 
 from collections.abc import Iterator
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.seatunnel.model import (
+from snapshots.readers.engines.seatunnel.model import (
     STATUSES,
     TYPES,
     ActionState,
@@ -15,8 +14,8 @@ from snapshots.readers.seatunnel.model import (
     SubtaskStatistics,
     VertexStatistics,
 )
-from snapshots.readers.seatunnel.payloads import Decoder
-from snapshots.readers.seatunnel.protostuff import (
+from snapshots.readers.engines.seatunnel.payloads import Decoder
+from snapshots.readers.engines.seatunnel.protostuff import (
     BYTES,
     GROUP,
     VARINT,
@@ -27,6 +26,7 @@ from snapshots.readers.seatunnel.protostuff import (
     parse,
     signed,
 )
+from snapshots.readers.formats.cursor import Malformed
 
 PIPELINE_STATE, COMPLETED_CHECKPOINT = "PipelineState", "CompletedCheckpoint"
 _JOB, _PIPELINE, _ID, _TRIGGERED, _TYPE, _COMPLETED, _STATES, _STATISTICS, _RESTORED = range(1, 10)

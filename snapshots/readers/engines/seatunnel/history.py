@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from snapshots.readers.seatunnel.model import FINAL_TYPES, Checkpoint
-from snapshots.readers.seatunnel.names import FileName, action_name
+from snapshots.readers.engines.seatunnel.model import FINAL_TYPES, Checkpoint
+from snapshots.readers.engines.seatunnel.names import FileName, action_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Times are epoch milliseconds as written. None: the file does not say.
 
 from dataclasses import dataclass, field
 
-from snapshots.readers.opaque import Opaque
+from snapshots.readers.formats.opaque import Opaque
 
 TYPES = (
     "CHECKPOINT_TYPE",

@@ -4,12 +4,12 @@ from hashlib import sha256
 
 import orjson
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.java import stream as java_stream
-from snapshots.readers.java.values import plain
-from snapshots.readers.opaque import Opaque
-from snapshots.readers.room import Room
-from snapshots.readers.seatunnel.model import Payload
+from snapshots.readers.engines.seatunnel.model import Payload
+from snapshots.readers.formats.budget import Room
+from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.java import stream as java_stream
+from snapshots.readers.formats.java.values import plain
+from snapshots.readers.formats.opaque import Opaque
 
 LARGEST = 256 * 2**10  # bytes of one element that is decoded
 MOST_FIELDS, MOST_NULLS = 2_000_000, 100_000

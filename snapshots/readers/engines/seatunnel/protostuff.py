@@ -6,8 +6,8 @@ Source: seatunnel.md, section 7; every tag is ``field << 3 | wire``, numbers are
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.room import Room
+from snapshots.readers.formats.budget import Room
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 VARINT, FIXED64, BYTES, GROUP, END_GROUP, FIXED32 = range(6)
 MOST_NESTED = 32  # groups in groups; a checkpoint has 8

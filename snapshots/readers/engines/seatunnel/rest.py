@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from snapshots.readers.cursor import Malformed
+from snapshots.readers.formats.cursor import Malformed
 
 JOB, CHECKPOINTS, HISTORY = "job", "checkpoints", "checkpoint history"
 _COUNTS = ("triggered", "completed", "failed", "inProgress", "restored")

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snapshots.domain.defects import refuse
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.opaque import SHOWN_BYTES, Opaque
-from snapshots.readers.seatunnel.checkpoint import read_checkpoint
-from snapshots.readers.seatunnel.history import PipelineHistory, StoredCheckpoint, histories
-from snapshots.readers.seatunnel.names import FileName, file_name
-from snapshots.readers.seatunnel.payloads import Decoder
-from snapshots.readers.seatunnel.rest import Answer, read_answer
+from snapshots.domain.model.defects import refuse
+from snapshots.readers.engines.seatunnel.checkpoint import read_checkpoint
+from snapshots.readers.engines.seatunnel.history import PipelineHistory, StoredCheckpoint, histories
+from snapshots.readers.engines.seatunnel.names import FileName, file_name
+from snapshots.readers.engines.seatunnel.payloads import Decoder
+from snapshots.readers.engines.seatunnel.rest import Answer, read_answer
+from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.opaque import SHOWN_BYTES, Opaque
 
 CHECKPOINT, UNFINISHED, ANSWER, UNKNOWN = "checkpoint", "unfinished", "answer", "unknown"
 _ENDINGS = (".ser", ".sertmp")

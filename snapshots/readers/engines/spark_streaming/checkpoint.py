@@ -4,26 +4,30 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from snapshots.readers.spark_streaming.documents import NotReadable, parse_object, text_of
-from snapshots.readers.spark_streaming.files import DamagedFile, Files
-from snapshots.readers.spark_streaming.incidents import InFlight, in_flight
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.logs.commits import CommittedBatch, read_commit
-from snapshots.readers.spark_streaming.logs.offsets import PlannedBatch, read_offsets
-from snapshots.readers.spark_streaming.logs.sources import SourceLog, read_source_log
-from snapshots.readers.spark_streaming.logs.text_logs import numbered
-from snapshots.readers.spark_streaming.progress import Progress
-from snapshots.readers.spark_streaming.state.operators import Operator, read_operator
-from snapshots.readers.spark_streaming.state.schemas import StateSchema, read_schema, schema_paths
-from snapshots.readers.spark_streaming.state.store_files import (
+from snapshots.readers.engines.spark_streaming.documents import NotReadable, parse_object, text_of
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.incidents import InFlight, in_flight
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.logs.commits import CommittedBatch, read_commit
+from snapshots.readers.engines.spark_streaming.logs.offsets import PlannedBatch, read_offsets
+from snapshots.readers.engines.spark_streaming.logs.sources import SourceLog, read_source_log
+from snapshots.readers.engines.spark_streaming.logs.text_logs import numbered
+from snapshots.readers.engines.spark_streaming.progress import Progress
+from snapshots.readers.engines.spark_streaming.state.operators import Operator, read_operator
+from snapshots.readers.engines.spark_streaming.state.schemas import (
+    StateSchema,
+    read_schema,
+    schema_paths,
+)
+from snapshots.readers.engines.spark_streaming.state.store_files import (
     DEFAULT_STORE,
     StoreVersions,
     VersionFile,
     left_overs,
     list_versions,
 )
-from snapshots.readers.spark_streaming.timeline import Batch, Logs, make_timeline
-from snapshots.readers.spark_streaming.topology import Topology, derive_topology
+from snapshots.readers.engines.spark_streaming.timeline import Batch, Logs, make_timeline
+from snapshots.readers.engines.spark_streaming.topology import Topology, derive_topology
 
 CONF = "spark.sql.streaming.stateStore."
 PARTITIONS = "spark.sql.shuffle.partitions"

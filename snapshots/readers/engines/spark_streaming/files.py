@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from snapshots.domain.defects import refuse
+from snapshots.domain.model.defects import refuse
 
 DEEPEST = 16  # folders below the upload's
 

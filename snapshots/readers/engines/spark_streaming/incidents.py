@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from snapshots.readers.spark_streaming.state.operators import Operator
-from snapshots.readers.spark_streaming.state.store_files import StoreVersions
-from snapshots.readers.spark_streaming.timeline import Batch
+from snapshots.readers.engines.spark_streaming.state.operators import Operator
+from snapshots.readers.engines.spark_streaming.state.store_files import StoreVersions
+from snapshots.readers.engines.spark_streaming.timeline import Batch
 
 PLANNED_ONLY = "planned-only"
 PARTIAL = "partial-partitions"

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from snapshots.readers.spark_streaming.files import Files, open_regular
-from snapshots.readers.spark_streaming.logs.sources import SeenFile
+from snapshots.readers.engines.spark_streaming.files import Files, open_regular
+from snapshots.readers.engines.spark_streaming.logs.sources import SeenFile
 
 LINE_SUFFIXES = (".json", ".jsonl", ".ndjson", ".txt")
 MOST_ALIKE = 100  # files of one name

@@ -7,9 +7,14 @@ import io
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from snapshots.readers.spark_streaming.documents import Json, NotReadable, parse_object, whole
-from snapshots.readers.spark_streaming.files import DamagedFile, Files, open_regular
-from snapshots.readers.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.documents import (
+    Json,
+    NotReadable,
+    parse_object,
+    whole,
+)
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files, open_regular
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 
 MOST_DAMAGED = 100  # lines of a file that are no reports
 LONGEST_LINE = 4 * 2**20

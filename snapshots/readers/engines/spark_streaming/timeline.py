@@ -7,16 +7,11 @@ source in b goes from its offset in b - 1 to that in b.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from snapshots.readers.spark_streaming.documents import Json
-from snapshots.readers.spark_streaming.logs.commits import CommittedBatch
-from snapshots.readers.spark_streaming.logs.offsets import (
-    FILE,
-    PlannedBatch,
-    kind_of,
-    span,
-)
-from snapshots.readers.spark_streaming.logs.sources import SeenFile, SourceLog
-from snapshots.readers.spark_streaming.progress import Progress
+from snapshots.readers.engines.spark_streaming.documents import Json
+from snapshots.readers.engines.spark_streaming.logs.commits import CommittedBatch
+from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, PlannedBatch, kind_of, span
+from snapshots.readers.engines.spark_streaming.logs.sources import SeenFile, SourceLog
+from snapshots.readers.engines.spark_streaming.progress import Progress
 
 
 @dataclass(frozen=True)

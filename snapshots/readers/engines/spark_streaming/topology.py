@@ -8,10 +8,10 @@ cannot be told from two in a row. Edges are *settled* where there is only one wa
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from snapshots.readers.spark_streaming.documents import Json
-from snapshots.readers.spark_streaming.logs.offsets import kind_of
-from snapshots.readers.spark_streaming.progress import Progress
-from snapshots.readers.spark_streaming.state.operators import Operator
+from snapshots.readers.engines.spark_streaming.documents import Json
+from snapshots.readers.engines.spark_streaming.logs.offsets import kind_of
+from snapshots.readers.engines.spark_streaming.progress import Progress
+from snapshots.readers.engines.spark_streaming.state.operators import Operator
 
 SINK = "sink"
 

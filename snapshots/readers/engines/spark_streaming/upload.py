@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from snapshots.domain.defects import refuse
-from snapshots.readers.spark_streaming.checkpoint import (
+from snapshots.domain.model.defects import refuse
+from snapshots.readers.engines.spark_streaming.checkpoint import (
     SparkCheckpoint,
     read_files,
     read_source_logs,
 )
-from snapshots.readers.spark_streaming.files import DamagedFile, Files, list_files
-from snapshots.readers.spark_streaming.inputs import count_rows, match_inputs
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.logs.sources import read_sink_log
-from snapshots.readers.spark_streaming.progress import (
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files, list_files
+from snapshots.readers.engines.spark_streaming.inputs import count_rows, match_inputs
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.logs.sources import read_sink_log
+from snapshots.readers.engines.spark_streaming.progress import (
     Progress,
     looks_like_progress,
     read_progress,

@@ -19,15 +19,15 @@ has become too much: then {"class": name, "same_as": number}, and the object has
 
 from dataclasses import dataclass
 
-from snapshots.readers.cursor import Cursor, Malformed, modified_utf8
-from snapshots.readers.java.classes import (
+from snapshots.readers.formats.cursor import Cursor, Malformed, modified_utf8
+from snapshots.readers.formats.java.classes import (
     EXTERNALIZABLE,
     IN_BLOCKS,
     SERIALIZABLE,
     WRITES,
     Descriptor,
 )
-from snapshots.readers.java.primitives import SIZES, many, one
+from snapshots.readers.formats.java.primitives import SIZES, many, one
 
 MAGIC = b"\xac\xed\x00\x05"
 MOST_NESTED = 100  # values in values, and superclasses of a class

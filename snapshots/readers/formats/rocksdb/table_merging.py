@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.flink.keyed.tables import (
+from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.rocksdb.tables import (
     DELETION,
     MERGE,
     SINGLE_DELETION,

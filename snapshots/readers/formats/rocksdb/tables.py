@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 import zstandard
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.snappy import inflate_block
-from snapshots.readers.flink.types.values import unsigned
-from snapshots.readers.room import Room
+from snapshots.readers.engines.flink.types.values import unsigned
+from snapshots.readers.formats.budget import Room
+from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.snappy import inflate_block
 
 VALUE, DELETION, MERGE, SINGLE_DELETION, RANGE_DELETION = 1, 0, 2, 7, 15
 _MAGIC, _OLD_MAGIC = 0x88E241B785F4CFF7, 0xDB4775248B80FB57

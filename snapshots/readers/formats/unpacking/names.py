@@ -2,7 +2,7 @@
 
 import re
 
-from snapshots.domain.defects import quoted, refuse
+from snapshots.domain.model.defects import quoted, refuse
 
 _LONGEST_PART = 255  # bytes: what file systems take
 _DRIVE = re.compile(r"[A-Za-z]:")

@@ -7,7 +7,7 @@ Source: POSIX.1-2017, pax, "ustar Interchange Format" and "pax Interchange Forma
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from snapshots.domain.defects import quoted, refuse
+from snapshots.domain.model.defects import quoted, refuse
 
 _BLOCK = 512
 _COPIED = 2**20  # bytes at a time

@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from snapshots.domain.defects import quoted, refuse, times
-from snapshots.readers.unpacking.tar import Entry
+from snapshots.domain.model.defects import quoted, refuse, times
+from snapshots.readers.formats.unpacking.tar import Entry
 
 _BLOCK = 2**20
 _LARGEST_DIRECTORY = 64 * 2**20  # bytes

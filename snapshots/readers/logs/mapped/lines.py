@@ -5,17 +5,16 @@ from functools import cached_property
 
 import orjson
 
-from snapshots.domain.defects import quoted
-from snapshots.domain.recording import INTERNAL, MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
-from snapshots.readers.fields import (
+from snapshots.domain.model.defects import quoted
+from snapshots.domain.model.recording import INTERNAL, MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
+from snapshots.readers.formats.fields import (
     Unfit,
     given_name_problem,
     id_problem,
     json_text,
     name_problem,
 )
-from snapshots.readers.mapped.mapping import DATE, KINDS, SKIP, Mapping, Parts, parse
-from snapshots.readers.told_lines import (
+from snapshots.readers.logs.json_events import (
     INCOMING,
     OUTGOING,
     Link,
@@ -23,6 +22,7 @@ from snapshots.readers.told_lines import (
     Told,
     ToldLinesReader,
 )
+from snapshots.readers.logs.mapped.mapping import DATE, KINDS, SKIP, Mapping, Parts, parse
 
 PREFIX = "mapped:"
 LONGEST_LABEL = 500

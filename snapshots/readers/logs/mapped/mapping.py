@@ -21,8 +21,8 @@ from collections.abc import Mapping as JsonObject
 from dataclasses import dataclass, field
 from typing import Any
 
-from snapshots.domain.defects import quoted
-from snapshots.domain.recording import (
+from snapshots.domain.model.defects import quoted
+from snapshots.domain.model.recording import (
     CRASH,
     INTERNAL,
     MARKER_RECEIVE,
@@ -31,7 +31,7 @@ from snapshots.domain.recording import (
     RECORD_STATE,
     SEND,
 )
-from snapshots.readers.told_lines import INCOMING, OUTGOING
+from snapshots.readers.logs.json_events import INCOMING, OUTGOING
 
 SKIP = "skip"
 KINDS = (INTERNAL, SEND, RECEIVE, RECORD_STATE, MARKER_SEND, MARKER_RECEIVE, CRASH)

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import orjson
 
-from snapshots.domain.defects import InputRefused
-from snapshots.domain.recording import RECEIVE, SEND
-from snapshots.readers.base import Limits
-from snapshots.readers.json_lines import load
-from snapshots.readers.lines import chunks
-from snapshots.readers.mapped.lines import MappedReader
-from snapshots.readers.mapped.mapping import DATE, Mapping
-from snapshots.readers.pairing import Pairing
-from snapshots.readers.told_lines import Misfit, Misfits, Told
+from snapshots.domain.model.defects import InputRefused
+from snapshots.domain.model.recording import RECEIVE, SEND
+from snapshots.readers.formats.json_lines import load
+from snapshots.readers.formats.lines import chunks
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.json_events import Misfit, Misfits, Told
+from snapshots.readers.logs.mapped.lines import MappedReader
+from snapshots.readers.logs.mapped.mapping import DATE, Mapping
+from snapshots.readers.logs.pairing import Pairing
 
 SHOWN_EVENTS = 100
 MOST_LINES = 10_000

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from snapshots.domain.defects import quoted, refuse
+from snapshots.domain.model.defects import quoted, refuse
 
 MOST_STEPS = 300_000_000  # entries looked at while messages are found
 _AT_ONCE = 4_000_000

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import orjson
 
-from snapshots.domain.defects import quoted, refuse
-from snapshots.readers.base import Limits
-from snapshots.readers.fields import LONGEST_NAME
-from snapshots.readers.shiviz.clocks import Clocks
-from snapshots.readers.shiviz.expressions import Expression
-from snapshots.readers.shiviz.scanning import Scanner
+from snapshots.domain.model.defects import quoted, refuse
+from snapshots.readers.formats.fields import LONGEST_NAME
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.shiviz.clocks import Clocks
+from snapshots.readers.logs.shiviz.expressions import Expression
+from snapshots.readers.logs.shiviz.scanning import Scanner
 
 NEEDED = ("host", "clock", "event")
 MOST_SHOWN = 100  # places of skipped text that are named

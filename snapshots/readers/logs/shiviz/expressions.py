@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import re2
 
-from snapshots.domain.defects import quoted, refuse
+from snapshots.domain.model.defects import quoted, refuse
 
 LONGEST = 2000  # characters of an expression
 LARGEST_PROGRAM = 1000  # instructions: a search takes at most about 10 ns each per byte

@@ -5,9 +5,9 @@ Source: shiviz.md; ShiViz's example logs, GoVector, TSViz and TLC.
 
 from dataclasses import dataclass
 
-from snapshots.readers.shiviz.events import Part, valid_events
-from snapshots.readers.shiviz.expressions import compiled
-from snapshots.readers.shiviz.scanning import Scanner
+from snapshots.readers.logs.shiviz.events import Part, valid_events
+from snapshots.readers.logs.shiviz.expressions import compiled
+from snapshots.readers.logs.shiviz.scanning import Scanner
 
 EXECUTIONS = r"^=== (?<trace>.*) ===$"  # what ShiViz's examples put between executions
 _LOOKED_AT = 2**18  # bytes

@@ -6,15 +6,22 @@ Source: shiviz.md, "A whole file".
 from dataclasses import dataclass
 from pathlib import Path
 
-from snapshots.domain.defects import InputRefused, quoted, refuse
-from snapshots.readers.base import HEAD_BYTES, Limits
-from snapshots.readers.compression import open_stream
-from snapshots.readers.lines import BYTE_ORDER_MARK
-from snapshots.readers.shiviz.clocks import Edges, edges, receives
-from snapshots.readers.shiviz.events import NEEDED, Events, Part, parts, read_part, valid_events
-from snapshots.readers.shiviz.expressions import Expression, compiled
-from snapshots.readers.shiviz.known import DEFAULT, EXECUTIONS, FORMS, Form, recognised
-from snapshots.readers.shiviz.scanning import Scanner
+from snapshots.domain.model.defects import InputRefused, quoted, refuse
+from snapshots.readers.formats.compression import open_stream
+from snapshots.readers.formats.lines import BYTE_ORDER_MARK
+from snapshots.readers.logs.base import HEAD_BYTES, Limits
+from snapshots.readers.logs.shiviz.clocks import Edges, edges, receives
+from snapshots.readers.logs.shiviz.events import (
+    NEEDED,
+    Events,
+    Part,
+    parts,
+    read_part,
+    valid_events,
+)
+from snapshots.readers.logs.shiviz.expressions import Expression, compiled
+from snapshots.readers.logs.shiviz.known import DEFAULT, EXECUTIONS, FORMS, Form, recognised
+from snapshots.readers.logs.shiviz.scanning import Scanner
 
 MOST_TEXT = 128 * 2**20  # bytes of a log
 MOST_CHOICES = 100  # executions that a refusal offers

@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.defects import Defects, defect, quoted, refuse, times
-from snapshots.domain.recording import INTERNAL, RECEIVE, SEND
-from snapshots.domain.topology import Channel, Process, Topology
-from snapshots.readers.base import Limits
-from snapshots.readers.columns import BATCH_ROWS, NONE, raw_batch
-from snapshots.readers.fields import json_text
-from snapshots.readers.shiviz.clocks import Edges
-from snapshots.readers.shiviz.events import Events, clock_value
-from snapshots.readers.shiviz.logs import Log, chosen, glance, open_log, read_execution
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model.defects import Defects, defect, quoted, refuse, times
+from snapshots.domain.model.recording import INTERNAL, RECEIVE, SEND
+from snapshots.domain.model.topology import Channel, Process, Topology
+from snapshots.readers.formats.fields import json_text
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.columns import BATCH_ROWS, NONE, raw_batch
+from snapshots.readers.logs.shiviz.clocks import Edges
+from snapshots.readers.logs.shiviz.events import Events, clock_value
+from snapshots.readers.logs.shiviz.logs import Log, chosen, glance, open_log, read_execution
 
 NOTES = (
     "Which events send and receive follows from the clocks, not from the log.",

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from snapshots.domain.defects import quoted, refuse
-from snapshots.readers.shiviz.expressions import Expression
+from snapshots.domain.model.defects import quoted, refuse
+from snapshots.readers.logs.shiviz.expressions import Expression
 
 WINDOW = 2**17  # bytes
 SECONDS = 30.0  # of this thread's own time

@@ -1,8 +1,8 @@
 /** The archive's pictures: trends of many checkpoints, and who was last over time. Pure. */
 
-import { decode } from "../lib/arrays.js";
-import { clockTicks, numberTicks } from "../lib/clock.js";
-import { escapeText, thousands, ticks, unitFor } from "../lib/format.js";
+import { decode } from "../../lib/arrays.js";
+import { clockTicks, numberTicks } from "../../lib/clock.js";
+import { escapeText, thousands, ticks, unitFor } from "../../lib/format.js";
 
 const MEASURES = [
   { name: "duration", title: "Duration", bytes: false },

@@ -1,7 +1,7 @@
 /** The page of a job in the archive: draws its trends, again after each filter; zooming filters. */
 
-import { mountFigure } from "../lib/figure.js";
-import { clicked, formTime, slowestFigure, trendFigure } from "./archive-figures.js";
+import { mountFigure } from "../../lib/figure.js";
+import { clicked, formTime, slowestFigure, trendFigure } from "./figures.js";
 
 const colours = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--color-${name}`).trim();
 let figures = [];

@@ -1,6 +1,6 @@
 /** One checkpoint as a Gantt chart: a row per task, a bar per phase. Pure. */
 
-import { duration, escapeText, shortenedInside, thousands, ticks, unitFor } from "../lib/format.js";
+import { duration, escapeText, shortenedInside, thousands, ticks, unitFor } from "../../lib/format.js";
 
 /** Name, the task's instants between which it lies, colour. What the log does not hold makes no bar. */
 export const PHASES = [

@@ -1,8 +1,8 @@
 /** The page of one checkpoint: its Gantt chart, slowest task first, the critical path marked. */
 
-import { h } from "../lib/dom.js";
-import { mountFigure } from "../lib/figure.js";
-import { ganttFigure } from "./checkpoint-gantt.js";
+import { h } from "../../lib/dom.js";
+import { mountFigure } from "../../lib/figure.js";
+import { ganttFigure } from "./gantt.js";
 
 const root = document.querySelector("[data-gantt]");
 const data = document.getElementById("checkpoint-data");

@@ -1,9 +1,9 @@
 /** The drawing of a dataflow: its vertices in layers, or unfolded to subtasks and channels. */
 
-import { counted, thousands } from "../lib/format.js";
-import { arrowHead, create, shortened, text, title } from "../lib/svg.js";
-import { chip, edgeLine, HEAD, layers, place, pipelines, ports, unfold } from "./dataflow-layout.js";
-import { role, width } from "./dataflow-model.js";
+import { counted, thousands } from "../../lib/format.js";
+import { arrowHead, create, shortened, text, title } from "../../lib/svg.js";
+import { chip, edgeLine, HEAD, layers, place, pipelines, ports, unfold } from "./layout.js";
+import { role, width } from "./model.js";
 
 const NARROW = 640;
 const MOST_DRAWN = 200; // vertices

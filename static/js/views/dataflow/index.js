@@ -1,13 +1,13 @@
 /** The page of a dataflow: one history, drawn and in tables; the form carries it to the server. */
 
-import { setText } from "../lib/dom.js";
-import { counted } from "../lib/format.js";
-import { historyWay } from "../lib/keys.js";
-import { mountDrawing } from "./dataflow-drawing.js";
-import { unfold } from "./dataflow-layout.js";
-import * as model from "./dataflow-model.js";
-import { mountTables } from "./dataflow-tables.js";
-import { history } from "./topology-model.js";
+import { setText } from "../../lib/dom.js";
+import { counted } from "../../lib/format.js";
+import { historyWay } from "../../lib/keys.js";
+import { mountDrawing } from "./drawing.js";
+import { unfold } from "./layout.js";
+import * as model from "./model.js";
+import { mountTables } from "./tables.js";
+import { history } from "../topology/model.js";
 
 const MOST_CHOICES = 500;
 

@@ -5,7 +5,7 @@
  * layer stands across it. A dataflow that is still wrong, even with a cycle, has its places, too.
  */
 
-import { width } from "./dataflow-model.js";
+import { width } from "./model.js";
 
 export const MOST_SUBTASKS = 200;
 export const MOST_CHANNELS = 1000;

@@ -1,8 +1,8 @@
 /** The editor of a dataflow: a table of vertices and one of edges. */
 
-import { h } from "../lib/dom.js";
-import { editorRows } from "../lib/editor-rows.js";
-import { EXCHANGES, FUNCTIONS, KINDS, problems, SINKS } from "./dataflow-model.js";
+import { h } from "../../lib/dom.js";
+import { editorRows } from "../../lib/editor-rows.js";
+import { EXCHANGES, FUNCTIONS, KINDS, problems, SINKS } from "./model.js";
 
 const NUMBERS = [
   ["parallelism", "subtasks", "Number of subtasks", null],

@@ -1,7 +1,7 @@
-/** A card that shows how one job goes; templates/snapshots/job_card.html is its first state. */
+/** A card that shows how one job goes; templates/snapshots/jobs/card.html is its first state. */
 
-import { h, setText } from "../lib/dom.js";
-import { isOpen, jobWords } from "./job-words.js";
+import { h, setText } from "../../lib/dom.js";
+import { isOpen, jobWords } from "./words.js";
 
 /** Shows `job` on a card of the page. */
 export function showJob(card, job) {

@@ -1,8 +1,8 @@
 /** A page with job cards: they follow their jobs, and the page goes on when one has ended. */
 
-import { showJob } from "./job-card.js";
-import { isOpen } from "./job-words.js";
-import { watchJobs } from "./watch-jobs.js";
+import { showJob } from "./card.js";
+import { isOpen } from "./words.js";
+import { watchJobs } from "./watch.js";
 
 const cards = new Map(
   [...document.querySelectorAll(".job-card[data-job]")].map((card) => [Number(card.dataset.job), card]),

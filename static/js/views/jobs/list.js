@@ -1,8 +1,8 @@
 /** The list of jobs: rows follow their jobs, and a job that is new here brings the list up to date. */
 
-import { setText } from "../lib/dom.js";
-import { isOpen, jobLine } from "./job-words.js";
-import { watchJobs } from "./watch-jobs.js";
+import { setText } from "../../lib/dom.js";
+import { isOpen, jobLine } from "./words.js";
+import { watchJobs } from "./watch.js";
 
 const list = document.getElementById("list");
 

@@ -1,8 +1,8 @@
 /** The person's jobs as they change: over the websocket, and asked for where it may have missed one. */
 
-import { showNote } from "../lib/dom.js";
-import { openSocket } from "../lib/socket.js";
-import { isNewer } from "./job-words.js";
+import { showNote } from "../../lib/dom.js";
+import { openSocket } from "../../lib/socket.js";
+import { isNewer } from "./words.js";
 
 const ASK_EVERY = 5000;
 

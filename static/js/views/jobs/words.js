@@ -1,6 +1,6 @@
 /** What a job says of itself, in words. Pure. */
 
-import { duration, thousands, threeDigits } from "../lib/format.js";
+import { duration, thousands, threeDigits } from "../../lib/format.js";
 
 const OPEN = new Set(["queued", "running"]);
 

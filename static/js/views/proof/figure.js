@@ -1,7 +1,7 @@
 /** One order of a run as a Plotly figure: a lane per process, a column per event. Pure. */
 
-import { escapeText } from "../lib/format.js";
-import { messagesOf } from "../lib/reordering.js";
+import { escapeText } from "../../lib/format.js";
+import { messagesOf } from "../../lib/reordering.js";
 
 const MOST_NAMED = 60; // events that can be named in a chart's width
 const NARROW = 500;

@@ -1,10 +1,10 @@
 /** The proof page: the run in two orders, and a slider that swaps neighbours until one is the other. */
 
-import "./job.js";
-import { setText } from "../lib/dom.js";
-import { counted, thousands } from "../lib/format.js";
-import { countSwaps, orderAfter, swapAt, told } from "../lib/reordering.js";
-import { orderFigure } from "./proof-figure.js";
+import "../jobs/job.js";
+import { setText } from "../../lib/dom.js";
+import { counted, thousands } from "../../lib/format.js";
+import { countSwaps, orderAfter, swapAt, told } from "../../lib/reordering.js";
+import { orderFigure } from "./figure.js";
 
 const SWAPS_A_SECOND = 2;
 const LONGEST = 12; // seconds that playing takes at most

@@ -1,11 +1,11 @@
 /** The page of recordings: files dropped anywhere, their jobs, and a list that stays current. */
 
-import { setText } from "../lib/dom.js";
-import { isOpen, jobLine } from "./job-words.js";
-import { dropped } from "../lib/dropped.js";
+import { setText } from "../../lib/dom.js";
+import { isOpen, jobLine } from "../jobs/words.js";
+import { dropped } from "../../lib/dropped.js";
 import { asked, grouped, postFile, sendAll } from "./upload-queue.js";
 import { mountUploadRows } from "./upload-rows.js";
-import { watchJobs } from "./watch-jobs.js";
+import { watchJobs } from "../jobs/watch.js";
 
 const form = document.getElementById("upload");
 const list = document.getElementById("list");

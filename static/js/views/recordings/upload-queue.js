@@ -1,7 +1,7 @@
 /** Sending files, one after the other, each with its own fate. */
 
-import { counted, thousands } from "../lib/format.js";
-import { tarOf } from "../lib/tar.js";
+import { counted, thousands } from "../../lib/format.js";
+import { tarOf } from "../../lib/tar.js";
 
 const MOST_TOGETHER = 100_000; // files: what the server unpacks of one archive
 const LONGEST_TITLE = 200; // characters

@@ -1,8 +1,8 @@
 /** The files that are being uploaded, each a panel with its bytes, its job, or why it was refused. */
 
-import { h, setText } from "../lib/dom.js";
-import { thousands, threeDigits } from "../lib/format.js";
-import { makeCard, showJob } from "./job-card.js";
+import { h, setText } from "../../lib/dom.js";
+import { thousands, threeDigits } from "../../lib/format.js";
+import { makeCard, showJob } from "../jobs/card.js";
 import { asked, offered, placeOf } from "./upload-queue.js";
 
 const SHOWN_DEFECTS = 5;

@@ -1,7 +1,7 @@
 /** The snapshot page: the picture of who recorded when. The restore's card follows its job. */
 
-import "./job.js";
-import { timelineLayout, timelineTraces } from "./snapshot-timeline.js";
+import "../jobs/job.js";
+import { timelineLayout, timelineTraces } from "./timeline.js";
 
 const root = document.querySelector("[data-timeline]");
 const data = document.getElementById("timeline-data");

@@ -1,6 +1,6 @@
 /** Who recorded when, as a Plotly figure. Pure. */
 
-import { escapeText, instant, unitFor } from "../lib/format.js";
+import { escapeText, instant, unitFor } from "../../lib/format.js";
 
 const MOST_NAMED = 21; // rows whose names fit the height that pages.css gives
 

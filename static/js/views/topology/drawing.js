@@ -1,9 +1,9 @@
 /** The drawing of the topology editor: an SVG to change with pointer and keyboard. */
 
-import { valueText } from "../lib/format.js";
-import { arrowHead, create, shortened, text, title } from "../lib/svg.js";
-import { channelPath, point, processAt, RADIUS, sizeFor, toPlace } from "./topology-geometry.js";
-import { channelBetween, channelId, processIds, readState } from "./topology-model.js";
+import { valueText } from "../../lib/format.js";
+import { arrowHead, create, shortened, text, title } from "../../lib/svg.js";
+import { channelPath, point, processAt, RADIUS, sizeFor, toPlace } from "./geometry.js";
+import { channelBetween, channelId, processIds, readState } from "./model.js";
 
 const STEP = 0.02;
 const CLICK = 4;

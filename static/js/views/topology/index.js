@@ -1,11 +1,11 @@
 /** The topology page: one history, drawn and in tables; the form carries it to the server. */
 
-import { setText } from "../lib/dom.js";
-import { counted } from "../lib/format.js";
-import { historyWay } from "../lib/keys.js";
-import { mountDrawing } from "./topology-drawing.js";
-import * as model from "./topology-model.js";
-import { mountTables } from "./topology-tables.js";
+import { setText } from "../../lib/dom.js";
+import { counted } from "../../lib/format.js";
+import { historyWay } from "../../lib/keys.js";
+import { mountDrawing } from "./drawing.js";
+import * as model from "./model.js";
+import { mountTables } from "./tables.js";
 
 const form = document.getElementById("topology-form");
 const start = JSON.parse(document.getElementById("topology-data").textContent);

@@ -1,8 +1,8 @@
 /** The tables of the topology editor: the same topology to type, without drawing. */
 
-import { h } from "../lib/dom.js";
-import { editorRows } from "../lib/editor-rows.js";
-import { channelId, isBidirectional, problems, processIds } from "./topology-model.js";
+import { h } from "../../lib/dom.js";
+import { editorRows } from "../../lib/editor-rows.js";
+import { channelId, isBidirectional, problems, processIds } from "./model.js";
 
 const ROWS = 200;
 const MOST_CHOICES = 100; // in the lists of a channel's ends, before somebody opens one

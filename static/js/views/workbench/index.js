@@ -1,31 +1,31 @@
 /** The workbench: one player, one data source, and the views that draw from them. */
 
-import { duration, instant, thousands } from "../lib/format.js";
-import { readPlotly } from "../lib/plotly.js";
-import { createPlayer } from "../lib/player.js";
-import { openSocket } from "../lib/socket.js";
-import { createSource, defaultUrls, getJson } from "../lib/source.js";
-import { openTopology } from "../lib/topology.js";
-import { setText, showNote } from "../lib/dom.js";
-import { wireActions } from "./workbench/actions.js";
-import { readColours } from "./workbench/colours.js";
-import { wireCommands } from "./workbench/commands.js";
-import { createCones } from "./workbench/cones.js";
-import { createContents } from "./workbench/contents.js";
-import { createDepth } from "./workbench/depth.js";
-import { createDetails } from "./workbench/details.js";
-import { createFeed } from "./workbench/feed.js";
-import { keepLink, openingView } from "./workbench/link.js";
-import { mountGuide } from "./workbench/guide.js";
-import { createOverview } from "./workbench/overview.js";
-import { createSnapshots } from "./workbench/snapshots.js";
-import { wireShare } from "./workbench/share.js";
-import { createSpacetime } from "./workbench/spacetime.js";
-import { createStates } from "./workbench/states.js";
-import { createSteps } from "./workbench/steps.js";
-import { wireTabs } from "./workbench/tabs.js";
-import { createTopology } from "./workbench/topology.js";
-import { createTransport } from "./workbench/transport.js";
+import { duration, instant, thousands } from "../../lib/format.js";
+import { readPlotly } from "../../lib/plotly.js";
+import { createPlayer } from "../../lib/player.js";
+import { openSocket } from "../../lib/socket.js";
+import { createSource, defaultUrls, getJson } from "../../lib/source.js";
+import { openTopology } from "../../lib/topology.js";
+import { setText, showNote } from "../../lib/dom.js";
+import { wireActions } from "./actions.js";
+import { readColours } from "./colours.js";
+import { wireCommands } from "./commands.js";
+import { createCones } from "./cones.js";
+import { createContents } from "./contents.js";
+import { createDepth } from "./depth.js";
+import { createDetails } from "./details.js";
+import { createFeed } from "./feed.js";
+import { keepLink, openingView } from "./link.js";
+import { mountGuide } from "./guide.js";
+import { createOverview } from "./overview.js";
+import { createSnapshots } from "./snapshots.js";
+import { wireShare } from "./share.js";
+import { createSpacetime } from "./spacetime.js";
+import { createStates } from "./states.js";
+import { createSteps } from "./steps.js";
+import { wireTabs } from "./tabs.js";
+import { createTopology } from "./topology.js";
+import { createTransport } from "./transport.js";
 
 const MESSAGE_STAYS = 6000; // ms
 

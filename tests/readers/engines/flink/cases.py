@@ -10,11 +10,12 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from snapshots.readers.flink import contents
-from snapshots.readers.flink.channels.elements import RECORD, WATERMARK, Element
-from snapshots.readers.flink.channels.in_flight import Half
-from snapshots.readers.flink.channels.joining import Channel, Joined
-from snapshots.readers.flink.handles import (
+from snapshots.readers.engines.flink import checkpoint_state
+from snapshots.readers.engines.flink.channels.elements import RECORD, WATERMARK, Element
+from snapshots.readers.engines.flink.channels.in_flight import Half
+from snapshots.readers.engines.flink.channels.joining import Channel, Joined
+from snapshots.readers.engines.flink.checkpoint_kind import SAVEPOINT, Properties
+from snapshots.readers.engines.flink.handles import (
     INPUT,
     Changelog,
     Channels,
@@ -24,12 +25,11 @@ from snapshots.readers.flink.handles import (
     KeyGroups,
     OperatorState,
 )
-from snapshots.readers.flink.metadata import Metadata, Operator
-from snapshots.readers.flink.operator_ids import id_of_uid
-from snapshots.readers.flink.properties import SAVEPOINT, Properties
-from snapshots.readers.flink.types.element_types import decoded, parse_type
-from snapshots.readers.flink.upload import FlinkUpload, StoredCheckpoint, read_upload
-from snapshots.readers.opaque import Opaque
+from snapshots.readers.engines.flink.metadata import Metadata, Operator
+from snapshots.readers.engines.flink.operator_ids import id_of_uid
+from snapshots.readers.engines.flink.types.element_types import decoded, parse_type
+from snapshots.readers.engines.flink.upload import FlinkUpload, StoredCheckpoint, read_upload
+from snapshots.readers.formats.opaque import Opaque
 
 CASES = (
     "aligned-hashmap-files", "aligned-hashmap-inline", "at-least-once", "bank-aligned",
@@ -194,11 +194,11 @@ def found_facts(upload: FlinkUpload, stored: StoredCheckpoint) -> Facts:
     }
     for operator in metadata.operators:
         facts |= _operator(operator)
-    for state in contents.operator_states(upload, stored):
+    for state in checkpoint_state.operator_states(upload, stored):
         if not state.raw:
             facts |= _operator_state(state)
     facts |= _rest(stored)
-    in_flight = contents.in_flight(upload, stored)
+    in_flight = checkpoint_state.in_flight(upload, stored)
     for half in in_flight.halves:
         facts |= _half(half)
     facts |= {
@@ -282,7 +282,7 @@ def _half(half: Half) -> Facts:
     }
 
 
-def _operator_state(state: contents.SubtaskState) -> Facts:
+def _operator_state(state: checkpoint_state.SubtaskState) -> Facts:
     where = state.operator.id, state.subtask.index, "operator"
     facts = {
         (*where, "bytes"): state.handle.size,
@@ -324,8 +324,8 @@ def _rest(stored: StoredCheckpoint) -> Facts:
 
 
 def _edges(upload: FlinkUpload, stored: StoredCheckpoint) -> Facts:
-    joined = contents.channels(upload, stored)
-    known = contents.state_types(upload, stored)
+    joined = checkpoint_state.channels(upload, stored)
+    known = checkpoint_state.state_types(upload, stored)
     ends = _ends(upload, stored, joined)
     facts = {}
     for edge in joined.edges:

@@ -6,12 +6,12 @@ from functools import cache
 from json import dumps
 from pathlib import Path
 
-from snapshots.domain.assembly import Assembly, assemble
-from snapshots.domain.contents.entries import NotRead, StateEntry
-from snapshots.domain.contents.model import CheckpointContents, OperatorContents, UploadContents
-from snapshots.readers.flink.engine.reader import FlinkEngineUpload, FlinkReader
-from tests.readers.flink.cases import CASES, Facts
-from tests.readers.flink.keyed import as_flink
+from snapshots.domain.assembling.assembly import Assembly, assemble
+from snapshots.domain.inventory.entries import NotRead, StateEntry
+from snapshots.domain.inventory.model import CheckpointContents, OperatorContents, UploadContents
+from snapshots.readers.engines.flink.engine.reader import FlinkEngineUpload, FlinkReader
+from tests.readers.engines.flink.cases import CASES, Facts
+from tests.readers.engines.flink.keyed import as_flink
 
 
 def folder_of(shared_data: Path, name: str) -> Path:

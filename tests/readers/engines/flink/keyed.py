@@ -7,13 +7,13 @@ from functools import cache, partial
 from json import dumps
 from pathlib import Path
 
-from snapshots.readers.flink.handles import Keyed
-from snapshots.readers.flink.keyed.entries import TIMERS, Entry
-from snapshots.readers.flink.keyed.keyed_state import KeyedState, Read, read_keyed
-from snapshots.readers.flink.metadata import Operator, Subtask
-from snapshots.readers.flink.operator_ids import id_of_uid
-from snapshots.readers.opaque import Opaque
-from tests.readers.flink.cases import Case, load
+from snapshots.readers.engines.flink.handles import Keyed
+from snapshots.readers.engines.flink.keyed.entries import TIMERS, Entry
+from snapshots.readers.engines.flink.keyed.keyed_state import KeyedState, Read, read_keyed
+from snapshots.readers.engines.flink.metadata import Operator, Subtask
+from snapshots.readers.engines.flink.operator_ids import id_of_uid
+from snapshots.readers.formats.opaque import Opaque
+from tests.readers.engines.flink.cases import Case, load
 
 # How the notes of the many-types job call its states, where it is not by their names.
 _NOTED = {"v_bytes_hex": "v_bytes", "aggregating_acc": "aggregating"}

@@ -1,8 +1,8 @@
 """Keyed state written by the format page, where no real file at hand has what is to be shown."""
 
-from snapshots.readers.flink.handles import Inline, KeyGroups
-from tests.readers.flink import types as types
-from tests.readers.flink.writing import i32, i64, utf
+from snapshots.readers.engines.flink.handles import Inline, KeyGroups
+from tests.readers.engines.flink import types
+from tests.readers.engines.flink.writing import i32, i64, utf
 
 STRING, LONG = types.SIMPLE_KINDS[7], types.SIMPLE_KINDS[0]
 VOID = types.simple_snapshot(

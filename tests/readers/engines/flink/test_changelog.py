@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from snapshots.readers.flink.files import Missing
-from snapshots.readers.flink.handles import (
+from snapshots.readers.engines.flink.files import Missing
+from snapshots.readers.engines.flink.handles import (
     Change,
     Changelog,
     ChangesInFiles,
@@ -13,15 +13,15 @@ from snapshots.readers.flink.handles import (
     Inline,
     LogPart,
 )
-from snapshots.readers.flink.keyed.entries import Limits
-from snapshots.readers.flink.keyed.key_groups import key_group
-from snapshots.readers.flink.keyed.keyed_state import read_keyed
-from snapshots.readers.flink.types.values import SIMPLE
-from snapshots.readers.opaque import Opaque
-from tests.readers.flink import keyed_writing as write
-from tests.readers.flink import types as types
-from tests.readers.flink.keyed_writing import LONG, STRING, i16, long
-from tests.readers.flink.writing import i32
+from snapshots.readers.engines.flink.keyed.entries import Limits
+from snapshots.readers.engines.flink.keyed.key_groups import key_group
+from snapshots.readers.engines.flink.keyed.keyed_state import read_keyed
+from snapshots.readers.engines.flink.types.values import SIMPLE
+from snapshots.readers.formats.opaque import Opaque
+from tests.readers.engines.flink import keyed_writing as write
+from tests.readers.engines.flink import types
+from tests.readers.engines.flink.keyed_writing import LONG, STRING, i16, long
+from tests.readers.engines.flink.writing import i32
 
 CLEAR, SET, SET_INTERNAL, ADD, MERGE, ADD_ELEMENT, PUT_ELEMENT, REMOVE_ELEMENT = range(8)
 MOST = 16  # key groups

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.readers.flink.keyed.differences import (
+from snapshots.readers.engines.flink.keyed.differences import (
     ADDED,
     CHANGED,
     REMOVED,
@@ -15,10 +15,10 @@ from snapshots.readers.flink.keyed.differences import (
     compare,
     differences,
 )
-from snapshots.readers.flink.keyed.entries import Entry, unread
-from snapshots.readers.opaque import Opaque
+from snapshots.readers.engines.flink.keyed.entries import Entry, unread
+from snapshots.readers.formats.opaque import Opaque
 from tests.effort import examples
-from tests.readers.flink.keyed import parts
+from tests.readers.engines.flink.keyed import parts
 
 
 def entry(key, value, group=0, state="totals", kind="VALUE", raw=b"", raw_key=b""):

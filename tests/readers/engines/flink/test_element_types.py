@@ -4,19 +4,19 @@ import time
 
 import pytest
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.flink import contents
-from snapshots.readers.flink.channels.elements import Element, printable_runs, split
-from snapshots.readers.flink.types.element_types import (
+from snapshots.readers.engines.flink import checkpoint_state
+from snapshots.readers.engines.flink.channels.elements import Element, printable_runs, split
+from snapshots.readers.engines.flink.types.element_types import (
     UnknownType,
     decoded,
     fits,
     parse_type,
     types_of,
 )
-from snapshots.readers.flink.types.type_suggestions import suggest
-from tests.readers.flink.cases import ON_THE_WIRE, UNALIGNED, load
-from tests.readers.flink.writing import i32, i64
+from snapshots.readers.engines.flink.types.type_suggestions import suggest
+from snapshots.readers.formats.cursor import Malformed
+from tests.readers.engines.flink.cases import ON_THE_WIRE, UNALIGNED, load
+from tests.readers.engines.flink.writing import i32, i64
 
 
 def _record(value: bytes) -> bytes:
@@ -84,8 +84,8 @@ def test_printable_runs_are_cut_off():
 def test_the_true_type_of_every_edge_is_suggested_first(shared_data, name):
     case = load(shared_data, name)
     for _, stored in case.snapshots():
-        known = contents.state_types(case.upload, stored)
-        for edge in contents.channels(case.upload, stored).edges:
+        known = checkpoint_state.state_types(case.upload, stored)
+        for edge in checkpoint_state.channels(case.upload, stored).edges:
             records = [channel.elements for channel in edge.channels]
             target = next(
                 vertex.members[0]
@@ -99,11 +99,11 @@ def test_the_true_type_of_every_edge_is_suggested_first(shared_data, name):
 
 def test_types_of_states_are_types_of_records(shared_data):
     case = load(shared_data, "types")
-    known = contents.state_types(case.upload, case.snapshots()[0][1])
+    known = checkpoint_state.state_types(case.upload, case.snapshots()[0][1])
     assert {"pojo demo.TypesJob$Animal", "row<string,int,double>"} <= known.keys()
     assert parse_type("list<pojo demo.TypesJob$Animal>", known).name == (
         "list<pojo demo.TypesJob$Animal>"
     )
     assert types_of(known.values()).keys() == known.keys()
     case = load(shared_data, "changelog")
-    assert "long" in contents.state_types(case.upload, case.snapshots()[-1][1])
+    assert "long" in checkpoint_state.state_types(case.upload, case.snapshots()[-1][1])

@@ -8,27 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.checkpoints.reference import checkpoints
-from snapshots.domain.checkpoints.report import CheckpointReport
-from snapshots.domain.contents.entries import NotRead
-from snapshots.domain.contents.model import COMPLETED, FAILED, IN_PROGRESS, WHOLE
-from snapshots.domain.defects import InputRefused
-from snapshots.domain.derived import NO_FILES, WHY_EMPTY, WHY_UNKNOWN, why_empty, why_unknown
-from snapshots.domain.failovers.reference import all_failovers
-from snapshots.domain.recording import RECEIVE, SEND
-from snapshots.domain.values import parsed
-from snapshots.domain.verdicts import judge
-from snapshots.readers import engines, registry
-from snapshots.readers.base import Limits
-from snapshots.readers.flink.contents import state_types, types_described
-from snapshots.readers.flink.engine import recording as engine_recording
-from snapshots.readers.flink.engine import runs as engine_runs
-from snapshots.readers.flink.engine.reader import FlinkReader
-from snapshots.readers.flink.types.element_types import UnknownType
-from snapshots.readers.native import write_lines
-from tests.readers.flink import engine as given
-from tests.readers.flink.cases import CASES, LEGACY, UNALIGNED
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints
+from snapshots.domain.dataflow_logs.checkpoints.report import CheckpointReport
+from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
+from snapshots.domain.inventory.entries import NotRead
+from snapshots.domain.inventory.model import COMPLETED, FAILED, IN_PROGRESS, WHOLE
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.defects import InputRefused
+from snapshots.domain.model.derived import NO_FILES, WHY_EMPTY, WHY_UNKNOWN, why_empty, why_unknown
+from snapshots.domain.model.recording import RECEIVE, SEND
+from snapshots.domain.model.values import parsed
+from snapshots.readers import recognition
+from snapshots.readers.engines import registry
+from snapshots.readers.engines.flink.checkpoint_state import state_types, types_described
+from snapshots.readers.engines.flink.engine import recording as engine_recording
+from snapshots.readers.engines.flink.engine import runs as engine_runs
+from snapshots.readers.engines.flink.engine.reader import FlinkReader
+from snapshots.readers.engines.flink.types.element_types import UnknownType
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.native import write_lines
+from tests.readers.engines.flink import engine as given
+from tests.readers.engines.flink.cases import CASES, LEGACY, UNALIGNED
 from tests.readers.inputs import read as read_log
 from tests.readers.mutated import MANY, mutated
 from tests.readers.units import units
@@ -259,7 +260,7 @@ def test_the_recording_can_be_read_as_a_log(shared_data, tmp_path, name):
     path = tmp_path / "derived.jsonl"
     path.write_bytes(b"".join(write_lines(header, events)))
     limits = Limits()
-    assert registry.sniff(path, limits, None).reader.name == "native"
+    assert recognition.sniff(path, limits, None).reader.name == "native"
     found, read, defects = read_log(path, limits)
     assert (found.topology, found.extra, defects) == (header.topology, header.extra, ())
     assert read == events
@@ -682,7 +683,7 @@ def test_the_real_answers_are_recognised_alone(shared_data):
 
 
 def test_it_is_one_of_the_readers():
-    assert engines.READERS["flink"].title == "Flink checkpoints"
+    assert registry.READERS["flink"].title == "Flink checkpoints"
 
 
 def test_a_timeout_that_no_log_can_hold_is_not_known(shared_data, tmp_path):

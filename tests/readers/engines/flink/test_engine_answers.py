@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from snapshots.domain.assembly import Assembly, assemble
-from snapshots.domain.checkpoints.reference import checkpoints
-from snapshots.domain.dataflows.dataflow import Dataflow
-from snapshots.domain.recording import MARKER_RECEIVE, MARKER_SEND
-from snapshots.domain.values import parsed
-from snapshots.domain.verdicts import judge
-from snapshots.readers.flink.engine.reader import FlinkReader
-from snapshots.readers.native import write_lines
+from snapshots.domain.assembling.assembly import Assembly, assemble
+from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints
+from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.recording import MARKER_RECEIVE, MARKER_SEND
+from snapshots.domain.model.values import parsed
+from snapshots.readers.engines.flink.engine.reader import FlinkReader
+from snapshots.readers.logs.native import write_lines
 from tests.effort import examples
 from tests.readers.inputs import read as read_log
 

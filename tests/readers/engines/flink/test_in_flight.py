@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.flink import contents
-from snapshots.readers.flink import handles as h
-from snapshots.readers.flink.channels.elements import NO_TIME, RECORD, split
-from snapshots.readers.flink.channels.in_flight import Half, InFlight, read_in_flight
-from snapshots.readers.flink.channels.joining import join
-from snapshots.readers.flink.files import Files
-from snapshots.readers.flink.metadata import Metadata, Operator, Subtask
-from snapshots.readers.flink.rest.job_graph import Input, JobGraph, Vertex
-from snapshots.readers.flink.types.element_types import decoded, fits, parse_type
-from snapshots.readers.flink.upload import read_upload
+from snapshots.readers.engines.flink import checkpoint_state
+from snapshots.readers.engines.flink import handles as h
+from snapshots.readers.engines.flink.channels.elements import NO_TIME, RECORD, split
+from snapshots.readers.engines.flink.channels.in_flight import Half, InFlight, read_in_flight
+from snapshots.readers.engines.flink.channels.joining import join
+from snapshots.readers.engines.flink.files import Files
+from snapshots.readers.engines.flink.metadata import Metadata, Operator, Subtask
+from snapshots.readers.engines.flink.rest.job_graph import Input, JobGraph, Vertex
+from snapshots.readers.engines.flink.types.element_types import decoded, fits, parse_type
+from snapshots.readers.engines.flink.upload import read_upload
+from snapshots.readers.formats.cursor import Malformed
 from tests.effort import examples
-from tests.readers.flink.cases import UNALIGNED, load
-from tests.readers.flink.writing import i32, i64
+from tests.readers.engines.flink.cases import UNALIGNED, load
+from tests.readers.engines.flink.writing import i32, i64
 from tests.readers.mutated import mutated
 
 # Buffers
@@ -271,10 +271,10 @@ def test_a_missing_file_is_told_at_its_channel():
 def test_what_the_job_sent_and_had_not_received_is_in_the_channels(shared_data, name):
     case = load(shared_data, name)
     for snapshot, stored in case.snapshots():
-        found = contents.in_flight(case.upload, stored)
+        found = checkpoint_state.in_flight(case.upload, stored)
         assert set(found.unread.values()) == {0}
         assert sum(half.size for half in found.halves) == snapshot["restSizes"]["persisted_data"]
-        joined = contents.channels(case.upload, stored)
+        joined = checkpoint_state.channels(case.upload, stored)
         assert joined.unjoined == ()
         counted = sum(one.elements.count(RECORD) for edge in joined.edges for one in edge.channels)
         noted = [one["emittedMinusReceivedByTheJob"] for one in snapshot["recordsInFlight"]]
@@ -284,7 +284,7 @@ def test_what_the_job_sent_and_had_not_received_is_in_the_channels(shared_data, 
 def _keyed_values(case, stored, state: str) -> list[int]:
     return [
         entry.value
-        for one in contents.keyed_states(case.upload, stored)
+        for one in checkpoint_state.keyed_states(case.upload, stored)
         for entry in one.state.entries
         if entry.state == state
     ]
@@ -295,7 +295,7 @@ def test_the_money_in_the_channels_is_what_was_withdrawn_and_not_deposited(share
     transfer = parse_type("tuple<string,string,long>")
     for snapshot, stored in case.snapshots():
         (deposit,) = (one for one in stored.metadata.operators if one.name == "deposit")
-        joined = contents.channels(case.upload, stored)
+        joined = checkpoint_state.channels(case.upload, stored)
         (edge,) = (one for one in joined.edges if one.target == deposit.id)
         money = {
             "withdrawn": sum(1000 - one for one in _keyed_values(case, stored, "balance")),
@@ -312,7 +312,7 @@ def test_without_the_graph_the_halves_stand_by_themselves(shared_data):
     case = load(shared_data, "bank-unaligned")
     upload = read_upload(case.folder / "files")
     for snapshot, stored in zip(case.expected["snapshots"], upload.checkpoints(), strict=True):
-        joined = contents.channels(upload, stored)
+        joined = checkpoint_state.channels(upload, stored)
         assert joined.edges == ()
         assert len(joined.unjoined) == snapshot["inFlight"]["channelEntries"]
         assert all("plan is missing" in one.reason for one in joined.unjoined)
@@ -322,7 +322,7 @@ def test_damaged_channel_files_give_channels_or_problems(shared_data, tmp_path):
     case = load(shared_data, "bank-unaligned")
     stored = case.snapshots()[1][1]
     graph = case.upload.jobs[0].rest.graph
-    (name,) = contents.in_flight(case.upload, stored).unread
+    (name,) = checkpoint_state.in_flight(case.upload, stored).unread
     seed = bytes(case.upload.files.whole(f"{stored.folder}/{name}"))
     transfer = parse_type("tuple<string,string,long>")
     for data in mutated([seed]):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from snapshots.readers.flink.metadata import Operator
-from snapshots.readers.flink.operator_ids import id_of_uid
-from snapshots.readers.flink.rest.job_graph import JobGraph, Vertex, members, vertices_of
+from snapshots.readers.engines.flink.metadata import Operator
+from snapshots.readers.engines.flink.operator_ids import id_of_uid
+from snapshots.readers.engines.flink.rest.job_graph import JobGraph, Vertex, members, vertices_of
 
 
 def test_the_members_of_a_chain():

@@ -2,14 +2,14 @@
 
 import pytest
 
-from snapshots.readers.flink.handles import KeyGroups
-from snapshots.readers.flink.keyed.entries import Limits
-from snapshots.readers.flink.keyed.keyed_state import read_keyed
-from snapshots.readers.opaque import Opaque
-from tests.readers.flink import keyed_writing as write
-from tests.readers.flink import types as types
-from tests.readers.flink.keyed_writing import KRYO, LONG, STRING, entry, long
-from tests.readers.flink.writing import i32, i64
+from snapshots.readers.engines.flink.handles import KeyGroups
+from snapshots.readers.engines.flink.keyed.entries import Limits
+from snapshots.readers.engines.flink.keyed.keyed_state import read_keyed
+from snapshots.readers.formats.opaque import Opaque
+from tests.readers.engines.flink import keyed_writing as write
+from tests.readers.engines.flink import types
+from tests.readers.engines.flink.keyed_writing import KRYO, LONG, STRING, entry, long
+from tests.readers.engines.flink.writing import i32, i64
 
 ODD = b"\x01\x00\x02\x00\x00\x00\x00\x05"  # what Kryo could have written
 TEXTS = write.state("texts", STRING.snapshot)

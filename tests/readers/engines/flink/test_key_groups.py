@@ -2,9 +2,9 @@
 
 import pytest
 
-from snapshots.readers.flink.keyed.key_groups import java_hash, key_group
-from snapshots.readers.flink.types.composites import ListSerializer, TupleSerializer
-from snapshots.readers.flink.types.values import SIMPLE
+from snapshots.readers.engines.flink.keyed.key_groups import java_hash, key_group
+from snapshots.readers.engines.flink.types.composites import ListSerializer, TupleSerializer
+from snapshots.readers.engines.flink.types.values import SIMPLE
 
 
 # By Java: "...".hashCode(), Long.hashCode(...), Tuple2.of(...).hashCode() and so on.

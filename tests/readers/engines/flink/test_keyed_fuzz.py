@@ -5,15 +5,15 @@ from json import dumps
 
 import pytest
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.flink.files import Missing
-from snapshots.readers.flink.handles import Inline
-from snapshots.readers.flink.keyed.entries import KINDS, Limits
-from snapshots.readers.flink.keyed.keyed_state import read_keyed
-from snapshots.readers.flink.metadata import read_metadata
-from snapshots.readers.opaque import Opaque
-from tests.readers.flink.cases import load
-from tests.readers.flink.keyed import parts
+from snapshots.readers.engines.flink.files import Missing
+from snapshots.readers.engines.flink.handles import Inline
+from snapshots.readers.engines.flink.keyed.entries import KINDS, Limits
+from snapshots.readers.engines.flink.keyed.keyed_state import read_keyed
+from snapshots.readers.engines.flink.metadata import read_metadata
+from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.opaque import Opaque
+from tests.readers.engines.flink.cases import load
+from tests.readers.engines.flink.keyed import parts
 from tests.readers.mutated import MANY, mutated
 
 LIMITS = Limits(

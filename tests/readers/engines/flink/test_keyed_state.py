@@ -6,16 +6,16 @@ from itertools import groupby
 
 import pytest
 
-from snapshots.readers.cursor import Cursor
-from snapshots.readers.flink.files import Missing
-from snapshots.readers.flink.handles import KeyGroups
-from snapshots.readers.flink.keyed.entries import Limits
-from snapshots.readers.flink.keyed.key_groups import key_group
-from snapshots.readers.flink.keyed.keyed_meta import read_keyed_meta
-from snapshots.readers.flink.keyed.keyed_state import read_keyed
-from snapshots.readers.opaque import Opaque
-from tests.readers.flink.cases import CASES, LEGACY, load
-from tests.readers.flink.keyed import agreement, noted, parts
+from snapshots.readers.engines.flink.files import Missing
+from snapshots.readers.engines.flink.handles import KeyGroups
+from snapshots.readers.engines.flink.keyed.entries import Limits
+from snapshots.readers.engines.flink.keyed.key_groups import key_group
+from snapshots.readers.engines.flink.keyed.keyed_meta import read_keyed_meta
+from snapshots.readers.engines.flink.keyed.keyed_state import read_keyed
+from snapshots.readers.formats.cursor import Cursor
+from snapshots.readers.formats.opaque import Opaque
+from tests.readers.engines.flink.cases import CASES, LEGACY, load
+from tests.readers.engines.flink.keyed import agreement, noted, parts
 
 # Values that Flink restored; it has none for changelogs and ForSt, where the notes stand in.
 VALUES = {

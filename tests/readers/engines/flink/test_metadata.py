@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.flink import handle_reading
-from snapshots.readers.flink import handles as h
-from snapshots.readers.flink.metadata import (
+from snapshots.readers.engines.flink import handle_reading
+from snapshots.readers.engines.flink import handles as h
+from snapshots.readers.engines.flink.checkpoint_kind import Properties
+from snapshots.readers.engines.flink.metadata import (
     VERSIONS,
     MasterState,
     Metadata,
@@ -15,11 +15,11 @@ from snapshots.readers.flink.metadata import (
     Subtask,
     read_metadata,
 )
-from snapshots.readers.flink.properties import Properties
-from snapshots.readers.opaque import Opaque
+from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.opaque import Opaque
 from tests.effort import examples
-from tests.readers.flink import writing as write
-from tests.readers.flink.cases import CASES, LEGACY, expected_facts, found_facts, load
+from tests.readers.engines.flink import writing as write
+from tests.readers.engines.flink.cases import CASES, LEGACY, expected_facts, found_facts, load
 from tests.readers.mutated import MANY, mutated
 
 names = st.text(max_size=8)

@@ -4,14 +4,17 @@ import json
 
 import pytest
 
-from snapshots.readers.flink import contents
-from snapshots.readers.flink import handles as h
-from snapshots.readers.flink.files import Missing
-from snapshots.readers.flink.operator_state import OperatorStateContents, read_operator_state
-from snapshots.readers.flink.types.composites import as_object
-from snapshots.readers.opaque import Opaque
-from tests.readers.flink.cases import LEGACY, load
-from tests.readers.flink.writing import i32, i64, many, utf
+from snapshots.readers.engines.flink import checkpoint_state
+from snapshots.readers.engines.flink import handles as h
+from snapshots.readers.engines.flink.files import Missing
+from snapshots.readers.engines.flink.operator_state import (
+    OperatorStateContents,
+    read_operator_state,
+)
+from snapshots.readers.engines.flink.types.composites import as_object
+from snapshots.readers.formats.opaque import Opaque
+from tests.readers.engines.flink.cases import LEGACY, load
+from tests.readers.engines.flink.writing import i32, i64, many, utf
 from tests.readers.mutated import mutated
 
 _FLINK = "org.apache.flink.api.common.typeutils.base."
@@ -136,7 +139,7 @@ def test_old_operator_state_is_what_the_research_reader_found(shared_data, name)
     ((_, stored),) = case.snapshots()
     found = {
         (one.operator.id, one.subtask.index): one.contents
-        for one in contents.operator_states(case.upload, stored)
+        for one in checkpoint_state.operator_states(case.upload, stored)
         if not one.raw
     }
     compared = 0
@@ -169,7 +172,7 @@ def _expected(state: dict) -> object:
 def test_the_last_version_and_the_damaged_are_told_apart_from_the_known(shared_data):
     case = load(shared_data, "flink1.3-operator-state")
     ((_, stored),) = case.snapshots()
-    for one in contents.operator_states(case.upload, stored):
+    for one in checkpoint_state.operator_states(case.upload, stored):
         assert "version 2 is not read" in one.contents.problem
         assert sum(len(state.elements) for state in one.contents.states) > 0
 
@@ -179,7 +182,7 @@ def test_damaged_streams_give_values_or_bytes(shared_data):
     for name in ("unaligned-orders", "compressed-orders", "flink1.9-broadcast-and-keyed"):
         case = load(shared_data, name)
         stored = case.snapshots()[-1][1]
-        for one in contents.operator_states(case.upload, stored):
+        for one in checkpoint_state.operator_states(case.upload, stored):
             data = case.upload.files.read(one.handle.stream, stored.folder)
             seeds.append((one.handle, bytes(data)))
     for number, data in enumerate(mutated([data for _, data in seeds])):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.readers.flink.rest import answers as rest_answers
-from snapshots.readers.flink.rest.answers import looks_like_json, read_answers
-from snapshots.readers.flink.rest.job import RestJob, jobs_of
-from tests.readers.flink.cases import CASES
+from snapshots.readers.engines.flink.rest import answers as rest_answers
+from snapshots.readers.engines.flink.rest.answers import looks_like_json, read_answers
+from snapshots.readers.engines.flink.rest.job import RestJob, jobs_of
+from tests.readers.engines.flink.cases import CASES
 from tests.readers.mutated import mutated
 
 JOB = "ab" * 16

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from snapshots.domain.contents.restore_plan import FLINK, plan_restore
-from snapshots.readers.flink.engine.reader import FlinkReader
-from snapshots.store.contents import StoredContents, as_checkpoint
-from snapshots.store.contents_writer import write_contents
+from snapshots.domain.inventory.restore_plan import FLINK, plan_restore
+from snapshots.readers.engines.flink.engine.reader import FlinkReader
+from snapshots.store.inventory.reading import StoredContents, as_checkpoint
+from snapshots.store.inventory.writing import write_contents
 
 SAVEPOINT, FIRST_AFTER = 2, 3  # places of the checkpoints in the upload
 KEPT = {"Source: rules", "Source: rates-numbers", "to-rate"}  # ran with one, and went on so

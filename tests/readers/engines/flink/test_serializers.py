@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.types.serializers import (
+from snapshots.readers.engines.flink.types.serializers import (
     MOST_NESTED,
     UnknownSerializer,
     read_envelope,
     read_meta_info,
 )
-from snapshots.readers.flink.types.values import Undecodable
+from snapshots.readers.engines.flink.types.values import Undecodable
+from snapshots.readers.formats.cursor import Cursor, Malformed
 from tests.effort import examples
-from tests.readers.flink import types as types
-from tests.readers.flink.writing import i32, utf
+from tests.readers.engines.flink import types
+from tests.readers.engines.flink.writing import i32, utf
 from tests.readers.mutated import MANY, mutated
 
 STRING, LONG = types.SIMPLE_KINDS[7], types.SIMPLE_KINDS[0]

@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
-from snapshots.domain.contents.model import LISTED
-from snapshots.readers.flink.engine.reader import FlinkReader
-from snapshots.readers.flink.handles import streams
-from snapshots.readers.flink.metadata import read_metadata
+from snapshots.domain.inventory.model import LISTED
+from snapshots.readers.engines.flink.engine.reader import FlinkReader
+from snapshots.readers.engines.flink.handles import streams
+from snapshots.readers.engines.flink.metadata import read_metadata
 
 CASE = "aligned-hashmap-files"
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.domain.defects import InputRefused
-from snapshots.readers.flink import contents
-from snapshots.readers.flink import handles as h
-from snapshots.readers.flink import upload as upload_module
-from snapshots.readers.flink.channels.elements import RECORD
-from snapshots.readers.flink.files import Files, Missing, Place
-from snapshots.readers.flink.upload import FlinkLimits, FlinkUpload, read_upload
-from tests.readers.flink.cases import CASES, LEGACY, agreement, load
+from snapshots.domain.model.defects import InputRefused
+from snapshots.readers.engines.flink import checkpoint_state
+from snapshots.readers.engines.flink import handles as h
+from snapshots.readers.engines.flink import upload as upload_module
+from snapshots.readers.engines.flink.channels.elements import RECORD
+from snapshots.readers.engines.flink.files import Files, Missing, Place
+from snapshots.readers.engines.flink.upload import FlinkLimits, FlinkUpload, read_upload
+from tests.readers.engines.flink.cases import CASES, LEGACY, agreement, load
 from tests.readers.mutated import MANY, mutated
 
 JOB = "ab" * 16
@@ -268,12 +268,12 @@ def test_folders_too_deep_are_told(tmp_path):
 def _everything(upload: FlinkUpload) -> Iterator[int]:
     """Walks over all that a page could show."""
     for one in upload.checkpoints():
-        for state in contents.operator_states(upload, one):
+        for state in checkpoint_state.operator_states(upload, one):
             yield len(state.contents.states)
-        for edge in contents.channels(upload, one).edges:
+        for edge in checkpoint_state.channels(upload, one).edges:
             yield sum(each.elements.count(RECORD) for each in edge.channels if each.elements)
-        yield len(contents.state_types(upload, one))
-        for keyed in contents.keyed_states(upload, one):
+        yield len(checkpoint_state.state_types(upload, one))
+        for keyed in checkpoint_state.keyed_states(upload, one):
             yield sum(1 for _ in keyed.state.entries)
 
 

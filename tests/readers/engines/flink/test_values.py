@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.types import composites, moments, sql_rows
-from snapshots.readers.flink.types.values import SIMPLE, Undecodable, shortest_f32
+from snapshots.readers.engines.flink.types import composites, moments, sql_rows
+from snapshots.readers.engines.flink.types.values import SIMPLE, Undecodable, shortest_f32
+from snapshots.readers.formats.cursor import Cursor, Malformed
 from tests.effort import examples
-from tests.readers.flink.types import string
-from tests.readers.flink.writing import i32, i64
+from tests.readers.engines.flink.types import string
+from tests.readers.engines.flink.writing import i32, i64
 
 _LEAST_I64, _LEAST_I32 = -(2**63), -(2**31)
 

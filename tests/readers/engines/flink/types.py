@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from tests.readers.flink.writing import i32, i64, utf
+from tests.readers.engines.flink.writing import i32, i64, utf
 
 _BASE = "org.apache.flink.api.common.typeutils.base."
 _JAVA = "org.apache.flink.api.java.typeutils.runtime."

@@ -2,8 +2,8 @@
 
 import struct
 
-from snapshots.readers.flink import handles as h
-from snapshots.readers.flink.metadata import MasterState, Operator, Subtask
+from snapshots.readers.engines.flink import handles as h
+from snapshots.readers.engines.flink.metadata import MasterState, Operator, Subtask
 
 # Flink's own, as they end a checkpoint's _metadata: a Java object with one field.
 PROPERTIES = bytes.fromhex("aced0005") + b"p"

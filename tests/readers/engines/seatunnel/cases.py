@@ -5,9 +5,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from snapshots.readers.seatunnel.model import Checkpoint, Payload, SubtaskState, VertexStatistics
-from snapshots.readers.seatunnel.upload import SeaTunnelLimits, SeaTunnelUpload, read_upload
-from snapshots.readers.unpacking.archives import ArchiveLimits, unpack
+from snapshots.readers.engines.seatunnel.model import (
+    Checkpoint,
+    Payload,
+    SubtaskState,
+    VertexStatistics,
+)
+from snapshots.readers.engines.seatunnel.upload import SeaTunnelLimits, SeaTunnelUpload, read_upload
+from snapshots.readers.formats.unpacking.packages import ArchiveLimits, unpack
 
 
 def cases(shared_data: Path) -> list[Path]:

@@ -7,26 +7,26 @@ from hashlib import sha256
 
 import pytest
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.checkpoints.reference import checkpoints as checkpoint_reports
-from snapshots.domain.contents.entries import NotRead
-from snapshots.domain.contents.model import COORDINATOR
-from snapshots.domain.defects import InputRefused
-from snapshots.domain.derived import NOT_TOLD, WHY_UNKNOWN, why_unknown
-from snapshots.domain.verdicts import judge
-from snapshots.readers.engines import recognise
-from snapshots.readers.native import write_lines
-from snapshots.readers.seatunnel.engine import contents as engine_contents
-from snapshots.readers.seatunnel.engine import graph as engine_graph
-from snapshots.readers.seatunnel.engine import jobs as engine_jobs
-from snapshots.readers.seatunnel.engine.reader import SeaTunnelReader
-from snapshots.readers.unpacking.archives import ArchiveLimits, unpack
-from snapshots.store.contents import StoredContents
-from snapshots.store.contents_writer import write_contents
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints as checkpoint_reports
+from snapshots.domain.inventory.entries import NotRead
+from snapshots.domain.inventory.model import COORDINATOR
+from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.defects import InputRefused
+from snapshots.domain.model.derived import NOT_TOLD, WHY_UNKNOWN, why_unknown
+from snapshots.readers.engines.registry import recognise
+from snapshots.readers.engines.seatunnel.engine import contents as engine_contents
+from snapshots.readers.engines.seatunnel.engine import graph as engine_graph
+from snapshots.readers.engines.seatunnel.engine import jobs as engine_jobs
+from snapshots.readers.engines.seatunnel.engine.reader import SeaTunnelReader
+from snapshots.readers.formats.unpacking.packages import ArchiveLimits, unpack
+from snapshots.readers.logs.native import write_lines
+from snapshots.store.inventory.reading import StoredContents
+from snapshots.store.inventory.writing import write_contents
 from tests.readers import inputs
+from tests.readers.engines.seatunnel.cases import as_expected
+from tests.readers.engines.seatunnel.test_seatunnel import a_name, a_state, an_action, encoded, save
 from tests.readers.mutated import mutated
-from tests.readers.seatunnel.cases import as_expected
-from tests.readers.seatunnel.test_seatunnel import a_name, a_state, an_action, encoded, save
 from tests.readers.units import units
 
 NAMES = ["real-wire-vectors", "synthetic-fake-to-localfile", "synthetic-two-pipelines-idle-reader"]

@@ -7,17 +7,17 @@ from dataclasses import asdict
 
 import pytest
 
-from snapshots.domain.defects import InputRefused
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.opaque import Opaque
-from snapshots.readers.seatunnel import checkpoint as reading
-from snapshots.readers.seatunnel import protostuff, rest
-from snapshots.readers.seatunnel.names import action_name, file_name
-from snapshots.readers.seatunnel.payloads import LARGEST, MOST_NULLS, Decoder
-from snapshots.readers.seatunnel.protostuff import BYTES, GROUP, VARINT
-from snapshots.readers.seatunnel.upload import SeaTunnelLimits, read_upload
+from snapshots.domain.model.defects import InputRefused
+from snapshots.readers.engines.seatunnel import checkpoint as reading
+from snapshots.readers.engines.seatunnel import protostuff, rest
+from snapshots.readers.engines.seatunnel.names import action_name, file_name
+from snapshots.readers.engines.seatunnel.payloads import LARGEST, MOST_NULLS, Decoder
+from snapshots.readers.engines.seatunnel.protostuff import BYTES, GROUP, VARINT
+from snapshots.readers.engines.seatunnel.upload import SeaTunnelLimits, read_upload
+from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.opaque import Opaque
+from tests.readers.engines.seatunnel.cases import agreement, cases
 from tests.readers.mutated import mutated
-from tests.readers.seatunnel.cases import agreement, cases
 
 NAMES = ["real-wire-vectors", "synthetic-fake-to-localfile", "synthetic-two-pipelines-idle-reader"]
 COMPARED = dict(zip(NAMES, (75, 586, 557), strict=True))

@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from snapshots.readers.spark_streaming.checkpoint import SparkCheckpoint
-from snapshots.readers.spark_streaming.files import DamagedFile
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.logs.offsets import FILE, kind_of
-from snapshots.readers.spark_streaming.state.readings import parse_reading
-from snapshots.readers.spark_streaming.state.stored_state import NotDecodable, read_partition
-from snapshots.readers.spark_streaming.timeline import Batch, SourceRange
-from snapshots.readers.spark_streaming.upload import read_upload
+from snapshots.readers.engines.spark_streaming.checkpoint import SparkCheckpoint
+from snapshots.readers.engines.spark_streaming.files import DamagedFile
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, kind_of
+from snapshots.readers.engines.spark_streaming.state.readings import parse_reading
+from snapshots.readers.engines.spark_streaming.state.stored_state import (
+    NotDecodable,
+    read_partition,
+)
+from snapshots.readers.engines.spark_streaming.timeline import Batch, SourceRange
+from snapshots.readers.engines.spark_streaming.upload import read_upload
 
 LIMITS = SparkLimits()
 MAIN = "checkpoint"
@@ -184,7 +187,7 @@ def _state(checkpoint: SparkCheckpoint, expected: dict, session, every: int):
             if (ours := state_by_files(checkpoint, read)) is not None:
                 yield name, ours, in_order(read["partitions"])
         return
-    from tasks.spark.streaming_state import BY_SPARK, open_state
+    from tasks.spark.engine_state.state import BY_SPARK, open_state
 
     with open_state(session, checkpoint) as reader:
         yield from _metadata(reader.operators(), expected["operators"])
@@ -196,7 +199,7 @@ def _state(checkpoint: SparkCheckpoint, expected: dict, session, every: int):
 
 
 def _request(read: dict):
-    from tasks.spark.streaming_state import StateRequest
+    from tasks.spark.engine_state.state import StateRequest
 
     reading = parse_reading(read.get("read", "default"))
     return StateRequest(read.get("operator", 0), reading, read["batch"])
@@ -245,7 +248,7 @@ def in_order(partitions: dict) -> dict:
 
 
 def _damaged_reads(checkpoint: SparkCheckpoint, expected: dict, session):
-    from tasks.spark.streaming_state import BY_SPARK, open_state
+    from tasks.spark.engine_state.state import BY_SPARK, open_state
 
     with open_state(session, checkpoint) as reader:
         for read in expected["statestore_reads"]:

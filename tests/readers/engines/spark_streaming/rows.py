@@ -2,8 +2,8 @@
 
 import struct
 
-from snapshots.readers.spark_streaming.state.blocks import MAGIC, xxh32
-from snapshots.readers.spark_streaming.state.sql_types import Array, Map, Plain, Struct
+from snapshots.readers.engines.spark_streaming.state.blocks import MAGIC, xxh32
+from snapshots.readers.engines.spark_streaming.state.sql_types import Array, Map, Plain, Struct
 
 _FORMATS = {"boolean": "<?", "integer": "<i", "long": "<q", "double": "<d", "timestamp": "<q"}
 

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.readers.spark_streaming.engine.entries import Wanted, rows_by_files
-from snapshots.readers.spark_streaming.engine.reader import SparkUpload
-from snapshots.readers.spark_streaming.files import DamagedFile, Files, list_files
-from snapshots.readers.spark_streaming.inputs import MOST_ALIKE, match_inputs
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.logs.sources import SeenFile
-from snapshots.readers.spark_streaming.progress import MOST_DAMAGED, read_progress
-from snapshots.readers.spark_streaming.state.readings import readings_of
-from snapshots.readers.spark_streaming.state.rocksdb_tables import read_tables
-from snapshots.readers.spark_streaming.state.stored_state import Left, read_partition
-from snapshots.readers.spark_streaming.upload import read_checkpoint, read_upload
-from tests.readers.spark_streaming.cases import MAIN, unpack
-from tests.readers.spark_streaming.test_engine_limits import checkpoint
+from snapshots.readers.engines.spark_streaming.engine.entries import Wanted, rows_by_files
+from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files, list_files
+from snapshots.readers.engines.spark_streaming.inputs import MOST_ALIKE, match_inputs
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.logs.sources import SeenFile
+from snapshots.readers.engines.spark_streaming.progress import MOST_DAMAGED, read_progress
+from snapshots.readers.engines.spark_streaming.state.readings import readings_of
+from snapshots.readers.engines.spark_streaming.state.rocksdb_tables import read_tables
+from snapshots.readers.engines.spark_streaming.state.stored_state import Left, read_partition
+from snapshots.readers.engines.spark_streaming.upload import read_checkpoint, read_upload
+from tests.readers.engines.spark_streaming.cases import MAIN, unpack
+from tests.readers.engines.spark_streaming.test_engine_limits import checkpoint
 
 LIMITS = SparkLimits()
 

@@ -2,18 +2,18 @@
 
 import pytest
 
-from snapshots.domain.defects import InputRefused
-from snapshots.readers.spark_streaming.files import DamagedFile, Files
-from snapshots.readers.spark_streaming.incidents import (
+from snapshots.domain.model.defects import InputRefused
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.incidents import (
     EPOCH_ENDED,
     PARTIAL,
     PLANNED_ONLY,
     STATE_AHEAD,
     UNKNOWN,
 )
-from snapshots.readers.spark_streaming.logs.offsets import KAFKA, kind_of, span
-from snapshots.readers.spark_streaming.upload import read_checkpoint, read_upload
-from tests.readers.spark_streaming.cases import (
+from snapshots.readers.engines.spark_streaming.logs.offsets import KAFKA, kind_of, span
+from snapshots.readers.engines.spark_streaming.upload import read_checkpoint, read_upload
+from tests.readers.engines.spark_streaming.cases import (
     MAIN,
     WRONG_ANSWERS,
     agreement,

@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.domain.defects import InputRefused
-from snapshots.readers.spark_streaming.checkpoint import SparkCheckpoint
-from snapshots.readers.spark_streaming.documents import NotReadable, parse
-from snapshots.readers.spark_streaming.files import DamagedFile, list_files
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.state.blocks import unpack as unpack_blocks
-from snapshots.readers.spark_streaming.state.operators import MOST_PARTITIONS
-from snapshots.readers.spark_streaming.state.private_copy import PrivateCopy
-from snapshots.readers.spark_streaming.state.readings import readings_of
-from snapshots.readers.spark_streaming.state.stored_state import (
+from snapshots.domain.model.defects import InputRefused
+from snapshots.readers.engines.spark_streaming.checkpoint import SparkCheckpoint
+from snapshots.readers.engines.spark_streaming.documents import NotReadable, parse
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, list_files
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.state.blocks import unpack as unpack_blocks
+from snapshots.readers.engines.spark_streaming.state.operators import MOST_PARTITIONS
+from snapshots.readers.engines.spark_streaming.state.private_copy import PrivateCopy
+from snapshots.readers.engines.spark_streaming.state.readings import readings_of
+from snapshots.readers.engines.spark_streaming.state.stored_state import (
     NotDecodable,
     read_changes,
     read_partition,
 )
-from snapshots.readers.spark_streaming.upload import read_checkpoint, read_upload
+from snapshots.readers.engines.spark_streaming.upload import read_checkpoint, read_upload
 from tests.effort import FAST
+from tests.readers.engines.spark_streaming.cases import MAIN, unpack
+from tests.readers.engines.spark_streaming.rows import lz4_stream
 from tests.readers.mutated import MANY, mutated
-from tests.readers.spark_streaming.cases import MAIN, unpack
-from tests.readers.spark_streaming.rows import lz4_stream
 
 LIMITS = SparkLimits(state_bytes=2**20)
 LONGEST = 5  # seconds for one checkpoint

@@ -6,19 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.contents.model import COMPLETED, IN_PROGRESS
-from snapshots.domain.dataflows.dataflow import Dataflow
-from snapshots.domain.verdicts import judge
-from snapshots.readers.engines import ARCHIVE, recognise
-from snapshots.readers.native import write_lines
-from snapshots.readers.spark_streaming.engine import entries as entries_module
-from snapshots.readers.spark_streaming.engine.jobs import fate_of
-from snapshots.readers.spark_streaming.engine.reader import SparkStreamingReader, SparkUpload
-from tests.readers.inputs import read as read_log
-from tests.readers.inputs import source
-from tests.readers.spark_streaming.cases import DAMAGED, MAIN, case_paths, in_order, unpack
-from tests.readers.spark_streaming.contents import (
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS
+from snapshots.domain.judging.verdicts import judge
+from snapshots.readers.engines.registry import ARCHIVE, recognise
+from snapshots.readers.engines.spark_streaming.engine import entries as entries_module
+from snapshots.readers.engines.spark_streaming.engine.jobs import fate_of
+from snapshots.readers.engines.spark_streaming.engine.reader import (
+    SparkStreamingReader,
+    SparkUpload,
+)
+from snapshots.readers.logs.native import write_lines
+from tests.readers.engines.spark_streaming.cases import DAMAGED, MAIN, case_paths, in_order, unpack
+from tests.readers.engines.spark_streaming.inventory import (
     batches_of,
     facts_of,
     name_of,
@@ -26,6 +27,8 @@ from tests.readers.spark_streaming.contents import (
     told_by_events,
     with_tables,
 )
+from tests.readers.inputs import read as read_log
+from tests.readers.inputs import source
 from tests.readers.units import units
 
 BEFORE = "checkpoint-before-restart"

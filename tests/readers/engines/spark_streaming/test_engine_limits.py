@@ -8,22 +8,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.defects import InputRefused
-from snapshots.readers.base import Limits
-from snapshots.readers.native import write_lines
-from snapshots.readers.spark_streaming.engine import contents as engine_contents
-from snapshots.readers.spark_streaming.engine import events as engine_events
-from snapshots.readers.spark_streaming.engine import graph as engine_graph
-from snapshots.readers.spark_streaming.engine.reader import SparkUpload
-from snapshots.readers.spark_streaming.engine.sizes import StoredVersions
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.state.store_files import DELTA, SNAPSHOT, VersionFile, chain
-from snapshots.readers.spark_streaming.state.store_files import PartitionFiles as Listed
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.model.defects import InputRefused
+from snapshots.readers.engines.spark_streaming.engine import contents as engine_contents
+from snapshots.readers.engines.spark_streaming.engine import events as engine_events
+from snapshots.readers.engines.spark_streaming.engine import graph as engine_graph
+from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.engine.sizes import StoredVersions
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.state.store_files import (
+    DELTA,
+    SNAPSHOT,
+    VersionFile,
+    chain,
+)
+from snapshots.readers.engines.spark_streaming.state.store_files import PartitionFiles as Listed
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.native import write_lines
 from tests.effort import FAST, examples
+from tests.readers.engines.spark_streaming.cases import MAIN, unpack
 from tests.readers.inputs import read as read_log
 from tests.readers.mutated import MANY, mutated
-from tests.readers.spark_streaming.cases import MAIN, unpack
 
 LONGEST = 5  # seconds for one upload
 SEEDS = ("incident-state-ahead", "plain-agg-rocksdb-v2", "stateless-file-to-parquet")

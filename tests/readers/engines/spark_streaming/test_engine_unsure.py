@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.contents.model import IN_PROGRESS, UNKNOWN
-from snapshots.domain.verdicts import judge
-from snapshots.readers.spark_streaming.engine.reader import SparkUpload
-from tests.readers.spark_streaming.cases import MAIN, unpack
-from tests.readers.spark_streaming.contents import told_by_events
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.inventory.model import IN_PROGRESS, UNKNOWN
+from snapshots.domain.judging.verdicts import judge
+from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from tests.readers.engines.spark_streaming.cases import MAIN, unpack
+from tests.readers.engines.spark_streaming.inventory import told_by_events
 
 BEFORE = "checkpoint-before-restart"
 

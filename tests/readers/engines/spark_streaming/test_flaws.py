@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
-from snapshots.domain.assembly import assemble
-from snapshots.domain.verdicts import judge
-from snapshots.readers.spark_streaming.engine.reader import SparkUpload
-from tests.readers.spark_streaming.cases import DAMAGED, MAIN, case_paths, unpack
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.verdicts import judge
+from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from tests.readers.engines.spark_streaming.cases import DAMAGED, MAIN, case_paths, unpack
 
 
 @pytest.fixture

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.spark_streaming.files import DamagedFile, list_files
-from snapshots.readers.spark_streaming.state.blocks import unpack as unpack_blocks
-from snapshots.readers.spark_streaming.state.blocks import xxh32
-from snapshots.readers.spark_streaming.state.private_copy import PrivateCopy
-from snapshots.readers.spark_streaming.state.readings import parse_reading, readings_of
-from snapshots.readers.spark_streaming.state.rocksdb_zips import read_zip
-from snapshots.readers.spark_streaming.state.sql_types import (
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, list_files
+from snapshots.readers.engines.spark_streaming.state.blocks import unpack as unpack_blocks
+from snapshots.readers.engines.spark_streaming.state.blocks import xxh32
+from snapshots.readers.engines.spark_streaming.state.private_copy import PrivateCopy
+from snapshots.readers.engines.spark_streaming.state.readings import parse_reading, readings_of
+from snapshots.readers.engines.spark_streaming.state.rocksdb_zips import read_zip
+from snapshots.readers.engines.spark_streaming.state.sql_types import (
     Array,
     Column,
     Map,
@@ -26,18 +25,19 @@ from snapshots.readers.spark_streaming.state.sql_types import (
     parse_type,
     told_apart,
 )
-from snapshots.readers.spark_streaming.state.store_files import (
+from snapshots.readers.engines.spark_streaming.state.store_files import (
     DELTA,
     SNAPSHOT,
     PartitionFiles,
     VersionFile,
     chain,
 )
-from snapshots.readers.spark_streaming.state.unsafe_rows import decimal_text, read_row
-from snapshots.readers.spark_streaming.upload import read_checkpoint
+from snapshots.readers.engines.spark_streaming.state.unsafe_rows import decimal_text, read_row
+from snapshots.readers.engines.spark_streaming.upload import read_checkpoint
+from snapshots.readers.formats.cursor import Malformed
 from tests.effort import examples
-from tests.readers.spark_streaming.cases import LIMITS, unpack
-from tests.readers.spark_streaming.rows import lz4_stream, records, row
+from tests.readers.engines.spark_streaming.cases import LIMITS, unpack
+from tests.readers.engines.spark_streaming.rows import lz4_stream, records, row
 
 LONG, TEXT, TIME = Plain("long", 8), Plain("string", None), Plain("timestamp", 8)
 

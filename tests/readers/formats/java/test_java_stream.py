@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.java import stream as java_stream
-from snapshots.readers.java.stream import MAGIC, MOST_NESTED
-from snapshots.readers.java.values import plain
+from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.java import stream as java_stream
+from snapshots.readers.formats.java.stream import MAGIC, MOST_NESTED
+from snapshots.readers.formats.java.values import plain
 from tests.readers.mutated import mutated
 
 LINES = Path(__file__).with_name("java_streams.txt").read_text().splitlines()

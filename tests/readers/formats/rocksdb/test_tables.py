@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.handles import BackendFile, Incremental, Inline
-from snapshots.readers.flink.keyed.entries import Limits, Notes
-from snapshots.readers.flink.keyed.keyed_meta import read_keyed_meta
-from snapshots.readers.flink.keyed.table_files import TableFiles
-from snapshots.readers.flink.keyed.table_merging import NamedTable, merged
-from snapshots.readers.flink.keyed.tables import Table, block_entries
-from snapshots.readers.room import Room
-from tests.readers.flink.types import varint
+from snapshots.readers.engines.flink.handles import BackendFile, Incremental, Inline
+from snapshots.readers.engines.flink.keyed.entries import Limits, Notes
+from snapshots.readers.engines.flink.keyed.keyed_meta import read_keyed_meta
+from snapshots.readers.engines.flink.keyed.table_files import TableFiles
+from snapshots.readers.formats.budget import Room
+from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.rocksdb.table_merging import NamedTable, merged
+from snapshots.readers.formats.rocksdb.tables import Table, block_entries
+from tests.readers.engines.flink.types import varint
 from tests.readers.mutated import MANY, mutated
 
 _SEQUENCE = (7 << 8 | 1).to_bytes(8, "little")

@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-from snapshots.domain.assembly import Assembly, assemble
-from snapshots.domain.defects import Defects
-from snapshots.readers import registry
-from snapshots.readers.base import Limits
-from snapshots.readers.shiviz.logs import executions, whole_file
+from snapshots.domain.assembling.assembly import Assembly, assemble
+from snapshots.domain.model.defects import Defects
+from snapshots.readers import recognition
+from snapshots.readers.logs.base import Limits
+from snapshots.readers.logs.shiviz.logs import executions, whole_file
 
 
 def cases(shared_data: Path) -> list[dict]:
@@ -42,9 +42,9 @@ def recorded(source: Path, execution: str | None = None) -> tuple[Assembly, Defe
     """An execution as the recording that an upload of it becomes."""
     defects, limits = Defects(), Limits()
     format = None if execution is None else f"shiviz:{execution}"
-    reader = registry.sniff(source, limits, format).reader
+    reader = recognition.sniff(source, limits, format).reader
     header = reader.header(source, limits)
-    return assemble(header, registry.events(reader, source, header, limits, defects)), defects
+    return assemble(header, recognition.events(reader, source, header, limits, defects)), defects
 
 
 def agreement(case: dict) -> dict[str, int]:

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from snapshots.readers.cursor import Cursor, Malformed
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 RECORD = "record"
 WATERMARK = "watermark"

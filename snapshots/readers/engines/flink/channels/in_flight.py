@@ -7,10 +7,10 @@ producer had not sent yet (output state). Source: Flink, ChannelStateSerializerI
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.files import Files, Missing
-from snapshots.readers.flink.handles import Channels, Inline, Segment, Stream
-from snapshots.readers.flink.metadata import Metadata
+from snapshots.readers.engines.flink.files import Files, Missing
+from snapshots.readers.engines.flink.handles import Channels, Inline, Segment, Stream
+from snapshots.readers.engines.flink.metadata import Metadata
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 _BEGINS_WITH = 0  # an i32, the version of the stream
 _LENGTH_BYTES = 4

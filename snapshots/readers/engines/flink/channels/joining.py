@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.flink.channels.elements import Elements, split
-from snapshots.readers.flink.channels.in_flight import Half
-from snapshots.readers.flink.handles import INPUT
-from snapshots.readers.flink.rest.job_graph import STORED_IN_FLIGHT, Input, JobGraph, Vertex
+from snapshots.readers.engines.flink.channels.elements import Elements, split
+from snapshots.readers.engines.flink.channels.in_flight import Half
+from snapshots.readers.engines.flink.handles import INPUT
+from snapshots.readers.engines.flink.rest.job_graph import STORED_IN_FLIGHT, Input, JobGraph, Vertex
+from snapshots.readers.formats.cursor import Malformed
 
 MOST_CONSUMERS = 5  # of one vertex, for which every order is tried
 

@@ -7,10 +7,10 @@ Which channel brought the first and the last is inferred: whose sender recorded 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from snapshots.domain.topology import ChannelId
-from snapshots.readers.flink.engine.runs import Link, Run
-from snapshots.readers.flink.engine.states import Subtask
-from snapshots.readers.flink.engine.times import Times
+from snapshots.domain.model.topology import ChannelId
+from snapshots.readers.engines.flink.engine.runs import Link, Run
+from snapshots.readers.engines.flink.engine.states import Subtask
+from snapshots.readers.engines.flink.engine.times import Times
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ one type alone fits every record of an edge.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from snapshots.domain.contents.model import INPUT_HALF, OUTPUT_HALF, WHOLE, ChannelContents
-from snapshots.readers.flink import contents
-from snapshots.readers.flink.channels.joining import Channel, Edge, Joined, Unjoined
-from snapshots.readers.flink.engine.places import Place
-from snapshots.readers.flink.engine.runs import Run
-from snapshots.readers.flink.handles import INPUT
-from snapshots.readers.flink.types.element_types import UnknownType, fits, parse_type
-from snapshots.readers.flink.types.type_suggestions import suggest
-from snapshots.readers.flink.types.values import Serializer
-from snapshots.readers.flink.upload import FlinkUpload
+from snapshots.domain.inventory.model import INPUT_HALF, OUTPUT_HALF, WHOLE, ChannelContents
+from snapshots.readers.engines.flink import checkpoint_state
+from snapshots.readers.engines.flink.channels.joining import Channel, Edge, Joined, Unjoined
+from snapshots.readers.engines.flink.engine.places import Place
+from snapshots.readers.engines.flink.engine.runs import Run
+from snapshots.readers.engines.flink.handles import INPUT
+from snapshots.readers.engines.flink.types.element_types import UnknownType, fits, parse_type
+from snapshots.readers.engines.flink.types.type_suggestions import suggest
+from snapshots.readers.engines.flink.types.values import Serializer
+from snapshots.readers.engines.flink.upload import FlinkUpload
 
 INFERRED = "the one type that fits every record"
 _NOT_TOLD = "It cannot be told which of the outputs of its sender belong to it."
@@ -53,7 +53,7 @@ class InFlightReading:
         if self._kept is None or self._kept[0] is not place:
             found = Joined((), ())
             if place.has_files:
-                found = contents.channels(self._upload, place.stored)
+                found = checkpoint_state.channels(self._upload, place.stored)
             self._kept = place, found
         return self._kept[1]
 
@@ -78,7 +78,7 @@ class InFlightReading:
             if not any(elements) or edge.source not in run.names or edge.target not in run.names:
                 continue
             if known is None:
-                known = contents.state_types(self._upload, place.stored)
+                known = checkpoint_state.state_types(self._upload, place.stored)
             place_of = edge.source, edge.target, edge.gate
             named = self._types.get(f"{run.names[edge.source]} -> {run.names[edge.target]}")
             if named is not None:

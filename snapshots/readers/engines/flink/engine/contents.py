@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.model import (
     COORDINATOR,
     KEYED,
     OPERATOR,
@@ -17,23 +17,23 @@ from snapshots.domain.contents.model import (
     SubtaskContents,
     UploadContents,
 )
-from snapshots.domain.derived import WHY_EMPTY, WHY_UNKNOWN
-from snapshots.readers.flink.engine.channels import InFlightReading
-from snapshots.readers.flink.engine.emptiness import why_empty, why_unknown
-from snapshots.readers.flink.engine.entries import OperatorSeen
-from snapshots.readers.flink.engine.facts import (
+from snapshots.domain.model.derived import WHY_EMPTY, WHY_UNKNOWN
+from snapshots.readers.engines.flink.engine.channels import InFlightReading
+from snapshots.readers.engines.flink.engine.emptiness import why_empty, why_unknown
+from snapshots.readers.engines.flink.engine.entries import OperatorSeen
+from snapshots.readers.engines.flink.engine.facts import (
     facts_of_checkpoint,
     facts_of_job,
     facts_of_operator,
 )
-from snapshots.readers.flink.engine.files import file_uses
-from snapshots.readers.flink.engine.places import Place
-from snapshots.readers.flink.engine.runs import Run
-from snapshots.readers.flink.handles import Handle
-from snapshots.readers.flink.metadata import Operator, Subtask
-from snapshots.readers.flink.rest.checkpoints import RestCheckpoint, SubtaskTimes
-from snapshots.readers.flink.upload import FlinkUpload
-from snapshots.readers.opaque import Opaque
+from snapshots.readers.engines.flink.engine.files import file_uses
+from snapshots.readers.engines.flink.engine.places import Place
+from snapshots.readers.engines.flink.engine.runs import Run
+from snapshots.readers.engines.flink.handles import Handle
+from snapshots.readers.engines.flink.metadata import Operator, Subtask
+from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint, SubtaskTimes
+from snapshots.readers.engines.flink.upload import FlinkUpload
+from snapshots.readers.formats.opaque import Opaque
 
 INPUT, OUTPUT = "in flight, at the input", "in flight, at the output"
 IN_FLIGHT, COORDINATING = "in flight", "coordinator"

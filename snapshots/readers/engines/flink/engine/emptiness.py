@@ -1,7 +1,7 @@
 """Why channels of a checkpoint are known to be empty, or are not known: words of ``derived``."""
 
-from snapshots.domain.contents.model import COMPLETED, FAILED, IN_PROGRESS
-from snapshots.domain.derived import (
+from snapshots.domain.inventory.model import COMPLETED, FAILED, IN_PROGRESS
+from snapshots.domain.model.derived import (
     ALIGNED,
     AT_LEAST_ONCE,
     NEVER_STORED,
@@ -12,7 +12,7 @@ from snapshots.domain.derived import (
     NOT_TOLD,
     NOTHING_PERSISTED,
 )
-from snapshots.readers.flink.engine.places import Place
+from snapshots.readers.engines.flink.engine.places import Place
 
 
 def is_aligned(place: Place) -> bool:

@@ -12,17 +12,17 @@ from json import dumps
 
 import orjson
 
-from snapshots.domain.contents.entries import NotRead, StateEntry
-from snapshots.domain.contents.model import BROADCAST, COORDINATOR, LISTED, RAW, UNION
-from snapshots.readers.flink import contents
-from snapshots.readers.flink.engine.places import Place
-from snapshots.readers.flink.files import Missing
-from snapshots.readers.flink.handles import Stream
-from snapshots.readers.flink.keyed.entries import TIMERS, Entry, Limits
-from snapshots.readers.flink.keyed.keyed_state import KeyedState
-from snapshots.readers.flink.metadata import Operator
-from snapshots.readers.flink.upload import FlinkUpload
-from snapshots.readers.opaque import SHOWN_BYTES, Opaque
+from snapshots.domain.inventory.entries import NotRead, StateEntry
+from snapshots.domain.inventory.model import BROADCAST, COORDINATOR, LISTED, RAW, UNION
+from snapshots.readers.engines.flink import checkpoint_state
+from snapshots.readers.engines.flink.engine.places import Place
+from snapshots.readers.engines.flink.files import Missing
+from snapshots.readers.engines.flink.handles import Stream
+from snapshots.readers.engines.flink.keyed.entries import TIMERS, Entry, Limits
+from snapshots.readers.engines.flink.keyed.keyed_state import KeyedState
+from snapshots.readers.engines.flink.metadata import Operator
+from snapshots.readers.engines.flink.upload import FlinkUpload
+from snapshots.readers.formats.opaque import SHOWN_BYTES, Opaque
 
 UNNAMED = "not known"  # a state whose name is not
 COORDINATOR_STATE = "coordinator"
@@ -65,9 +65,9 @@ def entries_of(
     """All of one operator: keyed state, operator state, its coordinator. ``seen`` grows."""
     alone = replace(place.stored, metadata=replace(place.stored.metadata, operators=(operator,)))
     own = _Entries(upload, place.number, operator, seen)
-    for keyed in contents.keyed_states(upload, alone, limits):
+    for keyed in checkpoint_state.keyed_states(upload, alone, limits):
         yield from own.of_keyed(keyed.subtask.index, keyed.state)
-    for state in contents.operator_states(upload, alone):
+    for state in checkpoint_state.operator_states(upload, alone):
         yield from own.of_operator(state)
     if operator.coordinator is not None:
         yield own.of_coordinator(operator.coordinator, place.stored.folder)
@@ -128,7 +128,7 @@ class _Entries:
             _digest(entry),
         )
 
-    def of_operator(self, state: contents.SubtaskState) -> Iterator[StateEntry]:
+    def of_operator(self, state: checkpoint_state.SubtaskState) -> Iterator[StateEntry]:
         seen, found = self._seen, state.contents
         for one in found.states:
             name = f"{one.name} (operator state)" if one.name in self._keyed else one.name

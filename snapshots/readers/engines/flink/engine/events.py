@@ -9,10 +9,10 @@ trigger of a later checkpoint says who was ``busy`` with that. Instants are ms s
 began.
 """
 
-from snapshots.domain.contents.model import COMPLETED, FAILED
-from snapshots.domain.dataflows import kinds
-from snapshots.domain.protocol_events import DISCARDED
-from snapshots.domain.recording import (
+from snapshots.domain.dataflow_logs import kinds
+from snapshots.domain.dataflow_logs.events import DISCARDED
+from snapshots.domain.inventory.model import COMPLETED, FAILED
+from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
     RECEIVE,
@@ -20,17 +20,17 @@ from snapshots.domain.recording import (
     RECORD_STATE,
     SEND,
 )
-from snapshots.domain.topology import ChannelId
-from snapshots.readers.fields import json_text
-from snapshots.readers.flink.engine.barriers import Barrier, barriers
-from snapshots.readers.flink.engine.flights import Flights
-from snapshots.readers.flink.engine.log import RunLog
-from snapshots.readers.flink.engine.places import Place
-from snapshots.readers.flink.engine.runs import Link
-from snapshots.readers.flink.engine.states import Subtask, finished
-from snapshots.readers.flink.engine.times import LONGEST, Times, times_of
-from snapshots.readers.flink.rest.checkpoints import RestCheckpoint, SubtaskTimes
-from snapshots.readers.flink.rest.fields import number
+from snapshots.domain.model.topology import ChannelId
+from snapshots.readers.engines.flink.engine.barriers import Barrier, barriers
+from snapshots.readers.engines.flink.engine.flights import Flights
+from snapshots.readers.engines.flink.engine.log import RunLog
+from snapshots.readers.engines.flink.engine.places import Place
+from snapshots.readers.engines.flink.engine.runs import Link
+from snapshots.readers.engines.flink.engine.states import Subtask, finished
+from snapshots.readers.engines.flink.engine.times import LONGEST, Times, times_of
+from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint, SubtaskTimes
+from snapshots.readers.engines.flink.rest.fields import number
+from snapshots.readers.formats.fields import json_text
 
 _REASONS = (
     ("Checkpoint expired", "expired"),

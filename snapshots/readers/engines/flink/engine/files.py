@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from snapshots.domain.contents.model import FileUse
-from snapshots.readers.flink.engine.places import Place
-from snapshots.readers.flink.files import Place as Found
-from snapshots.readers.flink.handles import (
+from snapshots.domain.inventory.model import FileUse
+from snapshots.readers.engines.flink.engine.places import Place
+from snapshots.readers.engines.flink.files import Place as Found
+from snapshots.readers.engines.flink.handles import (
     Channels,
     EmptySegment,
     Incremental,
@@ -16,7 +16,7 @@ from snapshots.readers.flink.handles import (
     Stream,
     streams,
 )
-from snapshots.readers.flink.upload import FlinkUpload
+from snapshots.readers.engines.flink.upload import FlinkUpload
 
 METADATA, ANSWER, OTHER = "_metadata", "answer of the REST API", "not needed"
 KEYED, SHARED, OPERATOR = "keyed state", "keyed state, shared", "operator state"

@@ -7,17 +7,17 @@ none.
 
 from dataclasses import dataclass
 
-from snapshots.domain.topology import ChannelId, JsonText
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.fields import json_text
-from snapshots.readers.flink.channels.elements import NO_TIME, RECORD, WATERMARK, Element
-from snapshots.readers.flink.channels.joining import Channel, Edge, Joined
-from snapshots.readers.flink.engine.channels import EdgeType, InFlightReading
-from snapshots.readers.flink.engine.emptiness import why_unknown
-from snapshots.readers.flink.engine.places import Place
-from snapshots.readers.flink.engine.runs import Link, Run
-from snapshots.readers.flink.rest.job_graph import STORED_IN_FLIGHT
-from snapshots.readers.flink.types.element_types import decoded
+from snapshots.domain.model.topology import ChannelId, JsonText
+from snapshots.readers.engines.flink.channels.elements import NO_TIME, RECORD, WATERMARK, Element
+from snapshots.readers.engines.flink.channels.joining import Channel, Edge, Joined
+from snapshots.readers.engines.flink.engine.channels import EdgeType, InFlightReading
+from snapshots.readers.engines.flink.engine.emptiness import why_unknown
+from snapshots.readers.engines.flink.engine.places import Place
+from snapshots.readers.engines.flink.engine.runs import Link, Run
+from snapshots.readers.engines.flink.rest.job_graph import STORED_IN_FLIGHT
+from snapshots.readers.engines.flink.types.element_types import decoded
+from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.fields import json_text
 
 MOST_MESSAGES = 200_000  # of all checkpoints of an upload
 LONGEST_VALUE = 64 * 1024  # characters; of longer ones only the size is kept

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from snapshots.domain.recording import LoggedEvent
-from snapshots.domain.topology import ChannelId, ProcessId
-from snapshots.readers.fields import json_text
-from snapshots.readers.flink.engine.flights import FlightReading
-from snapshots.readers.flink.engine.runs import Run
-from snapshots.readers.flink.engine.states import States, Subtask
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.readers.engines.flink.engine.flights import FlightReading
+from snapshots.readers.engines.flink.engine.runs import Run
+from snapshots.readers.engines.flink.engine.states import States, Subtask
+from snapshots.readers.formats.fields import json_text
 
 
 @dataclass

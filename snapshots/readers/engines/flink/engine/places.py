@@ -5,11 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from snapshots.domain.contents import model
-from snapshots.readers.flink.properties import SAVEPOINT, Properties
-from snapshots.readers.flink.rest import checkpoints as told
-from snapshots.readers.flink.rest.checkpoints import RestCheckpoint
-from snapshots.readers.flink.upload import FlinkJob, FlinkUpload, StoredCheckpoint
+from snapshots.domain.inventory import model
+from snapshots.readers.engines.flink.checkpoint_kind import SAVEPOINT, Properties
+from snapshots.readers.engines.flink.rest import checkpoints as told
+from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint
+from snapshots.readers.engines.flink.upload import FlinkJob, FlinkUpload, StoredCheckpoint
 
 _STATUSES = {
     told.COMPLETED: model.COMPLETED,

@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from snapshots.domain.archive.model import JobFacts
-from snapshots.domain.assembly import Header
-from snapshots.domain.contents.entries import ChannelBytes, StateEntry, StateTypes
-from snapshots.domain.contents.model import UploadContents
-from snapshots.domain.defects import quoted
-from snapshots.domain.recording import LoggedEvent
-from snapshots.readers.flink import contents
-from snapshots.readers.flink.engine.channels import InFlightReading
-from snapshots.readers.flink.engine.contents import upload_contents
-from snapshots.readers.flink.engine.entries import OperatorSeen, entries_of
-from snapshots.readers.flink.engine.places import places
-from snapshots.readers.flink.engine.recording import recording
-from snapshots.readers.flink.engine.runs import runs_of
-from snapshots.readers.flink.metadata import is_metadata
-from snapshots.readers.flink.rest.archive import facts_of_upload
-from snapshots.readers.flink.upload import METADATA, FlinkUpload, read_upload
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.inventory.entries import ChannelBytes, StateEntry, StateTypes
+from snapshots.domain.inventory.model import UploadContents
+from snapshots.domain.model.defects import quoted
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.readers.engines.flink import checkpoint_state
+from snapshots.readers.engines.flink.engine.channels import InFlightReading
+from snapshots.readers.engines.flink.engine.contents import upload_contents
+from snapshots.readers.engines.flink.engine.entries import OperatorSeen, entries_of
+from snapshots.readers.engines.flink.engine.places import places
+from snapshots.readers.engines.flink.engine.recording import recording
+from snapshots.readers.engines.flink.engine.runs import runs_of
+from snapshots.readers.engines.flink.metadata import is_metadata
+from snapshots.readers.engines.flink.rest.archive import facts_of_upload
+from snapshots.readers.engines.flink.upload import METADATA, FlinkUpload, read_upload
 
 _HEX = "[0-9a-f]{32}"
 _ANSWER_NAMES = tuple(
@@ -106,7 +106,7 @@ class FlinkEngineUpload:
         for place in self.places:
             edges = self._in_flight.joined(place).edges if place.has_files else ()
             if any(edge.channels for edge in edges):
-                for data in contents.descriptions(self.upload, place.stored):
+                for data in checkpoint_state.descriptions(self.upload, place.stored):
                     yield StateTypes(place.number, data)
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:

@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.dataflows.dataflow import Dataflow, DataflowRefused
-from snapshots.domain.recording import LoggedEvent
-from snapshots.domain.topology import Topology
-from snapshots.readers.flink.engine.channels import InFlightReading
-from snapshots.readers.flink.engine.emptiness import why_empty, why_unknown
-from snapshots.readers.flink.engine.events import write_checkpoint
-from snapshots.readers.flink.engine.flights import MOST_MESSAGES, FlightReading
-from snapshots.readers.flink.engine.log import Log, RunLog
-from snapshots.readers.flink.engine.places import Place
-from snapshots.readers.flink.engine.runs import Run
-from snapshots.readers.flink.engine.states import States
-from snapshots.readers.flink.upload import FlinkUpload
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.domain.model.topology import Topology
+from snapshots.readers.engines.flink.engine.channels import InFlightReading
+from snapshots.readers.engines.flink.engine.emptiness import why_empty, why_unknown
+from snapshots.readers.engines.flink.engine.events import write_checkpoint
+from snapshots.readers.engines.flink.engine.flights import MOST_MESSAGES, FlightReading
+from snapshots.readers.engines.flink.engine.log import Log, RunLog
+from snapshots.readers.engines.flink.engine.places import Place
+from snapshots.readers.engines.flink.engine.runs import Run
+from snapshots.readers.engines.flink.engine.states import States
+from snapshots.readers.engines.flink.upload import FlinkUpload
 
 MOST_EVENTS = 400_000  # about; beyond it the earliest checkpoints are left out
 MOST_CHECKPOINTS = 2_000

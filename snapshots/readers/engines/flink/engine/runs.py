@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from snapshots.domain.dataflows import dataflow as flow
-from snapshots.domain.dataflows.dataflow import Dataflow, DataflowRefused
-from snapshots.domain.topology import Channel, ChannelId, Process, ProcessId
-from snapshots.readers.flink.engine.places import Place
-from snapshots.readers.flink.rest.job_graph import STORED_IN_FLIGHT, Input, JobGraph, Vertex
-from snapshots.readers.flink.upload import FlinkJob
+from snapshots.domain.dataflow_logs import dataflow as flow
+from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
+from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId
+from snapshots.readers.engines.flink.engine.places import Place
+from snapshots.readers.engines.flink.rest.job_graph import STORED_IN_FLIGHT, Input, JobGraph, Vertex
+from snapshots.readers.engines.flink.upload import FlinkJob
 
 MOST_SUBTASKS = flow.MOST_SUBTASKS  # of all runs
 MOST_CHANNELS = 200_000  # of all runs

@@ -7,16 +7,16 @@ where every value is a number. ``states`` is absent where there is too much to r
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from snapshots.domain.contents.entries import StateEntry
-from snapshots.domain.topology import JsonText
-from snapshots.readers.fields import json_text
-from snapshots.readers.flink.engine.contents import subtask_contents
-from snapshots.readers.flink.engine.entries import OperatorSeen, entries_of
-from snapshots.readers.flink.engine.places import Place
-from snapshots.readers.flink.engine.runs import Run
-from snapshots.readers.flink.metadata import Operator
-from snapshots.readers.flink.rest.checkpoints import SubtaskTimes
-from snapshots.readers.flink.upload import FlinkUpload
+from snapshots.domain.inventory.entries import StateEntry
+from snapshots.domain.model.topology import JsonText
+from snapshots.readers.engines.flink.engine.contents import subtask_contents
+from snapshots.readers.engines.flink.engine.entries import OperatorSeen, entries_of
+from snapshots.readers.engines.flink.engine.places import Place
+from snapshots.readers.engines.flink.engine.runs import Run
+from snapshots.readers.engines.flink.metadata import Operator
+from snapshots.readers.engines.flink.rest.checkpoints import SubtaskTimes
+from snapshots.readers.engines.flink.upload import FlinkUpload
+from snapshots.readers.formats.fields import json_text
 
 MOST_BYTES = 64 * 2**20  # of stored state whose entries are summed up, in an upload
 MOST_STATES = 100  # of a subtask

@@ -7,7 +7,7 @@ goes on meanwhile; a subtask whose durations are together longer than it took di
 
 from dataclasses import dataclass
 
-from snapshots.readers.flink.rest.checkpoints import SubtaskTimes
+from snapshots.readers.engines.flink.rest.checkpoints import SubtaskTimes
 
 LONGEST = 2**52  # ms since the recording began; later instants are cut
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from json import dumps
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.handles import Change
-from snapshots.readers.flink.keyed.changes import METADATA, OPERATIONS, described_state
-from snapshots.readers.flink.keyed.entries import TIMERS, Entry, Limits, Notes, unread
-from snapshots.readers.flink.keyed.key_groups import key_group
-from snapshots.readers.flink.keyed.keyed_meta import StateType
-from snapshots.readers.flink.types.values import SIMPLE, Serializer, Undecodable, Unreadable
-from snapshots.readers.opaque import Opaque
+from snapshots.readers.engines.flink.handles import Change
+from snapshots.readers.engines.flink.keyed.changes import METADATA, OPERATIONS, described_state
+from snapshots.readers.engines.flink.keyed.entries import TIMERS, Entry, Limits, Notes, unread
+from snapshots.readers.engines.flink.keyed.key_groups import key_group
+from snapshots.readers.engines.flink.keyed.keyed_meta import StateType
+from snapshots.readers.engines.flink.types.values import SIMPLE, Serializer, Undecodable, Unreadable
+from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.opaque import Opaque
 
 CLEAR, SET, SET_INTERNAL = 0, 1, 2
 _KEY_TYPES = ("string", "long", "int", "short", "byte", "boolean", "double")

@@ -6,14 +6,14 @@ PriorityQueueStateChangeLoggerImpl, ChangelogBackendLogApplier.
 
 from collections.abc import Callable, Iterator
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.files import Missing
-from snapshots.readers.flink.handles import Change, ChangesInFiles, ChangesInMemory, Stream
-from snapshots.readers.flink.keyed.entries import Limits, Notes
-from snapshots.readers.flink.keyed.keyed_meta import StateType, state_type
-from snapshots.readers.flink.snappy import inflate_frames
-from snapshots.readers.flink.types.serializers import read_meta_info
-from snapshots.readers.flink.types.values import Serializer
+from snapshots.readers.engines.flink.files import Missing
+from snapshots.readers.engines.flink.handles import Change, ChangesInFiles, ChangesInMemory, Stream
+from snapshots.readers.engines.flink.keyed.entries import Limits, Notes
+from snapshots.readers.engines.flink.keyed.keyed_meta import StateType, state_type
+from snapshots.readers.engines.flink.types.serializers import read_meta_info
+from snapshots.readers.engines.flink.types.values import Serializer
+from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.snappy import inflate_frames
 
 METADATA = 8
 OPERATIONS = {

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from json import dumps
 
-from snapshots.readers.flink.keyed.entries import TIMERS, Entry
-from snapshots.readers.opaque import Opaque
+from snapshots.readers.engines.flink.keyed.entries import TIMERS, Entry
+from snapshots.readers.formats.opaque import Opaque
 
 ADDED, REMOVED, CHANGED, UNKNOWN, SAME = "added", "removed", "changed", "unknown", "same"
 _OF_ONE_ENCODING = ("VALUE", "REDUCING", "AGGREGATING", TIMERS)

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from snapshots.readers.flink.files import Missing
-from snapshots.readers.flink.snappy import inflate_frames
-from snapshots.readers.opaque import Opaque
-from snapshots.readers.room import Room
+from snapshots.readers.engines.flink.files import Missing
+from snapshots.readers.formats.budget import Room
+from snapshots.readers.formats.opaque import Opaque
+from snapshots.readers.formats.snappy import inflate_frames
 
 TIMERS = "TIMERS"
 UNKNOWN = "UNKNOWN"

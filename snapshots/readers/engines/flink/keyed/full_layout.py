@@ -5,11 +5,11 @@ Source: Flink, FullSnapshotAsyncWriter, FullSnapshotRestoreOperation.
 
 from collections.abc import Callable, Iterator
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.keyed.entries import Entry, Limits, Notes, unread
-from snapshots.readers.flink.keyed.key_group_parts import Part
-from snapshots.readers.flink.keyed.keyed_meta import KeyedMeta
-from snapshots.readers.flink.keyed.stored_pairs import Pair, entries, key_group_of
+from snapshots.readers.engines.flink.keyed.entries import Entry, Limits, Notes, unread
+from snapshots.readers.engines.flink.keyed.key_group_parts import Part
+from snapshots.readers.engines.flink.keyed.keyed_meta import KeyedMeta
+from snapshots.readers.engines.flink.keyed.stored_pairs import Pair, entries, key_group_of
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 _LAST_OF_STATE = 0x80  # in the first byte of a key
 _END = 0xFFFF

@@ -9,13 +9,13 @@ state's number stands and all the rest of the key group decodes from there exact
 import heapq
 from collections.abc import Callable, Iterator
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.keyed.entries import TIMERS, Entry, Limits, Notes, unread
-from snapshots.readers.flink.keyed.key_group_parts import Part
-from snapshots.readers.flink.keyed.keyed_meta import KeyedMeta, StateType
-from snapshots.readers.flink.types.composites import TimerSerializer
-from snapshots.readers.flink.types.values import Undecodable
-from snapshots.readers.opaque import Opaque
+from snapshots.readers.engines.flink.keyed.entries import TIMERS, Entry, Limits, Notes, unread
+from snapshots.readers.engines.flink.keyed.key_group_parts import Part
+from snapshots.readers.engines.flink.keyed.keyed_meta import KeyedMeta, StateType
+from snapshots.readers.engines.flink.types.composites import TimerSerializer
+from snapshots.readers.engines.flink.types.values import Undecodable
+from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.opaque import Opaque
 
 _GROUP_BYTES, _NUMBER_BYTES = 4, 2
 _MOST_TRIED_FOR_ORDER = 64  # key groups

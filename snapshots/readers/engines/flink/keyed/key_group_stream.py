@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from snapshots.readers.cursor import Cursor
-from snapshots.readers.flink.handles import KeyGroups
-from snapshots.readers.flink.keyed.entries import Entry, Limits, Notes, unread
-from snapshots.readers.flink.keyed.full_layout import FullLayout
-from snapshots.readers.flink.keyed.heap_layout import HeapLayout
-from snapshots.readers.flink.keyed.key_group_parts import Part, gap_before, key_group_parts
-from snapshots.readers.flink.keyed.keyed_meta import read_keyed_meta
+from snapshots.readers.engines.flink.handles import KeyGroups
+from snapshots.readers.engines.flink.keyed.entries import Entry, Limits, Notes, unread
+from snapshots.readers.engines.flink.keyed.full_layout import FullLayout
+from snapshots.readers.engines.flink.keyed.heap_layout import HeapLayout
+from snapshots.readers.engines.flink.keyed.key_group_parts import Part, gap_before, key_group_parts
+from snapshots.readers.engines.flink.keyed.keyed_meta import read_keyed_meta
+from snapshots.readers.formats.cursor import Cursor
 
 HEAP, FULL = "heap", "full"
 _NUMBER_BYTES = 4

@@ -6,10 +6,10 @@ Flink, BinaryRowData.hashCode for rows of SQL.
 
 import struct
 
-from snapshots.domain.key_groups import murmur3
-from snapshots.readers.flink.types.composites import TupleSerializer
-from snapshots.readers.flink.types.sql_rows import RowDataSerializer
-from snapshots.readers.flink.types.values import Serializer
+from snapshots.domain.model.key_groups import murmur3
+from snapshots.readers.engines.flink.types.composites import TupleSerializer
+from snapshots.readers.engines.flink.types.sql_rows import RowDataSerializer
+from snapshots.readers.engines.flink.types.values import Serializer
 
 _WORD = 0xFFFFFFFF
 _ROW_SEED = 42

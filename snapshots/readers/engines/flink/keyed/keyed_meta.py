@@ -5,11 +5,15 @@ Source: Flink, KeyedBackendSerializationProxy, RegisteredKeyValueStateBackendMet
 
 from dataclasses import dataclass
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.keyed.entries import KINDS, TIMERS, UNKNOWN
-from snapshots.readers.flink.types.composites import ListSerializer, MapSerializer
-from snapshots.readers.flink.types.serializers import StateMeta, read_envelope, read_meta_info
-from snapshots.readers.flink.types.values import Serializer, Unreadable
+from snapshots.readers.engines.flink.keyed.entries import KINDS, TIMERS, UNKNOWN
+from snapshots.readers.engines.flink.types.composites import ListSerializer, MapSerializer
+from snapshots.readers.engines.flink.types.serializers import (
+    StateMeta,
+    read_envelope,
+    read_meta_info,
+)
+from snapshots.readers.engines.flink.types.values import Serializer, Unreadable
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 _VERSION = 6
 _NOT_DESCRIBED = Unreadable("unknown", "The checkpoint does not say how this is written")

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from snapshots.readers.cursor import Cursor
-from snapshots.readers.flink.files import Missing
-from snapshots.readers.flink.handles import (
+from snapshots.readers.engines.flink.files import Missing
+from snapshots.readers.engines.flink.handles import (
     Changelog,
     ChangesInFiles,
     ChangesInMemory,
@@ -19,13 +18,14 @@ from snapshots.readers.flink.handles import (
     KeyGroups,
     Stream,
 )
-from snapshots.readers.flink.keyed.changelog import Replay, likely_key
-from snapshots.readers.flink.keyed.changes import Log
-from snapshots.readers.flink.keyed.entries import Entry, Limits, Notes
-from snapshots.readers.flink.keyed.key_group_stream import KeyGroupStream
-from snapshots.readers.flink.keyed.keyed_meta import StateType, no_meta, read_keyed_meta
-from snapshots.readers.flink.keyed.table_files import TableFiles
-from snapshots.readers.flink.types.values import Serializer, Unreadable
+from snapshots.readers.engines.flink.keyed.changelog import Replay, likely_key
+from snapshots.readers.engines.flink.keyed.changes import Log
+from snapshots.readers.engines.flink.keyed.entries import Entry, Limits, Notes
+from snapshots.readers.engines.flink.keyed.key_group_stream import KeyGroupStream
+from snapshots.readers.engines.flink.keyed.keyed_meta import StateType, no_meta, read_keyed_meta
+from snapshots.readers.engines.flink.keyed.table_files import TableFiles
+from snapshots.readers.engines.flink.types.values import Serializer, Unreadable
+from snapshots.readers.formats.cursor import Cursor
 
 TABLES, CHANGELOG = "tables", "changelog"
 Read = Callable[[Stream], bytes | memoryview | Missing]

@@ -7,12 +7,12 @@ RocksDBListState.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.keyed.entries import TIMERS, UNKNOWN, Entry, Limits
-from snapshots.readers.flink.keyed.keyed_meta import StateType
-from snapshots.readers.flink.types.composites import TimerSerializer, as_object
-from snapshots.readers.flink.types.values import Undecodable
-from snapshots.readers.opaque import Opaque
+from snapshots.readers.engines.flink.keyed.entries import TIMERS, UNKNOWN, Entry, Limits
+from snapshots.readers.engines.flink.keyed.keyed_meta import StateType
+from snapshots.readers.engines.flink.types.composites import TimerSerializer, as_object
+from snapshots.readers.engines.flink.types.values import Undecodable
+from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.opaque import Opaque
 
 _LIST_DELIMITER = ord(",")
 _MOST_OF_ONE_BYTE = 128  # key groups

@@ -8,14 +8,14 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.flink.files import Missing
-from snapshots.readers.flink.handles import Incremental, Stream
-from snapshots.readers.flink.keyed.entries import Entry, Limits, Notes, unread
-from snapshots.readers.flink.keyed.keyed_meta import KeyedMeta
-from snapshots.readers.flink.keyed.stored_pairs import Pair, entries, key_group_of
-from snapshots.readers.flink.keyed.table_merging import NamedTable, merged
-from snapshots.readers.flink.keyed.tables import Table
+from snapshots.readers.engines.flink.files import Missing
+from snapshots.readers.engines.flink.handles import Incremental, Stream
+from snapshots.readers.engines.flink.keyed.entries import Entry, Limits, Notes, unread
+from snapshots.readers.engines.flink.keyed.keyed_meta import KeyedMeta
+from snapshots.readers.engines.flink.keyed.stored_pairs import Pair, entries, key_group_of
+from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.rocksdb.table_merging import NamedTable, merged
+from snapshots.readers.formats.rocksdb.tables import Table
 
 _SUFFIX = ".sst"
 _LONGEST_NAME = 60

@@ -4,10 +4,14 @@ from collections.abc import Iterable, Mapping
 
 from snapshots.domain.archive import model
 from snapshots.domain.archive.model import CheckpointFacts, JobFacts, SubtaskFacts, VertexFacts
-from snapshots.readers.flink.rest import checkpoints as told
-from snapshots.readers.flink.rest.checkpoints import RestCheckpoint, SubtaskTimes, VertexTimes
-from snapshots.readers.flink.rest.job import RestJob
-from snapshots.readers.flink.upload import FlinkUpload
+from snapshots.readers.engines.flink.rest import checkpoints as told
+from snapshots.readers.engines.flink.rest.checkpoints import (
+    RestCheckpoint,
+    SubtaskTimes,
+    VertexTimes,
+)
+from snapshots.readers.engines.flink.rest.job import RestJob
+from snapshots.readers.engines.flink.upload import FlinkUpload
 
 ENGINE = "flink"
 LONGEST_FAILURE = 4_000  # characters that are kept of Flink's words

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from snapshots.readers.flink.rest.answers import CHECKPOINT, CHECKPOINTS, SUBTASKS, Answer
-from snapshots.readers.flink.rest.fields import flag, items, mapping, number, text
+from snapshots.readers.engines.flink.rest.answers import CHECKPOINT, CHECKPOINTS, SUBTASKS, Answer
+from snapshots.readers.engines.flink.rest.fields import flag, items, mapping, number, text
 
 COMPLETED, FAILED, IN_PROGRESS = "COMPLETED", "FAILED", "IN_PROGRESS"
 

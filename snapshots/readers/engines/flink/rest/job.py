@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from snapshots.readers.flink.rest.answers import (
+from snapshots.readers.engines.flink.rest.answers import (
     CHECKPOINT_CONFIG,
     CHECKPOINTS,
     CLUSTER,
@@ -14,9 +14,9 @@ from snapshots.readers.flink.rest.answers import (
     Answer,
     Answers,
 )
-from snapshots.readers.flink.rest.checkpoints import RestCheckpoint, checkpoints_of
-from snapshots.readers.flink.rest.fields import items, mapping, number, text
-from snapshots.readers.flink.rest.job_graph import Input, JobGraph, Vertex, members
+from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint, checkpoints_of
+from snapshots.readers.engines.flink.rest.fields import items, mapping, number, text
+from snapshots.readers.engines.flink.rest.job_graph import Input, JobGraph, Vertex, members
 
 _LONGEST_TRACE = 20_000  # characters of a stack trace that are kept
 

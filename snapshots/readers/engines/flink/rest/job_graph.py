@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from snapshots.readers.flink.metadata import Operator
-from snapshots.readers.flink.operator_ids import id_of_uid
+from snapshots.readers.engines.flink.metadata import Operator
+from snapshots.readers.engines.flink.operator_ids import id_of_uid
 
 STORED_IN_FLIGHT = frozenset({"HASH", "REBALANCE", "SHUFFLE", "CUSTOM", "GLOBAL"})
 

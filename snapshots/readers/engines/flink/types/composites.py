@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from json import dumps
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.types.values import SIMPLE, Serializer, Undecodable, named
+from snapshots.readers.engines.flink.types.values import SIMPLE, Serializer, Undecodable, named
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 ROW_KINDS = ("+I", "-U", "+U", "-D")
 _LEAST_I64 = -(2**63)

@@ -7,10 +7,10 @@ A type is written as the serializers here are called: ``string``, ``tuple<string
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.channels.elements import RECORD, Element
-from snapshots.readers.flink.types import composites
-from snapshots.readers.flink.types.values import SIMPLE, Serializer
+from snapshots.readers.engines.flink.channels.elements import RECORD, Element
+from snapshots.readers.engines.flink.types import composites
+from snapshots.readers.engines.flink.types.values import SIMPLE, Serializer
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 LONGEST_TEXT = 1_000  # characters
 MOST_NESTED = 20

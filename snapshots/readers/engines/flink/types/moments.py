@@ -4,7 +4,7 @@ Dates and SQL times are moments without a zone: they are given in UTC. Source: F
 InstantSerializer, LocalDateSerializer, LocalTimeSerializer, DateSerializer, SqlTimestampSerializer.
 """
 
-from snapshots.readers.cursor import Cursor, Malformed
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 _LEAST_I64, _LEAST_I32, _LEAST_I16, _LEAST_I8 = (-(2**bits) for bits in (63, 31, 15, 7))
 _SECONDS = range(-31557014167219200, 31556889864403200)  # those of java.time.Instant

@@ -8,11 +8,11 @@ CompositeTypeSerializerSnapshot, StateMetaInfoSnapshotReadersWriters.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.types import composites, sql_rows
-from snapshots.readers.flink.types.composites import EnumSerializer, PojoSerializer
-from snapshots.readers.flink.types.values import SIMPLE, Serializer, Simple, Unreadable
-from snapshots.readers.java import stream as java_stream
+from snapshots.readers.engines.flink.types import composites, sql_rows
+from snapshots.readers.engines.flink.types.composites import EnumSerializer, PojoSerializer
+from snapshots.readers.engines.flink.types.values import SIMPLE, Serializer, Simple, Unreadable
+from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.java import stream as java_stream
 
 BACKEND_TYPES = ("KEY_VALUE", "OPERATOR", "BROADCAST", "PRIORITY_QUEUE", "KEY_VALUE_V2")
 MOST_NESTED = 40

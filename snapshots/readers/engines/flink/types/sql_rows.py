@@ -9,16 +9,16 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.types import moments
-from snapshots.readers.flink.types.composites import ROW_KINDS
-from snapshots.readers.flink.types.values import (
+from snapshots.readers.engines.flink.types import moments
+from snapshots.readers.engines.flink.types.composites import ROW_KINDS
+from snapshots.readers.engines.flink.types.values import (
     Serializer,
     decimal_text,
     finite,
     hex_bytes,
     shortest_f32,
 )
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 _COMPACT_DIGITS = 18  # a decimal of at most so many lies in 8 bytes
 _COMPACT_TIME = 3  # and a time stamp of at most so many digits of a second

@@ -7,11 +7,11 @@ texts, whole numbers below 2^53, numbers with a point of a usual size. That is n
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.channels.elements import RECORD, Element
-from snapshots.readers.flink.types.composites import ListSerializer, TupleSerializer
-from snapshots.readers.flink.types.element_types import fits
-from snapshots.readers.flink.types.values import SIMPLE, Serializer
+from snapshots.readers.engines.flink.channels.elements import RECORD, Element
+from snapshots.readers.engines.flink.types.composites import ListSerializer, TupleSerializer
+from snapshots.readers.engines.flink.types.element_types import fits
+from snapshots.readers.engines.flink.types.values import SIMPLE, Serializer
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 MOST_FIELDS = 8
 MOST_SUGGESTED = 5

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.flink.types import moments
+from snapshots.readers.engines.flink.types import moments
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 _LONGEST_NUMBER = 1_500  # bytes of a BigInteger; its decimal digits cost the square of that
 _LONGEST_NAME = 200

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.model import (
     COORDINATOR,
     COUNT,
     EPOCH_MS,
@@ -19,19 +19,19 @@ from snapshots.domain.contents.model import (
     SubtaskContents,
     UploadContents,
 )
-from snapshots.domain.derived import NOT_TOLD, WHY_UNKNOWN
-from snapshots.readers.seatunnel.engine.entries import operator_ids, states_of
-from snapshots.readers.seatunnel.engine.jobs import Found, Known, Pipeline, job_key
-from snapshots.readers.seatunnel.history import Inference
-from snapshots.readers.seatunnel.model import (
+from snapshots.domain.model.derived import NOT_TOLD, WHY_UNKNOWN
+from snapshots.readers.engines.seatunnel.engine.entries import operator_ids, states_of
+from snapshots.readers.engines.seatunnel.engine.jobs import Found, Known, Pipeline, job_key
+from snapshots.readers.engines.seatunnel.history import Inference
+from snapshots.readers.engines.seatunnel.model import (
     ActionState,
     Checkpoint,
     SubtaskState,
     VertexStatistics,
 )
-from snapshots.readers.seatunnel.names import action_name
-from snapshots.readers.seatunnel.rest import Job
-from snapshots.readers.seatunnel.upload import (
+from snapshots.readers.engines.seatunnel.names import action_name
+from snapshots.readers.engines.seatunnel.rest import Job
+from snapshots.readers.engines.seatunnel.upload import (
     ANSWER,
     CHECKPOINT,
     UNFINISHED,

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from snapshots.domain.contents.entries import NotRead, StateEntry
-from snapshots.domain.contents.model import COORDINATOR
-from snapshots.readers.opaque import Opaque
-from snapshots.readers.seatunnel.engine.jobs import Found
-from snapshots.readers.seatunnel.model import ActionState, Checkpoint, Payload, SubtaskState
-from snapshots.readers.seatunnel.names import SINK, SOURCE, action_name
+from snapshots.domain.inventory.entries import NotRead, StateEntry
+from snapshots.domain.inventory.model import COORDINATOR
+from snapshots.readers.engines.seatunnel.engine.jobs import Found
+from snapshots.readers.engines.seatunnel.model import ActionState, Checkpoint, Payload, SubtaskState
+from snapshots.readers.engines.seatunnel.names import SINK, SOURCE, action_name
+from snapshots.readers.formats.opaque import Opaque
 
 _NAMES = {
     SOURCE: ("splits", "enumerator state"),

@@ -11,19 +11,25 @@ upload nobody is known to have recorded anything: it is no snapshot.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.contents.model import COMPLETED, FAILED, UNKNOWN
-from snapshots.domain.dataflows.kinds import CP_ABORT, CP_ACK, CP_COMPLETE, CP_STORED, CP_TRIGGER
-from snapshots.domain.derived import NOT_TOLD
-from snapshots.domain.recording import RECORD_STATE, Instant, LoggedEvent, SnapshotId
-from snapshots.domain.topology import JsonText, ProcessId
-from snapshots.domain.values import canonical
-from snapshots.readers.seatunnel.engine.graph import Graph, Graphs, graphs_of
-from snapshots.readers.seatunnel.engine.jobs import Found, Known
-from snapshots.readers.seatunnel.engine.parts import Part, parts_of
-from snapshots.readers.seatunnel.engine.tasks import INFERRED_BY
-from snapshots.readers.seatunnel.history import StoredCheckpoint
-from snapshots.readers.seatunnel.model import SubtaskState, SubtaskStatistics
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.dataflow_logs.kinds import (
+    CP_ABORT,
+    CP_ACK,
+    CP_COMPLETE,
+    CP_STORED,
+    CP_TRIGGER,
+)
+from snapshots.domain.inventory.model import COMPLETED, FAILED, UNKNOWN
+from snapshots.domain.model.derived import NOT_TOLD
+from snapshots.domain.model.recording import RECORD_STATE, Instant, LoggedEvent, SnapshotId
+from snapshots.domain.model.topology import JsonText, ProcessId
+from snapshots.domain.model.values import canonical
+from snapshots.readers.engines.seatunnel.engine.graph import Graph, Graphs, graphs_of
+from snapshots.readers.engines.seatunnel.engine.jobs import Found, Known
+from snapshots.readers.engines.seatunnel.engine.parts import Part, parts_of
+from snapshots.readers.engines.seatunnel.engine.tasks import INFERRED_BY
+from snapshots.readers.engines.seatunnel.history import StoredCheckpoint
+from snapshots.readers.engines.seatunnel.model import SubtaskState, SubtaskStatistics
 
 TIME_UNIT = "us"
 LONGEST_SPAN_MS = 2**53 // 1000

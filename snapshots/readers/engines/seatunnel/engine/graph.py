@@ -9,13 +9,13 @@ processes of its own, which do nothing but acknowledge.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from snapshots.domain.dataflows.dataflow import FORWARD, OPERATOR, REBALANCE, SINK, SOURCE
-from snapshots.domain.topology import Channel, Process, ProcessId, Topology
-from snapshots.readers.seatunnel import names
-from snapshots.readers.seatunnel.engine.jobs import Found, Pipeline
-from snapshots.readers.seatunnel.engine.tasks import acknowledging
-from snapshots.readers.seatunnel.model import Checkpoint
-from snapshots.readers.seatunnel.names import action_name
+from snapshots.domain.dataflow_logs.dataflow import FORWARD, OPERATOR, REBALANCE, SINK, SOURCE
+from snapshots.domain.model.topology import Channel, Process, ProcessId, Topology
+from snapshots.readers.engines.seatunnel import names
+from snapshots.readers.engines.seatunnel.engine.jobs import Found, Pipeline
+from snapshots.readers.engines.seatunnel.engine.tasks import acknowledging
+from snapshots.readers.engines.seatunnel.model import Checkpoint
+from snapshots.readers.engines.seatunnel.names import action_name
 
 MOST_TASKS = 5_000
 MOST_RECORDS = 2_000_000  # processes times checkpoints

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from snapshots.domain.contents.model import COMPLETED, FAILED, IN_PROGRESS, UNKNOWN
-from snapshots.domain.recording import SnapshotId
-from snapshots.readers.seatunnel.history import PipelineHistory, StoredCheckpoint
-from snapshots.readers.seatunnel.model import Checkpoint, SubtaskState
-from snapshots.readers.seatunnel.rest import Answer, Job, ListedCheckpoint
-from snapshots.readers.seatunnel.upload import SeaTunnelUpload
+from snapshots.domain.inventory.model import COMPLETED, FAILED, IN_PROGRESS, UNKNOWN
+from snapshots.domain.model.recording import SnapshotId
+from snapshots.readers.engines.seatunnel.history import PipelineHistory, StoredCheckpoint
+from snapshots.readers.engines.seatunnel.model import Checkpoint, SubtaskState
+from snapshots.readers.engines.seatunnel.rest import Answer, Job, ListedCheckpoint
+from snapshots.readers.engines.seatunnel.upload import SeaTunnelUpload
 
 MOST_LISTED = 10_000  # checkpoints of an upload that REST answers alone tell of
 _STATUSES = {

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from snapshots.domain.topology import ProcessId
-from snapshots.readers.seatunnel.engine.graph import Graph
-from snapshots.readers.seatunnel.engine.tasks import acknowledging
-from snapshots.readers.seatunnel.model import Checkpoint, SubtaskState, SubtaskStatistics
+from snapshots.domain.model.topology import ProcessId
+from snapshots.readers.engines.seatunnel.engine.graph import Graph
+from snapshots.readers.engines.seatunnel.engine.tasks import acknowledging
+from snapshots.readers.engines.seatunnel.model import Checkpoint, SubtaskState, SubtaskStatistics
 
 
 @dataclass

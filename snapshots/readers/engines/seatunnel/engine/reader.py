@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.contents.entries import ChannelBytes, StateEntry
-from snapshots.domain.contents.model import UploadContents
-from snapshots.domain.defects import quoted
-from snapshots.domain.recording import LoggedEvent
-from snapshots.readers.java.stream import MAGIC
-from snapshots.readers.seatunnel.engine.contents import upload_contents
-from snapshots.readers.seatunnel.engine.entries import entries_of
-from snapshots.readers.seatunnel.engine.events import derived_recording
-from snapshots.readers.seatunnel.engine.jobs import Found, found_in
-from snapshots.readers.seatunnel.names import file_name
-from snapshots.readers.seatunnel.upload import SeaTunnelLimits, SeaTunnelUpload, read_upload
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.inventory.entries import ChannelBytes, StateEntry
+from snapshots.domain.inventory.model import UploadContents
+from snapshots.domain.model.defects import quoted
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.readers.engines.seatunnel.engine.contents import upload_contents
+from snapshots.readers.engines.seatunnel.engine.entries import entries_of
+from snapshots.readers.engines.seatunnel.engine.events import derived_recording
+from snapshots.readers.engines.seatunnel.engine.jobs import Found, found_in
+from snapshots.readers.engines.seatunnel.names import file_name
+from snapshots.readers.engines.seatunnel.upload import SeaTunnelLimits, SeaTunnelUpload, read_upload
+from snapshots.readers.formats.java.stream import MAGIC
 
 _ANSWER = re.compile(
     rb'\s*\[?\s*\{[^{]*"(?:jobDag|pipelines)"\s*:|\s*\[?\s*\{\s*"pipelineId"\s*:'

@@ -6,13 +6,13 @@ into its tasks. So it can be told, as an inference, where there is one source wi
 at most one committer, and one vertex more, as wide as every action. Else it is not told.
 """
 
-from snapshots.readers.seatunnel.model import (
+from snapshots.readers.engines.seatunnel.model import (
     ActionState,
     Checkpoint,
     SubtaskStatistics,
     VertexStatistics,
 )
-from snapshots.readers.seatunnel.names import SHUFFLE, SINK, SOURCE, action_name
+from snapshots.readers.engines.seatunnel.names import SHUFFLE, SINK, SOURCE, action_name
 
 INFERRED_BY = (
     "The engine numbers a pipeline's tasks in this order: enumerator, committer, those that read; "

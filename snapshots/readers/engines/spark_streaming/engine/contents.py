@@ -6,8 +6,8 @@ A batch is a checkpoint: planned when it was triggered, committed when it is com
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from snapshots.domain.contents.batches import spans_text
-from snapshots.domain.contents.model import (
+from snapshots.domain.inventory.batches import spans_text
+from snapshots.domain.inventory.model import (
     IN_PROGRESS,
     MILLISECONDS,
     UNKNOWN,
@@ -21,16 +21,16 @@ from snapshots.domain.contents.model import (
     SubtaskContents,
     UploadContents,
 )
-from snapshots.domain.derived import DRAINED, NOT_COMPLETED, NOT_TOLD, WHY_EMPTY, WHY_UNKNOWN
-from snapshots.readers.spark_streaming.engine.entries import (
+from snapshots.domain.model.derived import DRAINED, NOT_COMPLETED, NOT_TOLD, WHY_EMPTY, WHY_UNKNOWN
+from snapshots.readers.engines.spark_streaming.engine.entries import (
     TOO_MUCH,
     Reads,
     Told,
     missing_sentence,
     state_names,
 )
-from snapshots.readers.spark_streaming.engine.events import snapshot_of
-from snapshots.readers.spark_streaming.engine.facts import (
+from snapshots.readers.engines.spark_streaming.engine.events import snapshot_of
+from snapshots.readers.engines.spark_streaming.engine.facts import (
     batch_facts,
     job_facts,
     operator_facts,
@@ -38,21 +38,22 @@ from snapshots.readers.spark_streaming.engine.facts import (
     report_of,
     settings_of,
 )
-from snapshots.readers.spark_streaming.engine.flaws import Spoilt, spoilt
-from snapshots.readers.spark_streaming.engine.jobs import (
-    Fate,
-    SparkJob,
-    fate_of,
+from snapshots.readers.engines.spark_streaming.engine.flaws import Spoilt, spoilt
+from snapshots.readers.engines.spark_streaming.engine.jobs import Fate, SparkJob, fate_of
+from snapshots.readers.engines.spark_streaming.engine.planned import planned_of
+from snapshots.readers.engines.spark_streaming.engine.sizes import Load, StateSizes
+from snapshots.readers.engines.spark_streaming.progress import Progress
+from snapshots.readers.engines.spark_streaming.state.operators import Operator
+from snapshots.readers.engines.spark_streaming.state.readings import (
+    JOIN_SIDE,
+    TIMERS,
+    VARIABLE,
+    Reading,
 )
-from snapshots.readers.spark_streaming.engine.planned import planned_of
-from snapshots.readers.spark_streaming.engine.sizes import Load, StateSizes
-from snapshots.readers.spark_streaming.progress import Progress
-from snapshots.readers.spark_streaming.state.operators import Operator
-from snapshots.readers.spark_streaming.state.readings import JOIN_SIDE, TIMERS, VARIABLE, Reading
-from snapshots.readers.spark_streaming.state.schemas import ColumnFamily
-from snapshots.readers.spark_streaming.state.sql_types import Struct
-from snapshots.readers.spark_streaming.state.store_files import DEFAULT_STORE
-from snapshots.readers.spark_streaming.timeline import Batch
+from snapshots.readers.engines.spark_streaming.state.schemas import ColumnFamily
+from snapshots.readers.engines.spark_streaming.state.sql_types import Struct
+from snapshots.readers.engines.spark_streaming.state.store_files import DEFAULT_STORE
+from snapshots.readers.engines.spark_streaming.timeline import Batch
 
 BATCH, NO_DATA, EPOCH = "batch", "no-data batch", "epoch"
 MOST_PARTS = 500_000  # operators, partitions and stores of all batches; the newest first

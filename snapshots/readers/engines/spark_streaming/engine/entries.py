@@ -1,7 +1,7 @@
 """Entries of stored state, in the form that is the same for every engine.
 
 Who reads them is asked for the rows of one batch, operator and reading at a time: Spark's own data
-source (``tasks.spark.streaming_entries``) or, without Spark, the decoder of the files. They give
+source (``tasks.spark.engine_state.entries``) or, without Spark, the decoder of the files. They give
 values and no bytes; so keys and values are told apart by their JSON.
 """
 
@@ -11,15 +11,24 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from snapshots.domain.contents.entries import StateEntry
-from snapshots.readers.spark_streaming.documents import Json
-from snapshots.readers.spark_streaming.engine.jobs import SparkJob
-from snapshots.readers.spark_streaming.files import DamagedFile
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.state.operators import Operator
-from snapshots.readers.spark_streaming.state.readings import JOIN_SIDE, TIMERS, Reading, readings_of
-from snapshots.readers.spark_streaming.state.stored_state import Left, NotDecodable, read_partition
-from snapshots.readers.spark_streaming.timeline import Batch
+from snapshots.domain.inventory.entries import StateEntry
+from snapshots.readers.engines.spark_streaming.documents import Json
+from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob
+from snapshots.readers.engines.spark_streaming.files import DamagedFile
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.state.operators import Operator
+from snapshots.readers.engines.spark_streaming.state.readings import (
+    JOIN_SIDE,
+    TIMERS,
+    Reading,
+    readings_of,
+)
+from snapshots.readers.engines.spark_streaming.state.stored_state import (
+    Left,
+    NotDecodable,
+    read_partition,
+)
+from snapshots.readers.engines.spark_streaming.timeline import Batch
 
 ALWAYS_READ = 5  # batches of a job, however many entries they have
 MOST_ENTRIES = 1_000_000  # of an upload

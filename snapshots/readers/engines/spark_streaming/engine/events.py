@@ -10,10 +10,10 @@ whether it was committed there is no snapshot.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.dataflows.kinds import BATCH_COMMIT, BATCH_PLAN, SINK_WRITE, TASK_END
-from snapshots.domain.derived import DRAINED, NOT_TOLD
-from snapshots.domain.recording import (
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.dataflow_logs.kinds import BATCH_COMMIT, BATCH_PLAN, SINK_WRITE, TASK_END
+from snapshots.domain.model.derived import DRAINED, NOT_TOLD
+from snapshots.domain.model.recording import (
     INTERNAL,
     RECORD_CHANNEL,
     RECORD_STATE,
@@ -21,17 +21,17 @@ from snapshots.domain.recording import (
     LoggedEvent,
     SnapshotId,
 )
-from snapshots.domain.topology import ChannelId, JsonText, ProcessId
-from snapshots.domain.values import canonical
-from snapshots.readers.fields import json_problem
-from snapshots.readers.spark_streaming import upload as uploads
-from snapshots.readers.spark_streaming.documents import Json
-from snapshots.readers.spark_streaming.engine.flaws import flaws_by_batch
-from snapshots.readers.spark_streaming.engine.graph import Graph, JobGraph, graph_of
-from snapshots.readers.spark_streaming.engine.jobs import SparkJob, fate_of
-from snapshots.readers.spark_streaming.engine.sinks import listed_files
-from snapshots.readers.spark_streaming.engine.sizes import StateSizes, StoredVersions
-from snapshots.readers.spark_streaming.timeline import Batch, SourceRange
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
+from snapshots.domain.model.values import canonical
+from snapshots.readers.engines.spark_streaming import upload as uploads
+from snapshots.readers.engines.spark_streaming.documents import Json
+from snapshots.readers.engines.spark_streaming.engine.flaws import flaws_by_batch
+from snapshots.readers.engines.spark_streaming.engine.graph import Graph, JobGraph, graph_of
+from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob, fate_of
+from snapshots.readers.engines.spark_streaming.engine.sinks import listed_files
+from snapshots.readers.engines.spark_streaming.engine.sizes import StateSizes, StoredVersions
+from snapshots.readers.engines.spark_streaming.timeline import Batch, SourceRange
+from snapshots.readers.formats.fields import json_problem
 
 TIME_UNIT = "us"
 LONGEST_SPAN_MS = 2**53 // 1000

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
-from snapshots.domain.contents.model import COUNT, EPOCH_MS, MILLISECONDS, Fact
-from snapshots.readers.spark_streaming.documents import Json
-from snapshots.readers.spark_streaming.engine.jobs import SparkJob
-from snapshots.readers.spark_streaming.logs.offsets import PlannedBatch
-from snapshots.readers.spark_streaming.progress import Progress
-from snapshots.readers.spark_streaming.timeline import Batch, SourceRange
+from snapshots.domain.inventory.model import COUNT, EPOCH_MS, MILLISECONDS, Fact
+from snapshots.readers.engines.spark_streaming.documents import Json
+from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob
+from snapshots.readers.engines.spark_streaming.logs.offsets import PlannedBatch
+from snapshots.readers.engines.spark_streaming.progress import Progress
+from snapshots.readers.engines.spark_streaming.timeline import Batch, SourceRange
 
 LONGEST = 500  # characters of a value
 MOST_NAMED = 20  # files, sources, columns

@@ -4,13 +4,13 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 
-from snapshots.domain.contents.model import FileUse
-from snapshots.readers.spark_streaming import upload as uploads
-from snapshots.readers.spark_streaming.engine.jobs import SparkJob
-from snapshots.readers.spark_streaming.engine.sizes import StateSizes
-from snapshots.readers.spark_streaming.logs.offsets import FILE, kind_of
-from snapshots.readers.spark_streaming.state.store_files import CHANGES
-from snapshots.readers.spark_streaming.timeline import SourceRange
+from snapshots.domain.inventory.model import FileUse
+from snapshots.readers.engines.spark_streaming import upload as uploads
+from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob
+from snapshots.readers.engines.spark_streaming.engine.sizes import StateSizes
+from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, kind_of
+from snapshots.readers.engines.spark_streaming.state.store_files import CHANGES
+from snapshots.readers.engines.spark_streaming.timeline import SourceRange
 
 MOST_NAMED = 100  # of the batches that need a file, the newest
 MOST_INPUTS = 1_000_000  # times that an input file was read

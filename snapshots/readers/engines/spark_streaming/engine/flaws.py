@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from snapshots.domain.contents.batches import spans_text
-from snapshots.domain.contents.model import Flaw
-from snapshots.readers.spark_streaming.engine.jobs import SparkJob, fate_of
-from snapshots.readers.spark_streaming.engine.sizes import StateSizes, StoredVersions
-from snapshots.readers.spark_streaming.files import DamagedFile
-from snapshots.readers.spark_streaming.state.operators import Operator
-from snapshots.readers.spark_streaming.state.store_files import DEFAULT_STORE
+from snapshots.domain.inventory.batches import spans_text
+from snapshots.domain.inventory.model import Flaw
+from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob, fate_of
+from snapshots.readers.engines.spark_streaming.engine.sizes import StateSizes, StoredVersions
+from snapshots.readers.engines.spark_streaming.files import DamagedFile
+from snapshots.readers.engines.spark_streaming.state.operators import Operator
+from snapshots.readers.engines.spark_streaming.state.store_files import DEFAULT_STORE
 
 MOST_SAID = 5  # of one batch
 MOST_FILES = 1_000  # whose batches are told

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from snapshots.domain.dataflows.dataflow import (
+from snapshots.domain.dataflow_logs.dataflow import (
     HASH,
     OPERATOR,
     REBALANCE,
@@ -20,10 +20,10 @@ from snapshots.domain.dataflows.dataflow import (
     Edge,
     Vertex,
 )
-from snapshots.domain.topology import Channel, Process, ProcessId, Topology
-from snapshots.readers.spark_streaming import topology as topologies
-from snapshots.readers.spark_streaming.engine.jobs import SparkJob
-from snapshots.readers.spark_streaming.state.operators import Operator
+from snapshots.domain.model.topology import Channel, Process, ProcessId, Topology
+from snapshots.readers.engines.spark_streaming import topology as topologies
+from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob
+from snapshots.readers.engines.spark_streaming.state.operators import Operator
 
 MOST_TASKS = 5_000
 MOST_TASK_BATCHES = 1_000_000  # tasks of all batches together

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from snapshots.domain.contents.model import COMPLETED, IN_PROGRESS, UNKNOWN
-from snapshots.readers.spark_streaming.checkpoint import SparkCheckpoint
-from snapshots.readers.spark_streaming.incidents import PARTIAL, STATE_AHEAD, InFlight
-from snapshots.readers.spark_streaming.logs.offsets import PlannedBatch
-from snapshots.readers.spark_streaming.timeline import Batch
+from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS, UNKNOWN
+from snapshots.readers.engines.spark_streaming.checkpoint import SparkCheckpoint
+from snapshots.readers.engines.spark_streaming.incidents import PARTIAL, STATE_AHEAD, InFlight
+from snapshots.readers.engines.spark_streaming.logs.offsets import PlannedBatch
+from snapshots.readers.engines.spark_streaming.timeline import Batch
 
 LONGEST_LABEL = 40
 

@@ -2,16 +2,11 @@
 
 from collections.abc import Iterator
 
-from snapshots.domain.contents.batches import (
-    PlannedBatch,
-    PlannedSource,
-    WrittenState,
-    spans_text,
-)
-from snapshots.readers.spark_streaming.engine.facts import MOST_NAMED, as_text, short
-from snapshots.readers.spark_streaming.engine.jobs import SparkJob
-from snapshots.readers.spark_streaming.incidents import InFlight
-from snapshots.readers.spark_streaming.timeline import Batch, SourceRange
+from snapshots.domain.inventory.batches import PlannedBatch, PlannedSource, WrittenState, spans_text
+from snapshots.readers.engines.spark_streaming.engine.facts import MOST_NAMED, as_text, short
+from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob
+from snapshots.readers.engines.spark_streaming.incidents import InFlight
+from snapshots.readers.engines.spark_streaming.timeline import Batch, SourceRange
 
 MOST_DETAILED = 100  # batches in flight whose partitions are told; the newest
 

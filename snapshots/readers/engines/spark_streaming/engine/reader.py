@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from snapshots.domain.assembly import Header
-from snapshots.domain.contents.entries import ChannelBytes, StateEntry
-from snapshots.domain.contents.model import UploadContents
-from snapshots.domain.defects import quoted
-from snapshots.domain.recording import LoggedEvent
-from snapshots.readers.spark_streaming import upload as uploads
-from snapshots.readers.spark_streaming.engine.contents import Telling
-from snapshots.readers.spark_streaming.engine.entries import Reads, rows_by_files
-from snapshots.readers.spark_streaming.engine.events import derived_recording
-from snapshots.readers.spark_streaming.engine.files import MOST_NAMED, file_uses
-from snapshots.readers.spark_streaming.engine.jobs import SparkJob, jobs_of
-from snapshots.readers.spark_streaming.engine.sizes import StateSizes
-from snapshots.readers.spark_streaming.files import list_files
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.progress import Progress
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.inventory.entries import ChannelBytes, StateEntry
+from snapshots.domain.inventory.model import UploadContents
+from snapshots.domain.model.defects import quoted
+from snapshots.domain.model.recording import LoggedEvent
+from snapshots.readers.engines.spark_streaming import upload as uploads
+from snapshots.readers.engines.spark_streaming.engine.contents import Telling
+from snapshots.readers.engines.spark_streaming.engine.entries import Reads, rows_by_files
+from snapshots.readers.engines.spark_streaming.engine.events import derived_recording
+from snapshots.readers.engines.spark_streaming.engine.files import MOST_NAMED, file_uses
+from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob, jobs_of
+from snapshots.readers.engines.spark_streaming.engine.sizes import StateSizes
+from snapshots.readers.engines.spark_streaming.files import list_files
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.progress import Progress
 
 _LOG_FILE = re.compile(r"(?:(.*)/)?(offsets|commits)/\d+|(?:(.*)/)?(metadata)")
 

@@ -14,11 +14,11 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
 
-from snapshots.readers.spark_streaming.checkpoint import SparkCheckpoint
-from snapshots.readers.spark_streaming.files import DamagedFile, open_regular
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.state.rocksdb_zips import read_zip
-from snapshots.readers.spark_streaming.state.store_files import (
+from snapshots.readers.engines.spark_streaming.checkpoint import SparkCheckpoint
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, open_regular
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.state.rocksdb_zips import read_zip
+from snapshots.readers.engines.spark_streaming.state.store_files import (
     CHANGELOG,
     CHANGES,
     DELTA,

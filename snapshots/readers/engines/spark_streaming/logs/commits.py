@@ -5,10 +5,10 @@ Source: Spark's CommitLog, CommitMetadata (versions 1 to 3).
 
 from dataclasses import dataclass, field
 
-from snapshots.readers.spark_streaming.documents import Json, NotReadable, whole
-from snapshots.readers.spark_streaming.files import DamagedFile, Files
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.logs.text_logs import read_log
+from snapshots.readers.engines.spark_streaming.documents import Json, NotReadable, whole
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.logs.text_logs import read_log
 
 NEWEST = 3
 

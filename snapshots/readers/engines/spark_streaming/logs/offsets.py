@@ -5,10 +5,10 @@ Source: Spark's OffsetSeqLog, OffsetSeq (versions 1 and 2).
 
 from dataclasses import dataclass
 
-from snapshots.readers.spark_streaming.documents import Json, NotReadable, parse, whole
-from snapshots.readers.spark_streaming.files import DamagedFile, Files
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.logs.text_logs import Log, read_log
+from snapshots.readers.engines.spark_streaming.documents import Json, NotReadable, parse, whole
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.logs.text_logs import Log, read_log
 
 NEWEST = 2
 NO_OFFSET = "-"

@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
-from snapshots.readers.spark_streaming.documents import NotReadable, text_of, whole
-from snapshots.readers.spark_streaming.files import DamagedFile, Files
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.logs.text_logs import Log, read_log
+from snapshots.readers.engines.spark_streaming.documents import NotReadable, text_of, whole
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.logs.text_logs import Log, read_log
 
 NEWEST = 1
 _NAME = re.compile(r"(\d{1,18})(\.compact)?")

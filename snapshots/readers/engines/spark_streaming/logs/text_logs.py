@@ -6,9 +6,9 @@ Source: Spark's HDFSMetadataLog, MetadataVersionUtil.
 import re
 from dataclasses import dataclass
 
-from snapshots.readers.spark_streaming.documents import Json, NotReadable, parse_object
-from snapshots.readers.spark_streaming.files import DamagedFile, Files
-from snapshots.readers.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.documents import Json, NotReadable, parse_object
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 
 LOG_BYTES = "bytes of logs"
 _VERSION = re.compile(r"v(\d{1,4})")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from snapshots.readers.cursor import Malformed
+from snapshots.readers.formats.cursor import Malformed
 
 MAGIC = b"LZ4Block"
 _HEADER = struct.Struct("<8sBiiI")

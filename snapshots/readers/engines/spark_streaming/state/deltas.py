@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.spark_streaming.files import DamagedFile, Files
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.state.blocks import unpack
-from snapshots.readers.spark_streaming.state.store_files import CHANGELOG, VersionFile
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.state.blocks import unpack
+from snapshots.readers.engines.spark_streaming.state.store_files import CHANGELOG, VersionFile
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 STATE_BYTES = "bytes of state"
 PUT, DELETE, MERGE = "put", "delete", "merge"

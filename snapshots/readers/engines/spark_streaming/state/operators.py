@@ -5,16 +5,16 @@ Source: Spark's OperatorStateMetadataV1, OperatorStateMetadataV2.
 
 from dataclasses import dataclass
 
-from snapshots.readers.spark_streaming.documents import (
+from snapshots.readers.engines.spark_streaming.documents import (
     Json,
     NotReadable,
     parse_object,
     text_of,
     whole,
 )
-from snapshots.readers.spark_streaming.files import DamagedFile, Files
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.logs.text_logs import numbered, read_log
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.logs.text_logs import numbered, read_log
 
 NEWEST = 2
 MOST_PARTITIONS = 100_000

@@ -14,12 +14,12 @@ from urllib.parse import unquote
 
 import orjson
 
-from snapshots.readers.spark_streaming.checkpoint import SparkCheckpoint
-from snapshots.readers.spark_streaming.files import DamagedFile, open_regular
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.state.rocksdb_zips import read_zip
-from snapshots.readers.spark_streaming.state.store_files import ZIP, VersionFile
-from snapshots.readers.spark_streaming.state.stored_state import (
+from snapshots.readers.engines.spark_streaming.checkpoint import SparkCheckpoint
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, open_regular
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.state.rocksdb_zips import read_zip
+from snapshots.readers.engines.spark_streaming.state.store_files import ZIP, VersionFile
+from snapshots.readers.engines.spark_streaming.state.stored_state import (
     NotDecodable,
     Place,
     chain_of,

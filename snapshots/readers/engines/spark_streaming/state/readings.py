@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from snapshots.readers.spark_streaming.state.operators import Operator
-from snapshots.readers.spark_streaming.state.store_files import DEFAULT_STORE, StoreVersions
+from snapshots.readers.engines.spark_streaming.state.operators import Operator
+from snapshots.readers.engines.spark_streaming.state.store_files import DEFAULT_STORE, StoreVersions
 
 DEFAULT, JOIN_SIDE, STORE, VARIABLE, TIMERS = (
     "default",

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.flink.keyed.table_merging import NamedTable, merged
-from snapshots.readers.flink.keyed.tables import Table
-from snapshots.readers.room import Room
-from snapshots.readers.spark_streaming.files import DamagedFile, Files
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.state.deltas import STATE_BYTES
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.state.deltas import STATE_BYTES
+from snapshots.readers.formats.budget import Room
+from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.rocksdb.table_merging import NamedTable, merged
+from snapshots.readers.formats.rocksdb.tables import Table
 
 BLOCK_BYTES = 16 * 2**20
 MOST_TABLES = 1_000

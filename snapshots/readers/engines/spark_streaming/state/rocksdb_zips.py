@@ -12,9 +12,14 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 
-from snapshots.readers.spark_streaming.documents import Json, NotReadable, parse_object, text_of
-from snapshots.readers.spark_streaming.files import DamagedFile, Files, open_regular
-from snapshots.readers.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.documents import (
+    Json,
+    NotReadable,
+    parse_object,
+    text_of,
+)
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files, open_regular
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 
 METADATA = "metadata"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")

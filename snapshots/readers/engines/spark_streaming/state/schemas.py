@@ -6,12 +6,21 @@ Source: Spark's StateSchemaCompatibilityChecker, SchemaHelper.
 import re
 from dataclasses import dataclass
 
-from snapshots.readers.cursor import Cursor, Malformed
-from snapshots.readers.spark_streaming.documents import Json, NotReadable, parse, parse_object
-from snapshots.readers.spark_streaming.files import DamagedFile, Files
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.logs.text_logs import LOG_BYTES
-from snapshots.readers.spark_streaming.state.sql_types import Struct, parse_type, watermark_delays
+from snapshots.readers.engines.spark_streaming.documents import (
+    Json,
+    NotReadable,
+    parse,
+    parse_object,
+)
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.logs.text_logs import LOG_BYTES
+from snapshots.readers.engines.spark_streaming.state.sql_types import (
+    Struct,
+    parse_type,
+    watermark_delays,
+)
+from snapshots.readers.formats.cursor import Cursor, Malformed
 
 NEWEST = 3
 DEFAULT_FAMILY = "default"

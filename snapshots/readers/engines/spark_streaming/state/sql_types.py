@@ -6,7 +6,7 @@ Source: Spark's DataType.fromJson.
 import re
 from dataclasses import dataclass, field
 
-from snapshots.readers.spark_streaming.documents import Json, NotReadable
+from snapshots.readers.engines.spark_streaming.documents import Json, NotReadable
 
 FIXED_SIZES = {
     "boolean": 1,

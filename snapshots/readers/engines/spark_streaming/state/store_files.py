@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from itertools import count
 
-from snapshots.readers.spark_streaming.files import Files
-from snapshots.readers.spark_streaming.logs.text_logs import numbered
+from snapshots.readers.engines.spark_streaming.files import Files
+from snapshots.readers.engines.spark_streaming.logs.text_logs import numbered
 
 DEFAULT_STORE = "default"
 DELTA, SNAPSHOT, CHANGELOG, ZIP = "delta", "snapshot", "changelog", "zip"

@@ -5,17 +5,21 @@ HDFS-backed stores, and RocksDB's without column families.
 
 from dataclasses import dataclass
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.spark_streaming.checkpoint import CONF, SparkCheckpoint
-from snapshots.readers.spark_streaming.documents import Json
-from snapshots.readers.spark_streaming.files import DamagedFile
-from snapshots.readers.spark_streaming.limits import SparkLimits
-from snapshots.readers.spark_streaming.state.deltas import MERGE, Record, read_records
-from snapshots.readers.spark_streaming.state.readings import DEFAULT, JOIN_SIDE, STORE, Reading
-from snapshots.readers.spark_streaming.state.rocksdb_tables import read_tables
-from snapshots.readers.spark_streaming.state.rocksdb_zips import read_zip
-from snapshots.readers.spark_streaming.state.schemas import ColumnFamily
-from snapshots.readers.spark_streaming.state.store_files import (
+from snapshots.readers.engines.spark_streaming.checkpoint import CONF, SparkCheckpoint
+from snapshots.readers.engines.spark_streaming.documents import Json
+from snapshots.readers.engines.spark_streaming.files import DamagedFile
+from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.state.deltas import MERGE, Record, read_records
+from snapshots.readers.engines.spark_streaming.state.readings import (
+    DEFAULT,
+    JOIN_SIDE,
+    STORE,
+    Reading,
+)
+from snapshots.readers.engines.spark_streaming.state.rocksdb_tables import read_tables
+from snapshots.readers.engines.spark_streaming.state.rocksdb_zips import read_zip
+from snapshots.readers.engines.spark_streaming.state.schemas import ColumnFamily
+from snapshots.readers.engines.spark_streaming.state.store_files import (
     CHANGELOG,
     ZIP,
     Chain,
@@ -23,7 +27,8 @@ from snapshots.readers.spark_streaming.state.store_files import (
     VersionFile,
     chain,
 )
-from snapshots.readers.spark_streaming.state.unsafe_rows import read_row
+from snapshots.readers.engines.spark_streaming.state.unsafe_rows import read_row
+from snapshots.readers.formats.cursor import Malformed
 
 UPDATE, DELETE = "update", "delete"
 _OF_JOINS_OWN = {"key": "index", "value": "matched"}

@@ -13,9 +13,15 @@ from datetime import date, timedelta
 
 import orjson
 
-from snapshots.readers.cursor import Malformed
-from snapshots.readers.spark_streaming.documents import Json
-from snapshots.readers.spark_streaming.state.sql_types import Array, Map, Plain, SqlType, Struct
+from snapshots.readers.engines.spark_streaming.documents import Json
+from snapshots.readers.engines.spark_streaming.state.sql_types import (
+    Array,
+    Map,
+    Plain,
+    SqlType,
+    Struct,
+)
+from snapshots.readers.formats.cursor import Malformed
 
 _FORMATS = {
     "byte": "<b",

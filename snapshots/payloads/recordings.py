@@ -1,20 +1,16 @@
-"""Payloads, declared once: what the API answers and the websocket sends.
+"""Recordings and their snapshots, as lists and pages need them.
 
-``TypedDict``s are the contract that OpenAPI shows; the functions below build them from rows.
 Instants are in the recording's time unit; dates are ISO 8601 in UTC.
 """
 
-from datetime import datetime
 from typing import Any, NotRequired
 
-import orjson
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
-from snapshots.header_notes import notes_of
-from snapshots.models import Job, Recording, Snapshot, Topology
+from snapshots.models import Job, Recording, Snapshot
+from snapshots.payloads.dates import date
+from snapshots.payloads.notes import notes_of
 from snapshots.problems import LISTED_DEFECTS
-from snapshots.progress import remaining
-from snapshots.store.reader import StoredRecording
 
 
 class Counts(TypedDict):
@@ -39,29 +35,6 @@ class Defect(TypedDict):
     field: str | None
     process: NotRequired[str | None]
     count: NotRequired[int]
-
-
-class Choice(TypedDict):
-    """One of several things in a file. format: names it in another upload of the file."""
-
-    format: str
-    name: str
-    events: int | None
-
-
-class Problem(TypedDict):
-    """RFC 9457, media type application/problem+json. choices: between which to decide; instead:
-    the address where it can be done."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    line: NotRequired[int]
-    field: NotRequired[str]
-    defects: NotRequired[list[Defect]]
-    choices: NotRequired[list[Choice]]
-    instead: NotRequired[str]
 
 
 class RecordingSummary(TypedDict):
@@ -109,49 +82,6 @@ class DefectList(TypedDict):
     total: int
 
 
-class ProcessItem(TypedDict):
-    id: str
-    state: NotRequired[Any]
-    scope: NotRequired[str]
-
-
-class ChannelItem(TypedDict):
-    id: str
-    source: str
-    target: str
-    fifo: bool
-    overtaking: NotRequired[bool]
-
-
-class TopologyOfRecording(TypedDict):
-    processes: list[ProcessItem]
-    channels: list[ChannelItem]
-
-
-class TopologyDetail(TopologyOfRecording):
-    id: int
-    name: str
-    sample: bool
-    layout: dict[str, list[float]]
-    dataflow: NotRequired[dict[str, Any]]
-    created_at: str
-    updated_at: str
-
-
-class TopologySummary(TypedDict):
-    id: int
-    name: str
-    sample: bool
-    processes: int
-    channels: int
-    updated_at: str
-
-
-class TopologyList(TypedDict):
-    items: list[TopologySummary]
-    total: int
-
-
 class VerdictCount(TypedDict):
     verdict: str
     count: int
@@ -178,39 +108,6 @@ class SnapshotList(TypedDict):
     items: list[SnapshotSummary]
 
 
-class JobDetail(TypedDict):
-    """How a job goes.
-
-    progress: 0..1; done, total: events; rate: events a second; remaining: seconds. error: why it
-    failed, or what a queued job waits for; retry_at: when a worker may try that one again.
-    """
-
-    id: int
-    kind: str
-    state: str
-    phase: str
-    progress: float
-    done: int
-    total: int | None
-    rate: float | None
-    remaining: float | None
-    recording: int | None
-    recording_name: str | None
-    snapshot: str | None
-    expression: str | None
-    result: dict[str, Any] | None
-    error: dict[str, Any] | None
-    cancel_requested: bool
-    retry_at: str | None
-    created_at: str
-    finished_at: str | None
-
-
-class JobList(TypedDict):
-    items: list[JobDetail]
-    total: int
-
-
 class Accepted(TypedDict):
     """What was asked for has begun; ``job`` tells how it goes."""
 
@@ -230,10 +127,6 @@ class AcceptedUpload(AcceptedRecording):
     """recordings: all of them, where several files came in one request."""
 
     recordings: list[AcceptedRecording]
-
-
-class AcceptedJob(TypedDict):
-    job: int
 
 
 def recording_summary(row: Recording, job: int | None) -> RecordingSummary:
@@ -304,71 +197,3 @@ def snapshot_summary(row: Snapshot) -> SnapshotSummary:
         "positions": row.positions,
         "totals": row.totals,
     }
-
-
-def topology_of_recording(stored: StoredRecording) -> TopologyOfRecording:
-    return {
-        "processes": [
-            {"id": process.id}
-            | ({} if process.state is None else {"state": orjson.Fragment(process.state)})
-            | ({} if process.scope is None else {"scope": process.scope})
-            for process in stored.topology.processes
-        ],
-        "channels": [
-            {"id": item.id, "source": item.source, "target": item.target, "fifo": item.fifo}
-            | ({"overtaking": True} if item.overtaking else {})
-            for item in stored.topology.channels
-        ],
-    }
-
-
-def job_detail(row: Job) -> JobDetail:
-    return {
-        "id": row.pk,
-        "kind": row.kind,
-        "state": row.state,
-        "phase": row.phase,
-        "progress": row.progress,
-        "done": row.done,
-        "total": row.total,
-        "rate": row.rate,
-        "remaining": remaining(row),
-        "recording": row.recording_id,
-        "recording_name": row.recording.name if row.recording else None,
-        "snapshot": row.snapshot or None,
-        "expression": row.expression or None,
-        "result": row.result,
-        "error": row.error,
-        "cancel_requested": row.cancel_requested,
-        "retry_at": date(row.retry_at) if row.retry_at else None,
-        "created_at": date(row.created_at),
-        "finished_at": date(row.finished_at) if row.finished_at else None,
-    }
-
-
-def topology_detail(row: Topology) -> TopologyDetail:
-    return {
-        "id": row.pk,
-        "name": row.name,
-        "sample": row.is_sample,
-        "processes": row.definition["processes"],
-        "channels": row.definition["channels"],
-        "layout": row.definition.get("layout", {}),
-        "created_at": date(row.created_at),
-        "updated_at": date(row.updated_at),
-    } | ({"dataflow": row.definition["dataflow"]} if row.is_dataflow else {})
-
-
-def topology_summary(row: Topology) -> TopologySummary:
-    return {
-        "id": row.pk,
-        "name": row.name,
-        "sample": row.is_sample,
-        "processes": len(row.definition["processes"]),
-        "channels": len(row.definition["channels"]),
-        "updated_at": date(row.updated_at),
-    }
-
-
-def date(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")

@@ -1,6 +1,6 @@
-"""What a request does, each in one transaction. Access is checked before, work is done after.
+"""Recordings: accepted, renamed, ingested again, deleted. Each call is one transaction.
 
-Whatever is wrong with a request is a ``problems.Problem``.
+Access is checked before, work is done after. Raises: problems.Problem for a wrong request.
 """
 
 import contextlib
@@ -8,30 +8,25 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.db.models import QuerySet
-from django.utils import timezone
 
-from snapshots import access, allowances, live, mappings, predicates, stores, topologies, uploads
-from snapshots.domain.dataflows.failover import FAILOVERS
-from snapshots.domain.defects import InputRefused
-from snapshots.domain.reordering_report import NotReorderable, require_complete
-from snapshots.domain.spark_streaming.failover import SPARK_FAILOVERS
+from snapshots import allowances
+from snapshots.domain.model.defects import InputRefused
 from snapshots.fields import clipped
-from snapshots.files import identity
+from snapshots.files import identity, recordings, uploads
+from snapshots.jobs import live
 from snapshots.limits import recording_limits
-from snapshots.models import Job, Mapping, Recording, Snapshot, Topology
-from snapshots.problems import Conflict, Invalid, Refused, cancelled
-from snapshots.readers import engines, registry
-from snapshots.readers.unpacking.archives import ArchiveLimits
-from snapshots.readers.unpacking.names import Names
-from snapshots.simulating.simulations import checked_for
-from tasks import recordings as tasks
+from snapshots.models import Job, Mapping, Recording
+from snapshots.problems import Conflict, Invalid, Refused
+from snapshots.readers import recognition
+from snapshots.readers.engines import registry
+from snapshots.readers.formats.unpacking.names import Names
+from snapshots.readers.formats.unpacking.packages import ArchiveLimits
+from snapshots.services import mappings
+from snapshots.services.jobs import create_job
+from snapshots.simulating import topology_documents
 from webapp.accounts import audit
 
-STRATEGIES = {"flink": FAILOVERS, "spark": SPARK_FAILOVERS}
-"""The failover strategies of the engines that have several."""
 LONGEST_FORMAT = Recording._meta.get_field("format").max_length
 
 
@@ -54,7 +49,7 @@ def accept_uploads(
     if name and len(files) > 1:
         raise Invalid("A name goes with one file; several came.", field="name")
     if name:
-        name = topologies.checked_name(name)
+        name = topology_documents.checked_name(name)
     allowances.require_room_for(user, sum(file.size for file in files))
     mapping = mappings.of_format(user, format)
     if mapping is not None:
@@ -89,18 +84,18 @@ def accept_together(
         raise Invalid("No file came. Send them as the multipart field “file”.", field="file")
     if paths and len(paths) != len(files):
         raise Invalid(f"{len(files)} files came with {len(paths)} paths.", field="paths")
-    if format and format not in engines.FORMATS:
+    if format and format not in registry.FORMATS:
         raise Invalid(
-            f"Several files together are one of {', '.join(engines.FORMATS)}.", field="format"
+            f"Several files together are one of {', '.join(registry.FORMATS)}.", field="format"
         )
     allowances.require_room_for(user, sum(file.size for file in files))
     names = _checked_paths(list(paths) or [file.name for file in files])
-    name = topologies.checked_name(name or common_folder(names) or f"{len(files)} files")
+    name = topology_documents.checked_name(name or common_folder(names) or f"{len(files)} files")
     with uploads.Draft() as draft:
         contents = zip(names, (file.draft.path for file in files), strict=True)
         uploads.pack(draft, contents)
         with kept([draft]), transaction.atomic():
-            job = _queue_upload(user, draft, f"{name}.zip", name, format or engines.ARCHIVE)
+            job = _queue_upload(user, draft, f"{name}.zip", name, format or registry.ARCHIVE)
             before_commit([job])
     return job
 
@@ -116,7 +111,7 @@ def accept_folder(owner, folder: Path, *, format: str = "", name: str = "") -> J
         with kept([draft]), transaction.atomic():
             source_name = f"{folder.name}.zip"
             return _queue_upload(
-                owner, draft, source_name, name or folder.name, format or engines.ARCHIVE
+                owner, draft, source_name, name or folder.name, format or registry.ARCHIVE
             )
 
 
@@ -167,13 +162,13 @@ def _checked_head(file: uploads.DraftUpload, format: str) -> tuple[str, str | No
     that is known when the file has been unpacked. Raises: Refused."""
     file.draft.file.flush()
     try:
-        if format in engines.FORMATS:
+        if format in registry.FORMATS:
             return format, None
         if not format and (
-            found := engines.format_of(file.draft.path, file.name, recording_limits())
+            found := registry.format_of(file.draft.path, file.name, recording_limits())
         ):
             return found, None
-        head = registry.check_head(file.draft.path, recording_limits(), format=format or None)
+        head = recognition.check_head(file.draft.path, recording_limits(), format=format or None)
     except InputRefused as refused:
         raise Refused.of(refused, file.name) from None
     if len(head.format) > LONGEST_FORMAT:
@@ -229,31 +224,9 @@ def _printable(name: str) -> str:
     return clipped(text or "recording", 200)
 
 
-def create_job(
-    kind: str, owner, *, recording: Recording, snapshot: str = "", expression: str = ""
-) -> Job:
-    """Return a queued job; a message goes to the queue when the transaction is committed.
-
-    Raises: TooMany where its owner has as many open jobs as they may.
-    """
-    if owner is not None:
-        allowances.require_job(owner)
-    job = Job.objects.create(
-        kind=kind,
-        owner=owner,
-        recording=recording,
-        snapshot=snapshot,
-        expression=expression,
-        phase="waiting for a worker",
-    )
-    transaction.on_commit(lambda: tasks.enqueue(job.pk))
-    transaction.on_commit(lambda: live.job_changed(job), robust=True)
-    return job
-
-
 def rename_recording(recording: Recording, name: str) -> Recording:
     """Raises: Refused."""
-    recording.name = topologies.checked_name(name)
+    recording.name = topology_documents.checked_name(name)
     recording.save(update_fields=["name"])
     return recording
 
@@ -275,7 +248,7 @@ def delete_recording(recording: Recording, by=None, **detail: Any) -> None:
     transaction.on_commit(lambda: live.recording_deleted(pk), robust=True)
     transaction.on_commit(lambda: uploads.remove(upload))
     if store:
-        transaction.on_commit(lambda: stores.remove(store))
+        transaction.on_commit(lambda: recordings.remove(store))
 
 
 @transaction.atomic
@@ -289,153 +262,3 @@ def ingest_again(recording: Recording) -> Job:
     recording.error = None
     recording.save(update_fields=["status", "error"])
     return create_job(Job.Kind.INGEST, recording.owner, recording=recording)
-
-
-def request_restore(user, recording: Recording, snapshot: Snapshot) -> Job:
-    """Return the person's open or done restore of this snapshot of this store, else a new one.
-
-    Raises: Conflict unless the recording is ready.
-    """
-    require_ready(recording)
-    return _found_or_new(Job.Kind.RESTORE, user, recording, snapshot=snapshot.snapshot)
-
-
-def request_reordering(user, recording: Recording, snapshot: Snapshot) -> Job:
-    """The person's job that is open or done for this snapshot of this store, else a new one.
-
-    Raises: Conflict unless the recording is ready and the snapshot complete.
-    """
-    require_ready(recording)
-    try:
-        require_complete(snapshot.snapshot, snapshot.verdicts)
-    except NotReorderable as incomplete:
-        raise Conflict(str(incomplete)) from None
-    return _found_or_new(Job.Kind.REORDERING, user, recording, snapshot=snapshot.snapshot)
-
-
-def request_search(user, recording: Recording, expression: Any) -> Job:
-    """The person's job that is open or done for this predicate on this store, else a new one.
-
-    Raises: Conflict unless the recording is ready; Invalid, Refused for what is no conjunction of
-    local conditions.
-    """
-    require_ready(recording)
-    text = predicates.checked(recording, expression)
-    return _found_or_new(Job.Kind.PREDICATE, user, recording, expression=text)
-
-
-def _found_or_new(kind: str, user, recording: Recording, **question: str) -> Job:
-    with transaction.atomic():
-        Recording.objects.select_for_update().get(pk=recording.pk)  # of two requests one waits
-        answering = current_jobs(kind, user, recording, **question).filter(
-            state__in=[*Job.OPEN, Job.State.DONE], cancel_requested=False
-        )
-        return answering.first() or create_job(kind, user, recording=recording, **question)
-
-
-def current_jobs(kind: str, user, recording: Recording, **question: str) -> QuerySet[Job]:
-    """Those asked for since the recording's store was made, the newest first."""
-    return access.jobs(user).filter(
-        kind=kind,
-        recording=recording,
-        created_at__gte=recording.ready_at or recording.created_at,
-        **question,
-    )
-
-
-def require_ready(recording: Recording) -> None:
-    """Raises: Conflict, which says how far the recording is."""
-    if not recording.is_ready:
-        raise Conflict(
-            f"“{recording.name}” is {recording.status}, not ready: there is nothing to look at. "
-            "Its job tells how far it is, or why it stopped.",
-            recording_status=recording.status,
-        )
-
-
-@transaction.atomic
-def request_simulation(user, topology: Topology, parameters: dict[str, Any]) -> Job:
-    """A queued recording of a simulated run. Raises: Refused, with the parameter as field."""
-    allowances.require_room_for(user, 0)
-    checked, word = checked_for(topology.definition, parameters)
-    name = checked.pop("name") or f"{topology.name}, {word}"
-    recording = Recording.objects.create(
-        owner=user,
-        name=clipped(name, 200),
-        topology=None if topology.is_sample and user is None else topology,
-        parameters={**checked, "topology": topology.definition},
-    )
-    return create_job(Job.Kind.SIMULATE, user, recording=recording)
-
-
-@transaction.atomic
-def request_failover_comparison(user, recording: Recording) -> list[Job]:
-    """The recording's simulated dataflow once more for each failover strategy, all else the same.
-
-    Raises: Conflict where it is no such run, or nothing fails in it.
-    """
-    asked = recording.parameters or {}
-    if asked.get("protocol") not in STRATEGIES or not asked.get("failures"):
-        raise Conflict(
-            "Only a simulated run of Flink or Spark in which a task fails can be run again with "
-            "each failover strategy."
-        )
-    jobs = []
-    for failover in STRATEGIES[asked["protocol"]]:
-        again = Recording.objects.create(
-            owner=user,
-            name=clipped(f"{recording.name}, {failover} failover", 200),
-            topology=recording.topology,
-            parameters={**asked, "failover": failover},
-        )
-        jobs.append(create_job(Job.Kind.SIMULATE, user, recording=again))
-    return jobs
-
-
-@transaction.atomic
-def cancel_job(job: Job) -> Job:
-    """Stop a queued job now, a running one at its next step. Raises: Conflict if it has ended."""
-    if Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
-        state=Job.State.CANCELLED, cancel_requested=True, finished_at=timezone.now(), phase=""
-    ):
-        _note_cancelled(job)
-    elif not Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(cancel_requested=True):
-        raise Conflict(f"The job has already ended: it is {job.state}.")
-    job.refresh_from_db()
-    transaction.on_commit(lambda: live.job_changed(job), robust=True)
-    return job
-
-
-def _note_cancelled(job: Job) -> None:
-    if job.kind not in Job.READING:
-        Recording.objects.filter(pk=job.recording_id).update(
-            status=Recording.Status.FAILED, error=cancelled()
-        )
-
-
-def save_topology(user, document: Any, *, topology: Topology | None = None) -> Topology:
-    """A new topology, or another definition for one. Raises: Refused."""
-    definition = topologies.checked(document)
-    topology = topology or Topology(owner=user)
-    topology.name = definition.pop("name")
-    topology.definition = definition
-    topology.save()
-    return topology
-
-
-def import_topology(user, file: UploadedFile | None, text: str, name: str = "") -> Topology:
-    """From a ``.top`` file, JSON or an edge list, as a file or as its text.
-
-    Raises: Refused with line and field.
-    """
-    if file is not None:
-        text = topologies.decoded(file.read(topologies.MAX_TEXT_BYTES + 1))
-        name = name or topologies.checked_name(file.name.rpartition(".")[0] or file.name)
-    return save_topology(user, topologies.read(text, name or "imported topology"))
-
-
-@transaction.atomic
-def delete_topology(topology: Topology, by) -> None:
-    """Delete a topology. Recordings simulated on it stay: they hold a copy of it."""
-    audit.note(audit.DELETED, by, f"topology {topology.pk} “{topology.name}”")
-    topology.delete()

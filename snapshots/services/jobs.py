@@ -1,0 +1,114 @@
+"""Jobs: queued, asked for once, cancelled. Each call is one transaction.
+
+Raises: problems.Problem for a wrong request.
+"""
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from snapshots import access, allowances
+from snapshots.access import require_ready
+from snapshots.domain.replaying.reordering_report import NotReorderable, require_complete
+from snapshots.jobs import live
+from snapshots.models import Job, Recording, Snapshot
+from snapshots.problems import Conflict, cancelled
+from snapshots.services import predicates
+from tasks.queue import jobs as tasks
+
+
+def create_job(
+    kind: str, owner, *, recording: Recording, snapshot: str = "", expression: str = ""
+) -> Job:
+    """Return a queued job; a message goes to the queue when the transaction is committed.
+
+    Raises: TooMany where its owner has as many open jobs as they may.
+    """
+    if owner is not None:
+        allowances.require_job(owner)
+    job = Job.objects.create(
+        kind=kind,
+        owner=owner,
+        recording=recording,
+        snapshot=snapshot,
+        expression=expression,
+        phase="waiting for a worker",
+    )
+    transaction.on_commit(lambda: tasks.enqueue(job.pk))
+    transaction.on_commit(lambda: live.job_changed(job), robust=True)
+    return job
+
+
+def request_restore(user, recording: Recording, snapshot: Snapshot) -> Job:
+    """Return the person's open or done restore of this snapshot of this store, else a new one.
+
+    Raises: Conflict unless the recording is ready.
+    """
+    require_ready(recording)
+    return _found_or_new(Job.Kind.RESTORE, user, recording, snapshot=snapshot.snapshot)
+
+
+def request_reordering(user, recording: Recording, snapshot: Snapshot) -> Job:
+    """The person's job that is open or done for this snapshot of this store, else a new one.
+
+    Raises: Conflict unless the recording is ready and the snapshot complete.
+    """
+    require_ready(recording)
+    try:
+        require_complete(snapshot.snapshot, snapshot.verdicts)
+    except NotReorderable as incomplete:
+        raise Conflict(str(incomplete)) from None
+    return _found_or_new(Job.Kind.REORDERING, user, recording, snapshot=snapshot.snapshot)
+
+
+def request_search(user, recording: Recording, expression: Any) -> Job:
+    """The person's job that is open or done for this predicate on this store, else a new one.
+
+    Raises: Conflict unless the recording is ready; Invalid, Refused for what is no conjunction of
+    local conditions.
+    """
+    require_ready(recording)
+    text = predicates.checked(recording, expression)
+    return _found_or_new(Job.Kind.PREDICATE, user, recording, expression=text)
+
+
+def _found_or_new(kind: str, user, recording: Recording, **question: str) -> Job:
+    with transaction.atomic():
+        Recording.objects.select_for_update().get(pk=recording.pk)  # of two requests one waits
+        answering = current_jobs(kind, user, recording, **question).filter(
+            state__in=[*Job.OPEN, Job.State.DONE], cancel_requested=False
+        )
+        return answering.first() or create_job(kind, user, recording=recording, **question)
+
+
+def current_jobs(kind: str, user, recording: Recording, **question: str) -> QuerySet[Job]:
+    """Those asked for since the recording's store was made, the newest first."""
+    return access.jobs(user).filter(
+        kind=kind,
+        recording=recording,
+        created_at__gte=recording.ready_at or recording.created_at,
+        **question,
+    )
+
+
+@transaction.atomic
+def cancel_job(job: Job) -> Job:
+    """Stop a queued job now, a running one at its next step. Raises: Conflict if it has ended."""
+    if Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
+        state=Job.State.CANCELLED, cancel_requested=True, finished_at=timezone.now(), phase=""
+    ):
+        _note_cancelled(job)
+    elif not Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(cancel_requested=True):
+        raise Conflict(f"The job has already ended: it is {job.state}.")
+    job.refresh_from_db()
+    transaction.on_commit(lambda: live.job_changed(job), robust=True)
+    return job
+
+
+def _note_cancelled(job: Job) -> None:
+    if job.kind not in Job.READING:
+        Recording.objects.filter(pk=job.recording_id).update(
+            status=Recording.Status.FAILED, error=cancelled()
+        )

@@ -1,0 +1,59 @@
+"""Recordings of simulated runs: one, or one for each failover strategy.
+
+Raises: problems.Problem for a wrong request.
+"""
+
+from typing import Any
+
+from django.db import transaction
+
+from snapshots import allowances
+from snapshots.domain.simulators.flink.failover import FAILOVERS
+from snapshots.domain.simulators.micro_batches.failover import SPARK_FAILOVERS
+from snapshots.fields import clipped
+from snapshots.models import Job, Recording, Topology
+from snapshots.problems import Conflict
+from snapshots.services.jobs import create_job
+from snapshots.simulating.simulations import checked_for
+
+STRATEGIES = {"flink": FAILOVERS, "spark": SPARK_FAILOVERS}
+"""The failover strategies of the engines that have several."""
+
+
+@transaction.atomic
+def request_simulation(user, topology: Topology, parameters: dict[str, Any]) -> Job:
+    """A queued recording of a simulated run. Raises: Refused, with the parameter as field."""
+    allowances.require_room_for(user, 0)
+    checked, word = checked_for(topology.definition, parameters)
+    name = checked.pop("name") or f"{topology.name}, {word}"
+    recording = Recording.objects.create(
+        owner=user,
+        name=clipped(name, 200),
+        topology=None if topology.is_sample and user is None else topology,
+        parameters={**checked, "topology": topology.definition},
+    )
+    return create_job(Job.Kind.SIMULATE, user, recording=recording)
+
+
+@transaction.atomic
+def request_failover_comparison(user, recording: Recording) -> list[Job]:
+    """The recording's simulated dataflow once more for each failover strategy, all else the same.
+
+    Raises: Conflict where it is no such run, or nothing fails in it.
+    """
+    asked = recording.parameters or {}
+    if asked.get("protocol") not in STRATEGIES or not asked.get("failures"):
+        raise Conflict(
+            "Only a simulated run of Flink or Spark in which a task fails can be run again with "
+            "each failover strategy."
+        )
+    jobs = []
+    for failover in STRATEGIES[asked["protocol"]]:
+        again = Recording.objects.create(
+            owner=user,
+            name=clipped(f"{recording.name}, {failover} failover", 200),
+            topology=recording.topology,
+            parameters={**asked, "failover": failover},
+        )
+        jobs.append(create_job(Job.Kind.SIMULATE, user, recording=again))
+    return jobs
