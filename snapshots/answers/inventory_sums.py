@@ -9,13 +9,13 @@ from typing import Any
 
 import orjson
 
-from snapshots import sandbox
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.inventory.sums import Number, Path, leaves, plus, why_not
 from snapshots.domain.model.recording import Message
 from snapshots.domain.properties.answers import Answer
 from snapshots.domain.properties.global_state import GlobalState
 from snapshots.problems import Refused
+from snapshots.sandbox import evaluation
 from snapshots.store.reader import StoredRecording
 from snapshots.store.stored_snapshot import SnapshotChannel
 
@@ -125,6 +125,6 @@ def check(text: str, found: Sums, name: str) -> Answer:
         {},
     )
     try:
-        return sandbox.strip(text, [state], must_decide=False)[0]
+        return evaluation.strip(text, [state], must_decide=False)[0]
     except ExpressionError as error:
         raise Refused.of_expression(error) from None

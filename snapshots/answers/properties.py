@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 
-from snapshots import sandbox
 from snapshots.domain import properties
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.properties.answers import Answer
@@ -13,6 +12,7 @@ from snapshots.domain.properties.global_state import GlobalState, at_start, of_s
 from snapshots.models import Snapshot
 from snapshots.payloads.cuts import snapshot_detail
 from snapshots.problems import Invalid, Refused
+from snapshots.sandbox import evaluation
 from snapshots.store.reader import StoredRecording
 
 MOST_SNAPSHOTS = 200  # evaluated at once
@@ -67,6 +67,6 @@ def _built_in(
 
 def _own(states: Sequence[GlobalState], text: str) -> tuple[Answer, ...]:
     try:
-        return sandbox.strip(text, states)
+        return evaluation.strip(text, states)
     except ExpressionError as error:
         raise Refused.of_expression(error) from None

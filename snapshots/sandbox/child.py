@@ -1,4 +1,4 @@
-"""The child of `sandbox.py`: reads expressions and states, writes what they come to.
+"""The child process of ``evaluation``: it reads expressions and states, writes what they come to.
 
 Standard input, a JSON object a line: the limits, then ``{"expression", "names", "explain"}`` and
 the ``{"state"}``s it is asked over, and so on. Standard output, a line for each state: ``{"value",

@@ -36,8 +36,7 @@ SHIPPED = (
     "snapshots/domain",
     "snapshots/readers",
     "snapshots/store",
-    "snapshots/sandbox.py",
-    "snapshots/sandbox/child.py",
+    "snapshots/sandbox",
     "tasks/spark",
 )
 """What the Python workers of a cluster import; sent to them as one zip."""
@@ -343,8 +342,7 @@ def _ship(session: SparkSession, folder: Scratch) -> None:
         for package in ("snapshots", "tasks"):
             packed.write(REPOSITORY / package / "__init__.py", f"{package}/__init__.py")
         for package in SHIPPED:
-            here = REPOSITORY / package
-            for source in [here] if here.is_file() else sorted(here.rglob("*.py")):
+            for source in sorted((REPOSITORY / package).rglob("*.py")):
                 packed.write(source, source.relative_to(REPOSITORY))
     session.addArtifacts(str(archive), pyfile=True)
 

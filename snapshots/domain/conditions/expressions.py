@@ -4,7 +4,7 @@ Variables: ``processes`` (states by id), ``channels`` (lists of values by id), `
 id). A process whose id is a CEL name may also be written by that name alone: ``A.balance`` is
 ``processes["A"].balance``. Google's CEL (cel-expr-python) checks types before it runs, runs no
 code but its own, matches patterns in linear time, takes a nesting of at most 32, and stops after
-looking at 10,000 items. What it lacks, a limit of time and memory, is in `snapshots/sandbox.py`.
+looking at 10,000 items. What it lacks, a limit of time and memory, is in `snapshots/sandbox/`.
 
 Source: the Common Expression Language, https://cel.dev.
 """

@@ -127,7 +127,7 @@ def _answer(holds: bool | None) -> str:
 def detect(recording: Recording, text: str, evaluate: Evaluate = plainly) -> PredicateAnswer:
     """Both questions about one conjunction.
 
-    evaluate: `sandbox.evaluate` where a person wrote the text. Raises: ExpressionError; NotLocal
+    evaluate: `evaluation.evaluate` where a person wrote the text. Raises: ExpressionError; NotLocal
     for what is no conjunction of local conditions.
     """
     conditions = conjunction(text, frozenset(recording.topology.process_by_id))

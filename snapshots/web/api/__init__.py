@@ -30,7 +30,7 @@ from webapp.operating import health_api
 
 
 class Api(NinjaAPI):
-    """Names operations after the modules of version 0.1: clients were generated from these names."""
+    """Names operations after the modules of version 0.1, since clients are made from the names."""
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         name = super().get_openapi_operation_id(operation)

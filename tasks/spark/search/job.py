@@ -11,11 +11,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from snapshots import sandbox
 from snapshots.domain.causality.causality import Causality, Way
 from snapshots.domain.conditions.conditions import Evaluate, Truth, conjunction, processes_of
 from snapshots.domain.conditions.predicates import PredicateAnswer, searched
 from snapshots.domain.model.topology import ProcessId
+from snapshots.sandbox import evaluation
 from snapshots.store.reader import StoredRecording
 from tasks.spark import session
 from tasks.spark.ingest.schemas import ranges
@@ -28,7 +28,7 @@ EVALUATING = "evaluating states"
 SEARCHING = "searching cuts"
 ROWS_PER_TASK = 1_000_000
 SECONDS = 60.0  # of evaluating, for each task
-SANDBOXED = partial(sandbox.evaluate, seconds=SECONDS)
+SANDBOXED = partial(evaluation.evaluate, seconds=SECONDS)
 
 
 def search_predicate(

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots import sandbox
 from snapshots.domain.conditions.conditions import NotLocal, conjunction
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.conditions.predicates import Interval, detect
@@ -16,6 +15,7 @@ from snapshots.domain.judging.cuts import Cut, state_at
 from snapshots.domain.model import shapes
 from snapshots.domain.simulators.script import Script
 from snapshots.domain.simulators.workloads import Bank
+from snapshots.sandbox import evaluation
 from tests.builders import a_run, recorded, simulated
 from tests.effort import examples
 
@@ -302,7 +302,7 @@ def test_several_conditions_on_one_process_are_one():
 
 
 def test_a_person_s_condition_goes_through_the_sandbox():
-    found = detect(two_clerks(), "A < 5000 && B < 5000", sandbox.evaluate)
+    found = detect(two_clerks(), "A < 5000 && B < 5000", evaluation.evaluate)
     assert found.first == Cut({"A": 1, "B": 1})
 
 

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from snapshots import sandbox
 from snapshots.domain.conditions.conditions import NotLocal, conjunction, plainly, states_of
 from snapshots.domain.conditions.expressions import LONGEST, Question
 from snapshots.domain.conditions.predicates import detect
@@ -25,7 +24,7 @@ from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.model.recording import Recording
 from snapshots.domain.simulators.samples import SAMPLES
 from snapshots.domain.simulators.script import Log
-from snapshots.sandbox import TooMuch
+from snapshots.sandbox import TooMuch, evaluation
 from snapshots.store.reader import StoredRecording
 from snapshots.store.writer import write_recording
 from tasks.spark.search import job
@@ -266,7 +265,7 @@ def test_an_expression_that_takes_too_long_comes_back_from_spark_as_it_is(spark,
 
 
 def _hurried(questions: list[Question]):
-    return sandbox.evaluate(questions, seconds=0.01)
+    return evaluation.evaluate(questions, seconds=0.01)
 
 
 def test_an_error_in_an_expression_can_be_sent():

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots import sandbox
 from snapshots.domain.conditions.expressions import LONGEST, Expression, ExpressionError, Question
 from snapshots.domain.properties.answers import OWN
 from snapshots.domain.properties.global_state import GlobalState
-from snapshots.sandbox import TooMuch, evaluate, strip
+from snapshots.sandbox import evaluation
+from snapshots.sandbox.evaluation import TooMuch, evaluate, strip
 from tests.effort import examples
 
 pytestmark = pytest.mark.slow
@@ -282,7 +282,7 @@ def test_the_memory_limit_holds():
 
 
 def test_states_that_are_too_large_are_not_sent(monkeypatch):
-    monkeypatch.setattr(sandbox, "LARGEST_INPUT", 10_000)
+    monkeypatch.setattr(evaluation, "LARGEST_INPUT", 10_000)
     with pytest.raises(TooMuch, match="Ask for fewer snapshots"):
         strip("true", [MANY])
 
@@ -309,12 +309,12 @@ def test_several_expressions_share_one_child():
 
 
 def test_only_so_many_children_run_at_once():
-    for _ in range(sandbox.MOST_AT_ONCE):
-        assert sandbox._turns.acquire(timeout=1)
+    for _ in range(evaluation.MOST_AT_ONCE):
+        assert evaluation._turns.acquire(timeout=1)
     try:
         with pytest.raises(TooMuch, match="expressions of others"):
             strip("true", [a_state()], seconds=0.2)
     finally:
-        for _ in range(sandbox.MOST_AT_ONCE):
-            sandbox._turns.release()
+        for _ in range(evaluation.MOST_AT_ONCE):
+            evaluation._turns.release()
     assert strip("true", [a_state()])[0].holds is True

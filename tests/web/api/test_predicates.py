@@ -7,13 +7,13 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from snapshots import sandbox
 from snapshots.domain.conditions.predicates import detect
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.domain.simulators.script import Script
 from snapshots.jobs import running
 from snapshots.models import Job
 from snapshots.problems import Conflict, Refused
+from snapshots.sandbox import evaluation
 from snapshots.services.jobs import cancel_job, request_search
 from tasks.spark.search import job as spark_job
 from tasks.spark.stages import StagesHere
@@ -123,7 +123,7 @@ def test_the_job_ends_with_the_answer_of_the_reference(ada, banks, spark):
 def test_what_takes_too_long_is_refused_and_the_recording_stays_ready(
     ada, banks, here, monkeypatch
 ):
-    hurried = partial(sandbox.evaluate, seconds=0.01)
+    hurried = partial(evaluation.evaluate, seconds=0.01)
     monkeypatch.setattr(spark_job.Search.__init__, "__defaults__", (hurried,))
     job = answered(request_search(ada, banks, RICH))
     assert (job.state, job.error["type"]) == ("refused", "/problems/invalid-expression")
