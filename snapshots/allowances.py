@@ -12,7 +12,7 @@ from django.db.transaction import get_connection
 
 from snapshots.models import Allowance, Collector, Job, Recording
 from snapshots.problems import TooMany
-from snapshots.web.quantities import counted, file_size, thousands
+from snapshots.quantities import counted, file_size, thousands
 
 RETRY_SECONDS = 10  # after which some of many open jobs have probably ended
 

@@ -14,8 +14,7 @@ from typing import Any
 from django.conf import settings
 
 from snapshots.files import aside
-from snapshots.files.folders import STORED
-from snapshots.jobs import leases
+from snapshots.files.folders import STORED, is_stored_name
 from snapshots.models import Recording
 from snapshots.problems import LISTED_DEFECTS
 from snapshots.store import publish as publishing
@@ -125,15 +124,24 @@ def aside_folder() -> Path:
     return store().root / aside.FOLDER
 
 
-def sweep(may_touch: Callable[[Path], bool] = lambda path: True) -> list[str]:
+def sweep(
+    is_being_written: Callable[[str], bool],
+    may_touch: Callable[[Path], bool] = lambda path: True,
+) -> list[str]:
     """Remove unfinished folders of runs that are over, set aside whole ones that no row names.
 
-    may_touch: tells whether a whole folder may be moved. Returns the names of what has gone.
+    Args:
+        is_being_written: tells whether a living worker writes the folder of this name.
+        may_touch: tells whether a whole folder may be moved.
+
+    Returns the names of what has gone.
     """
     place = store()
     if not place.root.is_dir():
         return []
-    leftovers = [path for path in place.root.iterdir() if _is_leftover(path.name)]
+    names = (path.name for path in place.root.iterdir())
+    over = [name for name in names if STORED.fullmatch(name) and not is_being_written(name)]
+    leftovers = [place.root / name for name in over if _is_leftover(name)]
     return [path.name for path in leftovers if _swept(path, may_touch)]
 
 
@@ -148,14 +156,6 @@ def _swept(path: Path, may_touch: Callable[[Path], bool]) -> bool:
     return False
 
 
-def is_being_written(name: str) -> bool:
-    """Tell whether a living worker runs the attempt that a folder is named after."""
-    match = STORED.fullmatch(name)
-    return match is not None and leases.is_held(int(match["job"]), int(match["attempt"]))
-
-
 def _is_leftover(name: str) -> bool:
-    match = STORED.fullmatch(name)
-    if match is None or is_being_written(name):
-        return False
-    return bool(match["rest"]) or not Recording.objects.filter(store=name).exists()
+    """Tell whether no row names a folder. Whether it is still written has to be asked before."""
+    return not is_stored_name(name) or not Recording.objects.filter(store=name).exists()

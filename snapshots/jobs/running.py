@@ -18,8 +18,8 @@ from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.replaying.reordering_report import NotReorderable
 from snapshots.domain.replaying.restore import NotRestorable
-from snapshots.files import identity, recordings, sweeping, uploads
-from snapshots.jobs import leases, opening, postponing, turns
+from snapshots.files import identity, recordings, uploads
+from snapshots.jobs import leases, opening, postponing, sweeping, turns
 from snapshots.jobs.leases import Cancelled, Lease, LeaseLost
 from snapshots.jobs.opening import Source
 from snapshots.limits import recording_limits

@@ -1,10 +1,10 @@
-"""The filters of the pages; what they say is in ``snapshots/web/quantities.py``."""
+"""The filters of the pages; what they say is in ``snapshots/quantities.py``."""
 
 import json
 
 from django import template
 
-from snapshots.web import quantities
+from snapshots import quantities
 from snapshots.web.pages import links
 
 register = template.Library()

@@ -12,9 +12,9 @@ from celery.signals import worker_ready, worker_shutting_down
 from django.db import DatabaseError, connections
 from kombu.exceptions import OperationalError
 
-from snapshots.files import retention
 from snapshots.files.identity import NotPaired
 from snapshots.jobs import running, turns
+from snapshots.services import retention
 from tasks.queue.jobs import enqueue
 from tasks.spark import scratch
 from webapp.edge import idempotency

@@ -8,10 +8,11 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from snapshots.domain.simulators.samples import two_banks
-from snapshots.files import aside, checking, recordings, sweeping, uploads
-from snapshots.jobs import running
+from snapshots.files import aside, recordings, uploads
+from snapshots.jobs import running, sweeping
 from snapshots.management.files import in_bytes
 from snapshots.models import Installation, Job, Recording
+from snapshots.services import checking
 from snapshots.services.recordings import delete_recording
 from tests.web.given import a_person, a_ready_recording, native, uploads_of
 

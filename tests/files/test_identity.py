@@ -15,9 +15,9 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from snapshots.domain.simulators.samples import two_banks
-from snapshots.files import identity, recordings, starting, sweeping, uploads
+from snapshots.files import identity, recordings, starting, uploads
 from snapshots.files.identity import NotPaired
-from snapshots.jobs import running
+from snapshots.jobs import running, sweeping
 from snapshots.models import Installation, Job, Recording
 from snapshots.services.recordings import accept_file
 from tasks.queue import sweeping as workers_sweep

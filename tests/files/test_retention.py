@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from snapshots.files import retention
 from snapshots.models import Job, Recording
+from snapshots.services import retention
 from tests.web.given import a_client, a_person, a_ready_recording
 from webapp.accounts import people
 from webapp.accounts.models import AuditEntry

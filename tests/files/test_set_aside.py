@@ -8,8 +8,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from snapshots.domain.simulators.samples import two_banks
-from snapshots.files import aside, recordings, sweeping, uploads
-from snapshots.jobs import running
+from snapshots.files import aside, recordings, uploads
+from snapshots.jobs import running, sweeping
 from snapshots.models import Job, Recording
 from tests.web.given import a_client, a_person, a_ready_recording, native, uploads_of
 

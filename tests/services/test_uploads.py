@@ -9,8 +9,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from snapshots.domain.simulators.samples import two_banks
-from snapshots.files import sweeping, uploads
-from snapshots.jobs import running
+from snapshots.files import uploads
+from snapshots.jobs import running, sweeping
 from snapshots.models import Job, Recording
 from tests.web.given import a_client, a_file, a_person, a_ready_recording, native, uploads_of
 

@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from snapshots import allowances
-from snapshots.web.quantities import counted
+from snapshots.quantities import counted
 from webapp.accounts import audit, closing, services
 from webapp.accounts.forms import TokenForm
 from webapp.accounts.models import ApiToken

@@ -18,8 +18,8 @@ from snapshots import models
 from snapshots.allowances import NAMES
 from snapshots.models import Allowance, Collector, EngineJob, Job, Recording
 from snapshots.problems import Conflict, Invalid, NotFound
+from snapshots.quantities import counted
 from snapshots.services.jobs import cancel_job
-from snapshots.web.quantities import counted
 from webapp.accounts import audit, closing
 from webapp.accounts.models import ApiToken, Session, SignInLink
 

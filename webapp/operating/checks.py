@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from redis import RedisError
 
-from snapshots.web.quantities import file_size
+from snapshots.quantities import file_size
 from webapp.operating import disk
 from webapp.operating.redis_reading import client
 

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from snapshots import allowances
 from snapshots.problems import Conflict, NotFound, Problem
+from snapshots.quantities import counted, file_size
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import wants_list_alone
-from snapshots.web.quantities import counted, file_size
 from webapp.accounts import people
 from webapp.operating.pages import operator_page
 

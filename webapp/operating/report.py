@@ -11,7 +11,7 @@ from redis import RedisError
 from typing_extensions import TypedDict
 
 from snapshots.models import Job
-from snapshots.web.quantities import counted
+from snapshots.quantities import counted
 from webapp.operating import checks, disk, presence
 from webapp.operating.presence import SparkCondition, Worker
 from webapp.operating.redis_reading import client

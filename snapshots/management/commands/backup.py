@@ -5,7 +5,7 @@ from django.db import DatabaseError
 
 from snapshots.files import backup
 from snapshots.management.files import FilesCommand, in_bytes
-from snapshots.web.quantities import counted
+from snapshots.quantities import counted
 
 
 class Command(FilesCommand):

@@ -1,7 +1,7 @@
 import sys
 
-from snapshots.files.checking import Check
 from snapshots.management.files import FilesCommand, in_bytes
+from snapshots.services.checking import Check
 
 WRONG = 1
 

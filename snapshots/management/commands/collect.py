@@ -5,7 +5,7 @@ from django.db import DatabaseError
 
 from snapshots.archive import collecting, services
 from snapshots.archive.addresses import NotAnAddress, checked
-from snapshots.web.quantities import counted
+from snapshots.quantities import counted
 from webapp.accounts.services import OWNER, get_or_create_user
 from webapp.accounts.services import NotAnAddress as NotAnEmail
 

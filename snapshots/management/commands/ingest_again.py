@@ -7,8 +7,8 @@ from snapshots.management.files import FilesCommand
 from snapshots.management.jobs import see_through
 from snapshots.models import Job, Recording
 from snapshots.problems import Problem
+from snapshots.quantities import counted
 from snapshots.services.recordings import ingest_again
-from snapshots.web.quantities import counted
 
 
 class Command(FilesCommand):

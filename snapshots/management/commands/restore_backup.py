@@ -4,7 +4,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
 from snapshots.files import restoring
-from snapshots.web.quantities import counted
+from snapshots.quantities import counted
 
 
 class Command(BaseCommand):

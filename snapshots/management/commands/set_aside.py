@@ -1,7 +1,9 @@
 from django.core.management.base import CommandError
 
-from snapshots.files import aside, returning, sweeping
+from snapshots.files import aside
+from snapshots.jobs import sweeping
 from snapshots.management.files import FilesCommand, in_bytes
+from snapshots.services import returning
 from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user
 
 

@@ -12,7 +12,6 @@ from snapshots import access
 from snapshots.access import require_ready
 from snapshots.fields import storable
 from snapshots.files.recordings import open_recording
-from snapshots.files.retention import retention_of
 from snapshots.models import Job
 from snapshots.payloads.dates import date
 from snapshots.payloads.recordings import (
@@ -33,6 +32,7 @@ from snapshots.services.recordings import (
 )
 from snapshots.services.recordings import delete_recording as delete
 from snapshots.services.recordings import rename_recording as rename
+from snapshots.services.retention import retention_of
 from snapshots.web.api.parameters import Limit, Offset
 from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent

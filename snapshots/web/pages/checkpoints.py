@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from snapshots import access
+from snapshots import access, quantities
 from snapshots.access import require_ready
 from snapshots.domain.model.derived import epoch_of, is_derived
 from snapshots.files.recordings import open_recording
@@ -15,7 +15,6 @@ from snapshots.models import Recording
 from snapshots.problems import NotFound
 from snapshots.services.simulations import STRATEGIES
 from snapshots.store.reader import StoredRecording
-from snapshots.web import quantities
 from snapshots.web.pages import batches, links
 from snapshots.web.pages.rendering import page
 

@@ -10,14 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from snapshots import access
+from snapshots import access, quantities
 from snapshots.answers import inventory, inventory_sums
 from snapshots.domain.inventory.model import TIMERS
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
 from snapshots.store.inventory.reading import StoredContents
-from snapshots.web import quantities
 from snapshots.web.pages import batches, links
 from snapshots.web.pages.rendering import page
 

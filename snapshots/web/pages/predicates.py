@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from snapshots import access
+from snapshots import access, quantities
 from snapshots.access import require_ready
 from snapshots.domain.conditions.conditions import conjunction, processes_of
 from snapshots.domain.conditions.expressions import ExpressionError
@@ -23,7 +23,6 @@ from snapshots.payloads.jobs import job_detail
 from snapshots.problems import Problem
 from snapshots.services.jobs import current_jobs, request_search
 from snapshots.store.reader import StoredRecording
-from snapshots.web import quantities
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import page
 

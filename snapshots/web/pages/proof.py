@@ -7,14 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from snapshots import access
+from snapshots import access, quantities
 from snapshots.access import require_ready
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.jobs import job_detail
 from snapshots.payloads.recordings import snapshot_summary
 from snapshots.problems import Conflict
 from snapshots.services.jobs import request_reordering
-from snapshots.web import quantities
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import back, page
 

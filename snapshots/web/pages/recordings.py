@@ -20,7 +20,6 @@ from snapshots.domain.judging.findings import VERDICTS
 from snapshots.domain.model.derived import is_derived
 from snapshots.files import uploads
 from snapshots.files.recordings import open_recording
-from snapshots.files.retention import retention_of
 from snapshots.guides import GUIDES, slug_after
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.jobs import job_detail
@@ -35,6 +34,7 @@ from snapshots.services.recordings import (
     ingest_again,
     rename_recording,
 )
+from snapshots.services.retention import retention_of
 from snapshots.web.json import dumps
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import back, page, wants_list_alone

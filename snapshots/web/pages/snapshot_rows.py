@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from snapshots import quantities
 from snapshots.domain.model.derived import is_derived, why_empty, why_unknown
 from snapshots.domain.model.topology import JsonText
 from snapshots.store.stored_snapshot import SnapshotChannel, StoredSnapshot
-from snapshots.web import quantities
 from snapshots.web.pages import links
 
 MOST_MESSAGES = 200  # of one channel, on the page; the API gives all

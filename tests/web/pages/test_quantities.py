@@ -2,7 +2,7 @@
 
 import pytest
 
-from snapshots.web import quantities
+from snapshots import quantities
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
+from snapshots import quantities
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.values import canonical
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.domain.simulators.script import Log, Script
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording
-from snapshots.web import quantities
 from snapshots.web.pages import links
 from snapshots.web.pages.snapshot_rows import state_rows
 from tests.builders import a_run, simulated

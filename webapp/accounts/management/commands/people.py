@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from django.core.management.base import BaseCommand, CommandError
 
 from snapshots.problems import Problem
-from snapshots.web.quantities import counted, file_size
+from snapshots.quantities import counted, file_size
 from webapp.accounts import people
 
 HEADS = ("person", "account", "recordings", "stored", "jobs", "collectors", "last seen")

@@ -8,8 +8,9 @@ from django.utils import timezone
 
 from snapshots.archive import uploads as archive_uploads
 from snapshots.domain.model.defects import InputRefused
-from snapshots.files import aside, recordings, sweeping, uploads
+from snapshots.files import aside, recordings, uploads
 from snapshots.files.folders import stored_names, upload_names
+from snapshots.jobs import sweeping
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Problem
@@ -38,7 +39,7 @@ def take(name: str) -> Path:
         is_free = not uploads.is_being_written(path)
     elif name in stored_names(recordings.store().root):
         kind, path, folder = aside.STORE, recordings.store().root / name, recordings.aside_folder()
-        is_free = not recordings.is_being_written(name)
+        is_free = not sweeping.is_being_written(name)
     else:
         raise CannotSetAside(f"There is no upload and no stored recording called {name!r}.")
     if not is_free or Recording.objects.filter(**{kind: name}).exists():

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from snapshots.files import aside, identity, recordings, uploads
 from snapshots.files.aside import logged_faults
+from snapshots.files.folders import STORED
+from snapshots.jobs import leases
 from snapshots.models import Recording
 
 logger = logging.getLogger(__name__)
@@ -50,6 +52,12 @@ def recording_of(entry: aside.Entry) -> Recording | None:
     return Recording.objects.filter(**{field: entry.was}).first()
 
 
+def is_being_written(store: str) -> bool:
+    """Tell whether a living worker runs the attempt that a store's folder is named after."""
+    match = STORED.fullmatch(store)
+    return match is not None and leases.is_held(int(match["job"]), int(match["attempt"]))
+
+
 def _beat_at_times() -> None:
     global _last_beat
     if time.monotonic() - _last_beat >= BEAT_SECONDS:
@@ -66,7 +74,10 @@ def _sweep_uploads(known_since: datetime) -> None:
 
 
 def _sweep_stores(known_since: datetime) -> None:
-    for name in recordings.sweep(lambda path: not identity.is_older(path, known_since)):
+    def may_touch(path: Path) -> bool:
+        return not identity.is_older(path, known_since)
+
+    for name in recordings.sweep(is_being_written, may_touch):
         logger.info("The folder %s belonged to no recording and was taken away", name)
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from django.conf import settings
 
-from snapshots.files import aside, identity, recordings, sweeping, uploads
+from snapshots.files import aside, identity, recordings, uploads
 from snapshots.files.folders import STORED
+from snapshots.jobs import sweeping
 from snapshots.models import Recording
 from snapshots.store.errors import StoreError
 from snapshots.store.inventory.reading import StoredContents
@@ -111,7 +112,7 @@ class Check:
     def _stores(self) -> Iterator[Finding]:
         root = recordings.store().root
         for path in sorted(root.iterdir()) if root.is_dir() else ():
-            if not STORED.fullmatch(path.name) or recordings.is_being_written(path.name):
+            if not STORED.fullmatch(path.name) or sweeping.is_being_written(path.name):
                 continue
             if TEMPORARY in path.name:
                 yield _unfinished("The folder", path)
