@@ -203,7 +203,7 @@ def test_an_older_database_is_noticed_and_files_it_does_not_know_stay(data_dir, 
 
 def test_two_runs_of_one_attempt_never_share_a_folder(data_dir):
     """After an older database was restored, ids of jobs come again."""
-    from snapshots.jobs import leases
+    from snapshots.jobs import leases, sweeping
 
     recording = Recording.objects.create(owner=a_person(), name="log", upload="u")
     names = set()
@@ -215,7 +215,7 @@ def test_two_runs_of_one_attempt_never_share_a_folder(data_dir):
     assert len(names) == 2
     for name in names:
         (data_dir / "store" / name).mkdir(parents=True)
-        assert not recordings._is_leftover(name)  # a living worker holds this attempt
+        assert not recordings.sweep(sweeping.is_being_written)  # a living worker has this attempt
         assert recordings.store().folder(name)
 
 
