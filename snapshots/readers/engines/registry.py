@@ -9,9 +9,9 @@ from pathlib import Path
 
 from snapshots.domain.model.defects import quoted, refuse
 from snapshots.readers.engines.base import EngineReader
-from snapshots.readers.engines.flink.engine.reader import FlinkReader
-from snapshots.readers.engines.seatunnel.engine.reader import SeaTunnelReader
-from snapshots.readers.engines.spark_streaming.engine.reader import SparkStreamingReader
+from snapshots.readers.engines.flink.adapter.reader import FlinkReader
+from snapshots.readers.engines.seatunnel.adapter.reader import SeaTunnelReader
+from snapshots.readers.engines.spark_streaming.adapter.reader import SparkStreamingReader
 from snapshots.readers.formats.compression import open_stream
 from snapshots.readers.formats.unpacking import tar as tar_entries
 from snapshots.readers.formats.unpacking import zip as zip_entries

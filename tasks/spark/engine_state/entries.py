@@ -13,14 +13,14 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry
 from snapshots.domain.inventory.model import UploadContents
 from snapshots.domain.model.recording import LoggedEvent
-from snapshots.readers.engines.spark_streaming.engine.entries import (
+from snapshots.readers.engines.spark_streaming.adapter.entries import (
     Rows,
     Wanted,
     missing_sentence,
     rows_by_files,
 )
-from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
-from snapshots.readers.engines.spark_streaming.engine.sizes import StoredVersions
+from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.adapter.sizes import StoredVersions
 from snapshots.readers.engines.spark_streaming.state.readings import (
     DEFAULT,
     JOIN_SIDE,

@@ -9,8 +9,8 @@ feed, each batch is read by itself.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
+from snapshots.readers.engines.spark_streaming.adapter.entries import as_text
 from snapshots.readers.engines.spark_streaming.documents import Json
-from snapshots.readers.engines.spark_streaming.engine.entries import as_text
 from snapshots.readers.engines.spark_streaming.state.stored_state import DELETE
 from tasks.spark.engine_state.state import BY_SPARK, StateRead, StateRequest
 

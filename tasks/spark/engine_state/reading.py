@@ -1,7 +1,7 @@
 """Uploads of engines whose state Spark reads: a Structured Streaming checkpoint's own."""
 
 from snapshots.readers.engines.base import EngineUpload
-from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from tasks.spark import session
 from tasks.spark.engine_state.entries import WithState
 

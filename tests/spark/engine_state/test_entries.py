@@ -2,7 +2,7 @@
 
 import pytest
 
-from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from tasks.spark.engine_state import entries as streaming_entries
 from tasks.spark.engine_state.entries import WithState
 from tasks.spark.engine_state.reading import with_state

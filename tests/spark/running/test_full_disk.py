@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snapshots.passing import DISK_FULL, passing
-from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from tasks.spark import session
 from tasks.spark.engine_state.entries import WithState
 from tasks.spark.errors import SparkUnavailable, is_disk_full

@@ -29,7 +29,7 @@ def test_a_worker_outlives_spark(shared_data, tmp_path):
 def main(folder: Path) -> None:
     from pyspark import SparkContext
 
-    from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+    from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
     from tasks.spark import session
     from tasks.spark.engine_state.entries import WithState
     from tasks.spark.engine_state.state import (

@@ -8,7 +8,7 @@ import pytest
 from snapshots.answers import inventory_difference
 from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, TIMERS, UNION
 from snapshots.domain.model.key_groups import owning_subtask
-from snapshots.readers.engines.flink.engine.reader import FlinkReader
+from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.store.inventory.reading import StoredContents
 from snapshots.store.inventory.writing import write_contents
 from tests.readers.engines.flink.engine import expected_snapshots

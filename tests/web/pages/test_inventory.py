@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from snapshots.files import recordings
-from snapshots.readers.engines.flink.engine.reader import FlinkReader
+from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.store.inventory.layout import CONTENTS, UPLOAD
 from snapshots.store.inventory.writing import write_contents
 from tests.web.given import a_client, a_person, a_ready_recording

@@ -3,7 +3,7 @@
 import pytest
 
 from snapshots.files import recordings
-from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from snapshots.store.inventory.reading import StoredContents, as_checkpoint
 from snapshots.store.inventory.writing import write_contents
 from tests.readers.engines.spark_streaming.cases import MAIN, unpack

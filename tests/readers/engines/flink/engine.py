@@ -9,7 +9,7 @@ from pathlib import Path
 from snapshots.domain.assembling.assembly import Assembly, assemble
 from snapshots.domain.inventory.entries import NotRead, StateEntry
 from snapshots.domain.inventory.model import CheckpointContents, OperatorContents, UploadContents
-from snapshots.readers.engines.flink.engine.reader import FlinkEngineUpload, FlinkReader
+from snapshots.readers.engines.flink.adapter.reader import FlinkEngineUpload, FlinkReader
 from tests.readers.engines.flink.cases import CASES, Facts
 from tests.readers.engines.flink.keyed import as_flink
 

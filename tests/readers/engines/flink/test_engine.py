@@ -21,10 +21,10 @@ from snapshots.domain.model.recording import RECEIVE, SEND
 from snapshots.domain.model.values import parsed
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
+from snapshots.readers.engines.flink.adapter import recording as engine_recording
+from snapshots.readers.engines.flink.adapter import runs as engine_runs
+from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.readers.engines.flink.checkpoint_state import state_types, types_described
-from snapshots.readers.engines.flink.engine import recording as engine_recording
-from snapshots.readers.engines.flink.engine import runs as engine_runs
-from snapshots.readers.engines.flink.engine.reader import FlinkReader
 from snapshots.readers.engines.flink.types.element_types import UnknownType
 from snapshots.readers.logs.base import Limits
 from snapshots.readers.logs.native import write_lines

@@ -15,7 +15,7 @@ from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.recording import MARKER_RECEIVE, MARKER_SEND
 from snapshots.domain.model.values import parsed
-from snapshots.readers.engines.flink.engine.reader import FlinkReader
+from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.readers.logs.native import write_lines
 from tests.effort import examples
 from tests.readers.inputs import read as read_log

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from snapshots.domain.inventory.restore_plan import FLINK, plan_restore
-from snapshots.readers.engines.flink.engine.reader import FlinkReader
+from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.store.inventory.reading import StoredContents, as_checkpoint
 from snapshots.store.inventory.writing import write_contents
 

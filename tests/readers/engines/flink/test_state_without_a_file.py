@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from snapshots.domain.inventory.model import LISTED
-from snapshots.readers.engines.flink.engine.reader import FlinkReader
+from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.readers.engines.flink.handles import streams
 from snapshots.readers.engines.flink.metadata import read_metadata
 

@@ -15,10 +15,10 @@ from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.model.derived import NOT_TOLD, WHY_UNKNOWN, why_unknown
 from snapshots.readers.engines.registry import recognise
-from snapshots.readers.engines.seatunnel.engine import contents as engine_contents
-from snapshots.readers.engines.seatunnel.engine import graph as engine_graph
-from snapshots.readers.engines.seatunnel.engine import jobs as engine_jobs
-from snapshots.readers.engines.seatunnel.engine.reader import SeaTunnelReader
+from snapshots.readers.engines.seatunnel.adapter import graph as engine_graph
+from snapshots.readers.engines.seatunnel.adapter import inventory as engine_contents
+from snapshots.readers.engines.seatunnel.adapter import jobs as engine_jobs
+from snapshots.readers.engines.seatunnel.adapter.reader import SeaTunnelReader
 from snapshots.readers.formats.unpacking.packages import ArchiveLimits, unpack
 from snapshots.readers.logs.native import write_lines
 from snapshots.store.inventory.reading import StoredContents

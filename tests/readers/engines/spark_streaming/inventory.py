@@ -6,8 +6,8 @@ import json
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.inventory.model import CheckpointContents, UploadContents
-from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob
-from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
+from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from snapshots.readers.engines.spark_streaming.state.readings import TIMERS, parse_reading
 from snapshots.readers.engines.spark_streaming.state.rocksdb_zips import read_zip
 from snapshots.readers.engines.spark_streaming.state.store_files import ZIP, chain

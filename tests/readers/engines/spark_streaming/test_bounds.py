@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.readers.engines.spark_streaming.engine.entries import Wanted, rows_by_files
-from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.adapter.entries import Wanted, rows_by_files
+from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files, list_files
 from snapshots.readers.engines.spark_streaming.inputs import MOST_ALIKE, match_inputs
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits

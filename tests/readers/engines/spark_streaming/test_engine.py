@@ -11,9 +11,9 @@ from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS
 from snapshots.domain.judging.verdicts import judge
 from snapshots.readers.engines.registry import ARCHIVE, recognise
-from snapshots.readers.engines.spark_streaming.engine import entries as entries_module
-from snapshots.readers.engines.spark_streaming.engine.jobs import fate_of
-from snapshots.readers.engines.spark_streaming.engine.reader import (
+from snapshots.readers.engines.spark_streaming.adapter import entries as entries_module
+from snapshots.readers.engines.spark_streaming.adapter.jobs import fate_of
+from snapshots.readers.engines.spark_streaming.adapter.reader import (
     SparkStreamingReader,
     SparkUpload,
 )

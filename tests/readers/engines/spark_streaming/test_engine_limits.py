@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.model.defects import InputRefused
-from snapshots.readers.engines.spark_streaming.engine import contents as engine_contents
-from snapshots.readers.engines.spark_streaming.engine import events as engine_events
-from snapshots.readers.engines.spark_streaming.engine import graph as engine_graph
-from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
-from snapshots.readers.engines.spark_streaming.engine.sizes import StoredVersions
+from snapshots.readers.engines.spark_streaming.adapter import events as engine_events
+from snapshots.readers.engines.spark_streaming.adapter import graph as engine_graph
+from snapshots.readers.engines.spark_streaming.adapter import inventory as engine_contents
+from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.adapter.sizes import StoredVersions
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.state.store_files import (
     DELTA,

@@ -9,7 +9,7 @@ import pytest
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.inventory.model import IN_PROGRESS, UNKNOWN
 from snapshots.domain.judging.verdicts import judge
-from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from tests.readers.engines.spark_streaming.cases import MAIN, unpack
 from tests.readers.engines.spark_streaming.inventory import told_by_events
 

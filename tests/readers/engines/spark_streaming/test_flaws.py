@@ -6,7 +6,7 @@ import pytest
 
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.judging.verdicts import judge
-from snapshots.readers.engines.spark_streaming.engine.reader import SparkUpload
+from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from tests.readers.engines.spark_streaming.cases import DAMAGED, MAIN, case_paths, unpack
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from snapshots.domain.inventory.model import BYTES, COUNT, EPOCH_MS, MILLISECONDS, Fact
+from snapshots.readers.engines.flink.adapter.entries import OperatorSeen
+from snapshots.readers.engines.flink.adapter.places import Place
 from snapshots.readers.engines.flink.checkpoint_kind import Properties
-from snapshots.readers.engines.flink.engine.entries import OperatorSeen
-from snapshots.readers.engines.flink.engine.places import Place
 from snapshots.readers.engines.flink.metadata import Metadata, Operator
 from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint
 from snapshots.readers.engines.flink.rest.job import RestJob

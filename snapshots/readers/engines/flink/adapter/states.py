@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.model.topology import JsonText
-from snapshots.readers.engines.flink.engine.contents import subtask_contents
-from snapshots.readers.engines.flink.engine.entries import OperatorSeen, entries_of
-from snapshots.readers.engines.flink.engine.places import Place
-from snapshots.readers.engines.flink.engine.runs import Run
+from snapshots.readers.engines.flink.adapter.entries import OperatorSeen, entries_of
+from snapshots.readers.engines.flink.adapter.inventory import subtask_contents
+from snapshots.readers.engines.flink.adapter.places import Place
+from snapshots.readers.engines.flink.adapter.runs import Run
 from snapshots.readers.engines.flink.metadata import Operator
 from snapshots.readers.engines.flink.rest.checkpoints import SubtaskTimes
 from snapshots.readers.engines.flink.upload import FlinkUpload

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import ChannelId, ProcessId
-from snapshots.readers.engines.flink.engine.flights import FlightReading
-from snapshots.readers.engines.flink.engine.runs import Run
-from snapshots.readers.engines.flink.engine.states import States, Subtask
+from snapshots.readers.engines.flink.adapter.flights import FlightReading
+from snapshots.readers.engines.flink.adapter.runs import Run
+from snapshots.readers.engines.flink.adapter.states import States, Subtask
 from snapshots.readers.formats.fields import json_text
 
 

@@ -10,8 +10,8 @@ from itertools import islice
 
 from snapshots.domain.inventory.batches import spans_text
 from snapshots.domain.inventory.model import Flaw
-from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob, fate_of
-from snapshots.readers.engines.spark_streaming.engine.sizes import StateSizes, StoredVersions
+from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob, fate_of
+from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes, StoredVersions
 from snapshots.readers.engines.spark_streaming.files import DamagedFile
 from snapshots.readers.engines.spark_streaming.state.operators import Operator
 from snapshots.readers.engines.spark_streaming.state.store_files import DEFAULT_STORE

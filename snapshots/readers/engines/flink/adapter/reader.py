@@ -12,12 +12,12 @@ from snapshots.domain.inventory.model import UploadContents
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.flink import checkpoint_state
-from snapshots.readers.engines.flink.engine.channels import InFlightReading
-from snapshots.readers.engines.flink.engine.contents import upload_contents
-from snapshots.readers.engines.flink.engine.entries import OperatorSeen, entries_of
-from snapshots.readers.engines.flink.engine.places import places
-from snapshots.readers.engines.flink.engine.recording import recording
-from snapshots.readers.engines.flink.engine.runs import runs_of
+from snapshots.readers.engines.flink.adapter.channels import InFlightReading
+from snapshots.readers.engines.flink.adapter.entries import OperatorSeen, entries_of
+from snapshots.readers.engines.flink.adapter.inventory import upload_contents
+from snapshots.readers.engines.flink.adapter.places import places
+from snapshots.readers.engines.flink.adapter.recording import recording
+from snapshots.readers.engines.flink.adapter.runs import runs_of
 from snapshots.readers.engines.flink.metadata import is_metadata
 from snapshots.readers.engines.flink.rest.archive import facts_of_upload
 from snapshots.readers.engines.flink.upload import METADATA, FlinkUpload, read_upload

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from snapshots.domain.dataflow_logs.dataflow import FORWARD, OPERATOR, REBALANCE, SINK, SOURCE
 from snapshots.domain.model.topology import Channel, Process, ProcessId, Topology
 from snapshots.readers.engines.seatunnel import names
-from snapshots.readers.engines.seatunnel.engine.jobs import Found, Pipeline
-from snapshots.readers.engines.seatunnel.engine.tasks import acknowledging
+from snapshots.readers.engines.seatunnel.adapter.jobs import Found, Pipeline
+from snapshots.readers.engines.seatunnel.adapter.tasks import acknowledging
 from snapshots.readers.engines.seatunnel.model import Checkpoint
 from snapshots.readers.engines.seatunnel.names import action_name
 

@@ -12,12 +12,12 @@ from snapshots.domain.inventory.model import UploadContents
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.spark_streaming import upload as uploads
-from snapshots.readers.engines.spark_streaming.engine.contents import Telling
-from snapshots.readers.engines.spark_streaming.engine.entries import Reads, rows_by_files
-from snapshots.readers.engines.spark_streaming.engine.events import derived_recording
-from snapshots.readers.engines.spark_streaming.engine.files import MOST_NAMED, file_uses
-from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob, jobs_of
-from snapshots.readers.engines.spark_streaming.engine.sizes import StateSizes
+from snapshots.readers.engines.spark_streaming.adapter.entries import Reads, rows_by_files
+from snapshots.readers.engines.spark_streaming.adapter.events import derived_recording
+from snapshots.readers.engines.spark_streaming.adapter.files import MOST_NAMED, file_uses
+from snapshots.readers.engines.spark_streaming.adapter.inventory import Telling
+from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob, jobs_of
+from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
 from snapshots.readers.engines.spark_streaming.files import list_files
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.progress import Progress

@@ -24,10 +24,10 @@ from snapshots.domain.model.derived import NOT_TOLD
 from snapshots.domain.model.recording import RECORD_STATE, Instant, LoggedEvent, SnapshotId
 from snapshots.domain.model.topology import JsonText, ProcessId
 from snapshots.domain.model.values import canonical
-from snapshots.readers.engines.seatunnel.engine.graph import Graph, Graphs, graphs_of
-from snapshots.readers.engines.seatunnel.engine.jobs import Found, Known
-from snapshots.readers.engines.seatunnel.engine.parts import Part, parts_of
-from snapshots.readers.engines.seatunnel.engine.tasks import INFERRED_BY
+from snapshots.readers.engines.seatunnel.adapter.graph import Graph, Graphs, graphs_of
+from snapshots.readers.engines.seatunnel.adapter.jobs import Found, Known
+from snapshots.readers.engines.seatunnel.adapter.parts import Part, parts_of
+from snapshots.readers.engines.seatunnel.adapter.tasks import INFERRED_BY
 from snapshots.readers.engines.seatunnel.history import StoredCheckpoint
 from snapshots.readers.engines.seatunnel.model import SubtaskState, SubtaskStatistics
 

@@ -15,7 +15,7 @@ import orjson
 from snapshots.domain.inventory.entries import NotRead, StateEntry
 from snapshots.domain.inventory.model import BROADCAST, COORDINATOR, LISTED, RAW, UNION
 from snapshots.readers.engines.flink import checkpoint_state
-from snapshots.readers.engines.flink.engine.places import Place
+from snapshots.readers.engines.flink.adapter.places import Place
 from snapshots.readers.engines.flink.files import Missing
 from snapshots.readers.engines.flink.handles import Stream
 from snapshots.readers.engines.flink.keyed.entries import TIMERS, Entry, Limits

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import orjson
 
 from snapshots.domain.inventory.entries import StateEntry
+from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.documents import Json
-from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.files import DamagedFile
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.state.operators import Operator

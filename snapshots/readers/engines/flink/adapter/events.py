@@ -21,13 +21,13 @@ from snapshots.domain.model.recording import (
     SEND,
 )
 from snapshots.domain.model.topology import ChannelId
-from snapshots.readers.engines.flink.engine.barriers import Barrier, barriers
-from snapshots.readers.engines.flink.engine.flights import Flights
-from snapshots.readers.engines.flink.engine.log import RunLog
-from snapshots.readers.engines.flink.engine.places import Place
-from snapshots.readers.engines.flink.engine.runs import Link
-from snapshots.readers.engines.flink.engine.states import Subtask, finished
-from snapshots.readers.engines.flink.engine.times import LONGEST, Times, times_of
+from snapshots.readers.engines.flink.adapter.barriers import Barrier, barriers
+from snapshots.readers.engines.flink.adapter.flights import Flights
+from snapshots.readers.engines.flink.adapter.log import RunLog
+from snapshots.readers.engines.flink.adapter.places import Place
+from snapshots.readers.engines.flink.adapter.runs import Link
+from snapshots.readers.engines.flink.adapter.states import Subtask, finished
+from snapshots.readers.engines.flink.adapter.times import LONGEST, Times, times_of
 from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint, SubtaskTimes
 from snapshots.readers.engines.flink.rest.fields import number
 from snapshots.readers.formats.fields import json_text

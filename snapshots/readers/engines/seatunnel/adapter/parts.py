@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from snapshots.domain.model.topology import ProcessId
-from snapshots.readers.engines.seatunnel.engine.graph import Graph
-from snapshots.readers.engines.seatunnel.engine.tasks import acknowledging
+from snapshots.readers.engines.seatunnel.adapter.graph import Graph
+from snapshots.readers.engines.seatunnel.adapter.tasks import acknowledging
 from snapshots.readers.engines.seatunnel.model import Checkpoint, SubtaskState, SubtaskStatistics
 
 

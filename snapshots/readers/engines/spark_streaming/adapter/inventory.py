@@ -22,15 +22,15 @@ from snapshots.domain.inventory.model import (
     UploadContents,
 )
 from snapshots.domain.model.derived import DRAINED, NOT_COMPLETED, NOT_TOLD, WHY_EMPTY, WHY_UNKNOWN
-from snapshots.readers.engines.spark_streaming.engine.entries import (
+from snapshots.readers.engines.spark_streaming.adapter.entries import (
     TOO_MUCH,
     Reads,
     Told,
     missing_sentence,
     state_names,
 )
-from snapshots.readers.engines.spark_streaming.engine.events import snapshot_of
-from snapshots.readers.engines.spark_streaming.engine.facts import (
+from snapshots.readers.engines.spark_streaming.adapter.events import snapshot_of
+from snapshots.readers.engines.spark_streaming.adapter.facts import (
     batch_facts,
     job_facts,
     operator_facts,
@@ -38,10 +38,10 @@ from snapshots.readers.engines.spark_streaming.engine.facts import (
     report_of,
     settings_of,
 )
-from snapshots.readers.engines.spark_streaming.engine.flaws import Spoilt, spoilt
-from snapshots.readers.engines.spark_streaming.engine.jobs import Fate, SparkJob, fate_of
-from snapshots.readers.engines.spark_streaming.engine.planned import planned_of
-from snapshots.readers.engines.spark_streaming.engine.sizes import Load, StateSizes
+from snapshots.readers.engines.spark_streaming.adapter.flaws import Spoilt, spoilt
+from snapshots.readers.engines.spark_streaming.adapter.jobs import Fate, SparkJob, fate_of
+from snapshots.readers.engines.spark_streaming.adapter.planned import planned_of
+from snapshots.readers.engines.spark_streaming.adapter.sizes import Load, StateSizes
 from snapshots.readers.engines.spark_streaming.progress import Progress
 from snapshots.readers.engines.spark_streaming.state.operators import Operator
 from snapshots.readers.engines.spark_streaming.state.readings import (

@@ -22,7 +22,7 @@ from snapshots.domain.dataflow_logs.dataflow import (
 )
 from snapshots.domain.model.topology import Channel, Process, ProcessId, Topology
 from snapshots.readers.engines.spark_streaming import topology as topologies
-from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob
+from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.state.operators import Operator
 
 MOST_TASKS = 5_000

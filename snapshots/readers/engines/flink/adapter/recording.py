@@ -7,14 +7,14 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
-from snapshots.readers.engines.flink.engine.channels import InFlightReading
-from snapshots.readers.engines.flink.engine.emptiness import why_empty, why_unknown
-from snapshots.readers.engines.flink.engine.events import write_checkpoint
-from snapshots.readers.engines.flink.engine.flights import MOST_MESSAGES, FlightReading
-from snapshots.readers.engines.flink.engine.log import Log, RunLog
-from snapshots.readers.engines.flink.engine.places import Place
-from snapshots.readers.engines.flink.engine.runs import Run
-from snapshots.readers.engines.flink.engine.states import States
+from snapshots.readers.engines.flink.adapter.channels import InFlightReading
+from snapshots.readers.engines.flink.adapter.emptiness import why_empty, why_unknown
+from snapshots.readers.engines.flink.adapter.events import write_checkpoint
+from snapshots.readers.engines.flink.adapter.flights import MOST_MESSAGES, FlightReading
+from snapshots.readers.engines.flink.adapter.log import Log, RunLog
+from snapshots.readers.engines.flink.adapter.places import Place
+from snapshots.readers.engines.flink.adapter.runs import Run
+from snapshots.readers.engines.flink.adapter.states import States
 from snapshots.readers.engines.flink.upload import FlinkUpload
 
 MOST_EVENTS = 400_000  # about; beyond it the earliest checkpoints are left out

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 import orjson
 
 from snapshots.domain.inventory.model import COUNT, EPOCH_MS, MILLISECONDS, Fact
+from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.documents import Json
-from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.logs.offsets import PlannedBatch
 from snapshots.readers.engines.spark_streaming.progress import Progress
 from snapshots.readers.engines.spark_streaming.timeline import Batch, SourceRange

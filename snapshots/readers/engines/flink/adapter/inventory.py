@@ -18,17 +18,17 @@ from snapshots.domain.inventory.model import (
     UploadContents,
 )
 from snapshots.domain.model.derived import WHY_EMPTY, WHY_UNKNOWN
-from snapshots.readers.engines.flink.engine.channels import InFlightReading
-from snapshots.readers.engines.flink.engine.emptiness import why_empty, why_unknown
-from snapshots.readers.engines.flink.engine.entries import OperatorSeen
-from snapshots.readers.engines.flink.engine.facts import (
+from snapshots.readers.engines.flink.adapter.channels import InFlightReading
+from snapshots.readers.engines.flink.adapter.emptiness import why_empty, why_unknown
+from snapshots.readers.engines.flink.adapter.entries import OperatorSeen
+from snapshots.readers.engines.flink.adapter.facts import (
     facts_of_checkpoint,
     facts_of_job,
     facts_of_operator,
 )
-from snapshots.readers.engines.flink.engine.files import file_uses
-from snapshots.readers.engines.flink.engine.places import Place
-from snapshots.readers.engines.flink.engine.runs import Run
+from snapshots.readers.engines.flink.adapter.files import file_uses
+from snapshots.readers.engines.flink.adapter.places import Place
+from snapshots.readers.engines.flink.adapter.runs import Run
 from snapshots.readers.engines.flink.handles import Handle
 from snapshots.readers.engines.flink.metadata import Operator, Subtask
 from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint, SubtaskTimes

@@ -11,10 +11,10 @@ from snapshots.domain.inventory.entries import ChannelBytes, StateEntry
 from snapshots.domain.inventory.model import UploadContents
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
-from snapshots.readers.engines.seatunnel.engine.contents import upload_contents
-from snapshots.readers.engines.seatunnel.engine.entries import entries_of
-from snapshots.readers.engines.seatunnel.engine.events import derived_recording
-from snapshots.readers.engines.seatunnel.engine.jobs import Found, found_in
+from snapshots.readers.engines.seatunnel.adapter.entries import entries_of
+from snapshots.readers.engines.seatunnel.adapter.events import derived_recording
+from snapshots.readers.engines.seatunnel.adapter.inventory import upload_contents
+from snapshots.readers.engines.seatunnel.adapter.jobs import Found, found_in
 from snapshots.readers.engines.seatunnel.names import file_name
 from snapshots.readers.engines.seatunnel.upload import SeaTunnelLimits, SeaTunnelUpload, read_upload
 from snapshots.readers.formats.java.stream import MAGIC

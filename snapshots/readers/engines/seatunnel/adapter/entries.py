@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from snapshots.domain.inventory.entries import NotRead, StateEntry
 from snapshots.domain.inventory.model import COORDINATOR
-from snapshots.readers.engines.seatunnel.engine.jobs import Found
+from snapshots.readers.engines.seatunnel.adapter.jobs import Found
 from snapshots.readers.engines.seatunnel.model import ActionState, Checkpoint, Payload, SubtaskState
 from snapshots.readers.engines.seatunnel.names import SINK, SOURCE, action_name
 from snapshots.readers.formats.opaque import Opaque

@@ -1,6 +1,6 @@
 """Which batches a file sink has taken, told by its own log."""
 
-from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob
+from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.upload import SINK_LOG, SinkLog, SparkUpload
 
 FILE_SINK = "FileSink["

@@ -24,12 +24,12 @@ from snapshots.domain.model.recording import (
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 from snapshots.domain.model.values import canonical
 from snapshots.readers.engines.spark_streaming import upload as uploads
+from snapshots.readers.engines.spark_streaming.adapter.flaws import flaws_by_batch
+from snapshots.readers.engines.spark_streaming.adapter.graph import Graph, JobGraph, graph_of
+from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob, fate_of
+from snapshots.readers.engines.spark_streaming.adapter.sinks import listed_files
+from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes, StoredVersions
 from snapshots.readers.engines.spark_streaming.documents import Json
-from snapshots.readers.engines.spark_streaming.engine.flaws import flaws_by_batch
-from snapshots.readers.engines.spark_streaming.engine.graph import Graph, JobGraph, graph_of
-from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob, fate_of
-from snapshots.readers.engines.spark_streaming.engine.sinks import listed_files
-from snapshots.readers.engines.spark_streaming.engine.sizes import StateSizes, StoredVersions
 from snapshots.readers.engines.spark_streaming.timeline import Batch, SourceRange
 from snapshots.readers.formats.fields import json_problem
 

@@ -8,12 +8,12 @@ none.
 from dataclasses import dataclass
 
 from snapshots.domain.model.topology import ChannelId, JsonText
+from snapshots.readers.engines.flink.adapter.channels import EdgeType, InFlightReading
+from snapshots.readers.engines.flink.adapter.emptiness import why_unknown
+from snapshots.readers.engines.flink.adapter.places import Place
+from snapshots.readers.engines.flink.adapter.runs import Link, Run
 from snapshots.readers.engines.flink.channels.elements import NO_TIME, RECORD, WATERMARK, Element
 from snapshots.readers.engines.flink.channels.joining import Channel, Edge, Joined
-from snapshots.readers.engines.flink.engine.channels import EdgeType, InFlightReading
-from snapshots.readers.engines.flink.engine.emptiness import why_unknown
-from snapshots.readers.engines.flink.engine.places import Place
-from snapshots.readers.engines.flink.engine.runs import Link, Run
 from snapshots.readers.engines.flink.rest.job_graph import STORED_IN_FLIGHT
 from snapshots.readers.engines.flink.types.element_types import decoded
 from snapshots.readers.formats.cursor import Malformed

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from snapshots.domain.inventory.model import INPUT_HALF, OUTPUT_HALF, WHOLE, ChannelContents
 from snapshots.readers.engines.flink import checkpoint_state
+from snapshots.readers.engines.flink.adapter.places import Place
+from snapshots.readers.engines.flink.adapter.runs import Run
 from snapshots.readers.engines.flink.channels.joining import Channel, Edge, Joined, Unjoined
-from snapshots.readers.engines.flink.engine.places import Place
-from snapshots.readers.engines.flink.engine.runs import Run
 from snapshots.readers.engines.flink.handles import INPUT
 from snapshots.readers.engines.flink.types.element_types import UnknownType, fits, parse_type
 from snapshots.readers.engines.flink.types.type_suggestions import suggest

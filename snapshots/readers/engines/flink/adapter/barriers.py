@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from snapshots.domain.model.topology import ChannelId
-from snapshots.readers.engines.flink.engine.runs import Link, Run
-from snapshots.readers.engines.flink.engine.states import Subtask
-from snapshots.readers.engines.flink.engine.times import Times
+from snapshots.readers.engines.flink.adapter.runs import Link, Run
+from snapshots.readers.engines.flink.adapter.states import Subtask
+from snapshots.readers.engines.flink.adapter.times import Times
 
 
 @dataclass(frozen=True, slots=True)

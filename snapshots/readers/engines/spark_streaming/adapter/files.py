@@ -6,8 +6,8 @@ from itertools import accumulate, islice
 
 from snapshots.domain.inventory.model import FileUse
 from snapshots.readers.engines.spark_streaming import upload as uploads
-from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob
-from snapshots.readers.engines.spark_streaming.engine.sizes import StateSizes
+from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
+from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
 from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, kind_of
 from snapshots.readers.engines.spark_streaming.state.store_files import CHANGES
 from snapshots.readers.engines.spark_streaming.timeline import SourceRange

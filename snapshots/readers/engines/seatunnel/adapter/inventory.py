@@ -20,8 +20,8 @@ from snapshots.domain.inventory.model import (
     UploadContents,
 )
 from snapshots.domain.model.derived import NOT_TOLD, WHY_UNKNOWN
-from snapshots.readers.engines.seatunnel.engine.entries import operator_ids, states_of
-from snapshots.readers.engines.seatunnel.engine.jobs import Found, Known, Pipeline, job_key
+from snapshots.readers.engines.seatunnel.adapter.entries import operator_ids, states_of
+from snapshots.readers.engines.seatunnel.adapter.jobs import Found, Known, Pipeline, job_key
 from snapshots.readers.engines.seatunnel.history import Inference
 from snapshots.readers.engines.seatunnel.model import (
     ActionState,

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from snapshots.domain.inventory.model import FileUse
-from snapshots.readers.engines.flink.engine.places import Place
+from snapshots.readers.engines.flink.adapter.places import Place
 from snapshots.readers.engines.flink.files import Place as Found
 from snapshots.readers.engines.flink.handles import (
     Channels,

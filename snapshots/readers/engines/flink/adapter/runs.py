@@ -12,7 +12,7 @@ from functools import cached_property
 from snapshots.domain.dataflow_logs import dataflow as flow
 from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId
-from snapshots.readers.engines.flink.engine.places import Place
+from snapshots.readers.engines.flink.adapter.places import Place
 from snapshots.readers.engines.flink.rest.job_graph import STORED_IN_FLIGHT, Input, JobGraph, Vertex
 from snapshots.readers.engines.flink.upload import FlinkJob
 

@@ -12,7 +12,7 @@ from snapshots.domain.model.derived import (
     NOT_TOLD,
     NOTHING_PERSISTED,
 )
-from snapshots.readers.engines.flink.engine.places import Place
+from snapshots.readers.engines.flink.adapter.places import Place
 
 
 def is_aligned(place: Place) -> bool:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from snapshots.domain.inventory.batches import PlannedBatch, PlannedSource, WrittenState, spans_text
-from snapshots.readers.engines.spark_streaming.engine.facts import MOST_NAMED, as_text, short
-from snapshots.readers.engines.spark_streaming.engine.jobs import SparkJob
+from snapshots.readers.engines.spark_streaming.adapter.facts import MOST_NAMED, as_text, short
+from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.incidents import InFlight
 from snapshots.readers.engines.spark_streaming.timeline import Batch, SourceRange
 
