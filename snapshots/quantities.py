@@ -106,7 +106,7 @@ def file_size(size: int) -> str:
 
 
 def amount(number: Any, unit: str | None) -> str:
-    """A number in one of the units of ``domain/contents/model.py``; without one, as it is."""
+    """A number in one of the units of ``domain/inventory/model.py``; without one, as it is."""
     if isinstance(number, bool) or not isinstance(number, int | float):
         return str(number)
     match unit:

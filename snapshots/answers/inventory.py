@@ -27,37 +27,37 @@ from snapshots.readers.engines.flink.types.element_types import UnknownType, dec
 from snapshots.readers.engines.flink.types.type_suggestions import is_named, suggest
 from snapshots.readers.engines.flink.types.values import Serializer
 from snapshots.readers.formats.cursor import Malformed
-from snapshots.store.inventory.reading import StoredContents, as_checkpoint
+from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 
 SHOWN_BYTES = 64  # of what is not known, in a list
 MOST_SHOWN = 500  # differences of each kind
 MOST_POSITIONS = 100  # of a source's state in a plan
 
 
-def opened(recording: Recording) -> StoredContents:
+def opened(recording: Recording) -> StoredInventory:
     """Raises: Conflict unless the recording is ready, NotFound where no engine wrote it."""
     require_ready(recording)
-    contents = StoredContents(recordings.store().folder(recording.store))
-    if not contents.exists:
+    inventory = StoredInventory(recordings.store().folder(recording.store))
+    if not inventory.exists:
         raise NotFound(
             f"“{recording.name}” is a log, not the files of an engine: there is no state in it."
         )
-    return contents
+    return inventory
 
 
-def checkpoint(contents: StoredContents, number: int) -> dict[str, Any]:
+def checkpoint(inventory: StoredInventory, number: int) -> dict[str, Any]:
     """Raises: NotFound."""
     try:
-        return contents.checkpoint(number)
+        return inventory.checkpoint(number)
     except KeyError:
-        count = len(contents.upload["checkpoints"])
+        count = len(inventory.upload["checkpoints"])
         raise NotFound(
             f"There is no checkpoint {number}: the upload has 0 to {count - 1}."
         ) from None
 
 
 def entries(
-    contents: StoredContents,
+    inventory: StoredInventory,
     number: int,
     operator: str,
     state: str,
@@ -67,9 +67,9 @@ def entries(
     limit: int = 100,
 ) -> dict[str, Any]:
     """A page of a state's entries. Raises: NotFound."""
-    found = checkpoint(contents, number)
+    found = checkpoint(inventory, number)
     try:
-        page = contents.entries(
+        page = inventory.entries(
             found, operator, state, containing=containing, offset=offset, limit=limit
         )
     except KeyError:
@@ -95,13 +95,13 @@ def entry(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compare(
-    contents: StoredContents, before: int, after: int, operator: str, state: str, most: int = 50
+    inventory: StoredInventory, before: int, after: int, operator: str, state: str, most: int = 50
 ) -> dict[str, Any]:
     """One state in two checkpoints of the upload. Raises: NotFound."""
-    one, other = checkpoint(contents, before), checkpoint(contents, after)
+    one, other = checkpoint(inventory, before), checkpoint(inventory, after)
     if not any(_has_state(item, operator, state) for item in (one, other)):
         raise NotFound("Neither checkpoint has such a state of that operator.")
-    found = contents.compare(one, other, operator, state, min(most, MOST_SHOWN))
+    found = inventory.compare(one, other, operator, state, min(most, MOST_SHOWN))
     return {
         "counts": found.counts,
         "notes": list(found.notes),
@@ -114,7 +114,7 @@ def compare(
 
 def restore_plan(
     recording: Recording,
-    contents: StoredContents,
+    inventory: StoredInventory,
     number: int,
     parallelism: int,
     kept: Collection[str] = (),
@@ -123,10 +123,10 @@ def restore_plan(
 
     kept: ids of operators that keep their parallelism. Raises: NotFound, Refused.
     """
-    found = checkpoint(contents, number)
-    engine = contents.upload["engine"]
+    found = checkpoint(inventory, number)
+    engine = inventory.upload["engine"]
     first, last = _ends_of_dataflow(recording)
-    sizes = contents.sizes(found) if engine == FLINK else {}
+    sizes = inventory.sizes(found) if engine == FLINK else {}
     try:
         plan = plan_restore(
             engine, as_checkpoint(found), parallelism, sizes, kept=kept, first=first, last=last
@@ -137,7 +137,7 @@ def restore_plan(
     for source in body["read_again"]:
         source["positions"] = [
             {"state": state}
-            | entries(contents, number, source["operator"], state, limit=MOST_POSITIONS)
+            | entries(inventory, number, source["operator"], state, limit=MOST_POSITIONS)
             for state in source["states"]
         ]
     return body
@@ -157,7 +157,7 @@ def _has_state(found: Mapping[str, Any], operator: str, state: str) -> bool:
 
 
 def channel(
-    contents: StoredContents,
+    inventory: StoredInventory,
     number: int,
     place: int,
     *,
@@ -170,15 +170,15 @@ def channel(
 
     Raises: NotFound; Invalid for a type that is not known, or that some record is not of.
     """
-    found = checkpoint(contents, number)
+    found = checkpoint(inventory, number)
     own = next((item for item in found["channels"] if item["number"] == place), None)
     if own is None:
         raise NotFound(f"Checkpoint {found['id']} has no channel {place} with data in flight.")
-    data = contents.channel(number, place)
-    known = _known_types(contents.store, number)
+    data = inventory.channel(number, place)
+    known = _known_types(inventory.store, number)
     type_ = _type(type_name, known)
     elements, reason = _elements(data, own)
-    suggested = [] if elements is None else list(_suggested(contents.store, number, place))
+    suggested = [] if elements is None else list(_suggested(inventory.store, number, place))
     described = [name for name in suggested if name in known and is_named(name)]
     if elements is not None and type_ is not None:
         _require_fit(elements, type_)
@@ -201,13 +201,13 @@ def channel(
 def _suggested(store: Path, number: int, place: int) -> tuple[str, ...]:
     """Types that fit all records of a channel. What is stored never changes, and every page of the
     records asks for them."""
-    data = StoredContents(store).channel(number, place)
+    data = StoredInventory(store).channel(number, place)
     return tuple(suggest([split(data)], _known_types(store, number)))
 
 
 @lru_cache(maxsize=10)
 def _known_types(store: Path, number: int) -> Mapping[str, Serializer]:
-    return types_described(StoredContents(store).state_types(number))
+    return types_described(StoredInventory(store).state_types(number))
 
 
 def _type(name: str, known: Mapping[str, Serializer]) -> Serializer | None:

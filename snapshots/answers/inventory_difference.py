@@ -13,13 +13,13 @@ from snapshots.domain.inventory.series import (
     compare_checkpoints,
     with_counts,
 )
-from snapshots.store.inventory.reading import StoredContents, as_checkpoint
+from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 
 MOST_COUNTED = 200_000  # entries of both checkpoints whose keys are compared at once
 _TOO_MANY = "There are too many keys to count them all at once: ask for this state alone."
 
 
-def difference(opened: StoredContents, before: int, after: int) -> dict[str, Any]:
+def difference(opened: StoredInventory, before: int, after: int) -> dict[str, Any]:
     """CheckpointChange as JSON. Raises: NotFound."""
     pair = inventory.checkpoint(opened, before), inventory.checkpoint(opened, after)
     sides = (
@@ -33,12 +33,12 @@ def difference(opened: StoredContents, before: int, after: int) -> dict[str, Any
     return asdict(_counted(opened, compare_checkpoints(*sides, files), *pair))
 
 
-def _key_groups(opened: StoredContents, found: dict[str, Any]) -> dict[str, Any]:
+def _key_groups(opened: StoredInventory, found: dict[str, Any]) -> dict[str, Any]:
     return {id_: sizes.key_groups for id_, sizes in opened.sizes(found).items()}
 
 
 def _counted(
-    opened: StoredContents,
+    opened: StoredInventory,
     change: CheckpointChange,
     before: dict[str, Any],
     after: dict[str, Any],

@@ -13,7 +13,7 @@ from snapshots.domain.archive.merging import contradict, merged
 from snapshots.domain.archive.model import CheckpointFacts, JobFacts, SubtaskFacts, VertexFacts
 from snapshots.models import Recording
 from snapshots.readers.engines.base import EngineUpload, TellsTimes
-from snapshots.store.inventory.reading import StoredContents
+from snapshots.store.inventory.reading import StoredInventory
 from snapshots.store.reader import StoredRecording
 
 _IN_MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1000}
@@ -39,7 +39,7 @@ def take_upload(recording: Recording, folder, told: tuple[JobFacts, ...]) -> Non
     folder: of the recording's store. told: of ``told_by``. Raises: StoreError.
     """
     filling.forget_links(recording)
-    contents = StoredContents(folder)
+    contents = StoredInventory(folder)
     if recording.owner is None or not contents.exists:
         return
     known = {job.key: job for job in told}

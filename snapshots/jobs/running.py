@@ -28,7 +28,7 @@ from snapshots.payloads.progress import reached
 from snapshots.problems import Refused, cancelled, problem
 from snapshots.readers.logs.native import NativeReader
 from snapshots.simulating import simulations
-from snapshots.store.inventory.writing import write_contents
+from snapshots.store.inventory.writing import write_inventory
 from webapp.operating.job_times import timed
 from webapp.operating.logging import about
 
@@ -186,7 +186,7 @@ def _ingest(lease: Lease) -> None:
         explain_checkpoints(temporary, progress)
         if source.upload is not None:
             progress("keeping contents", 0, 0)
-            write_contents(temporary, source.upload)
+            write_inventory(temporary, source.upload)
         told = archive_uploads.told_by(source.upload)
     lease.report("publishing", 0.99)
     recordings.publish(temporary, name)

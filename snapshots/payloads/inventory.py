@@ -1,4 +1,4 @@
-"""Payloads of what an engine's checkpoints hold; names as in ``domain/contents/model.py``."""
+"""Payloads of what an engine's checkpoints hold; names as in ``domain/inventory/model.py``."""
 
 from typing import Any, NotRequired
 

@@ -1,4 +1,4 @@
-"""Payloads of a plan of a restore; names as in ``domain/contents/restore_plan.py``."""
+"""Payloads of a plan of a restore; names as in ``domain/inventory/restore_plan.py``."""
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 

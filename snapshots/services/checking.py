@@ -12,7 +12,7 @@ from snapshots.files.folders import STORED
 from snapshots.jobs import sweeping
 from snapshots.models import Recording
 from snapshots.store.errors import StoreError
-from snapshots.store.inventory.reading import StoredContents
+from snapshots.store.inventory.reading import StoredInventory
 from snapshots.store.locations import TEMPORARY
 from snapshots.store.reader import StoredRecording
 
@@ -142,7 +142,7 @@ def fault_of(folder: Path) -> str | None:
             stored.snapshot(summary["snapshot"])
         extent = stored.manifest.extent
         stored.window(extent.from_, extent.to, WIDTH, "time")
-        contents = StoredContents(folder)
+        contents = StoredInventory(folder)
         for place in range(len(contents.upload["checkpoints"]) if contents.exists else 0):
             contents.checkpoint(place)
     except (StoreError, OSError, ValueError, KeyError) as fault:

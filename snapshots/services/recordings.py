@@ -21,7 +21,7 @@ from snapshots.problems import Conflict, Invalid, Refused
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
 from snapshots.readers.formats.unpacking.names import Names
-from snapshots.readers.formats.unpacking.packages import ArchiveLimits
+from snapshots.readers.formats.unpacking.packages import PackageLimits
 from snapshots.services import mappings
 from snapshots.services.jobs import create_job
 from snapshots.simulating import topology_documents
@@ -95,7 +95,7 @@ def accept_together(
         contents = zip(names, (file.draft.path for file in files), strict=True)
         uploads.pack(draft, contents)
         with kept([draft]), transaction.atomic():
-            job = _queue_upload(user, draft, f"{name}.zip", name, format or registry.ARCHIVE)
+            job = _queue_upload(user, draft, f"{name}.zip", name, format or registry.PACKAGE)
             before_commit([job])
     return job
 
@@ -111,13 +111,13 @@ def accept_folder(owner, folder: Path, *, format: str = "", name: str = "") -> J
         with kept([draft]), transaction.atomic():
             source_name = f"{folder.name}.zip"
             return _queue_upload(
-                owner, draft, source_name, name or folder.name, format or registry.ARCHIVE
+                owner, draft, source_name, name or folder.name, format or registry.PACKAGE
             )
 
 
 def _checked_paths(paths: list[str]) -> list[str]:
     """Raises: Refused for a path that leads out of its folder, or that stands twice."""
-    limits = ArchiveLimits()
+    limits = PackageLimits()
     names = Names(limits.depth, limits.name_bytes)
     try:
         for path in paths:

@@ -172,7 +172,7 @@ class Taker:
         from snapshots.jobs import opening
         from snapshots.limits import recording_limits
         from snapshots.readers.recognition import sniff
-        from snapshots.store.inventory.writing import write_contents
+        from snapshots.store.inventory.writing import write_inventory
 
         limits, defects, name = recording_limits(), Defects(), f"j{recording.pk}-1"
         temporary = recordings.store().temporary(name)
@@ -184,7 +184,7 @@ class Taker:
                     pass
                 defects.raise_refused()
                 if source.upload is not None:
-                    write_contents(temporary, source.upload)
+                    write_inventory(temporary, source.upload)
                 told_by(source.upload)
             told["outcome"] = "done"
         except InputRefused as refused:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.readers.formats.unpacking.packages import ArchiveLimits, unpack
+from snapshots.readers.formats.unpacking.packages import PackageLimits, unpack
 from tests.conftest import skip_or_fail
 from tests.stack import ROOT
 from webapp import machine
@@ -43,7 +43,7 @@ def packed(node, files: dict[str, Path]) -> bytes:
 
 def require_the_same(node, files: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "a.tar").write_bytes(packed(node, files))
-    found = unpack(tmp_path / "a.tar", tmp_path / "out", ArchiveLimits())
+    found = unpack(tmp_path / "a.tar", tmp_path / "out", PackageLimits())
     assert found.files == tuple(files)
     assert not found.skipped
     for name, path in files.items():

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from snapshots.domain.inventory.model import Fact, UploadContents
+from snapshots.domain.inventory.model import Fact, UploadInventory
 
 LARGEST_NAME = 9_999  # larger numbers are quantities, and not names
 
 
-def facts_of(upload: UploadContents) -> Iterator[Fact]:
+def facts_of(upload: UploadInventory) -> Iterator[Fact]:
     for job in upload.jobs:
         yield from job.facts
     for checkpoint in upload.checkpoints:
@@ -16,7 +16,7 @@ def facts_of(upload: UploadContents) -> Iterator[Fact]:
             yield from operator.facts
 
 
-def units(upload: UploadContents) -> set[tuple[str, str]]:
+def units(upload: UploadInventory) -> set[tuple[str, str]]:
     """(name, unit) of all numbers with a unit; fails for a large number without."""
     found = set()
     for fact in facts_of(upload):

@@ -14,22 +14,22 @@ from snapshots.domain.inventory.model import (
     LISTED,
     UNION,
     ChannelContents,
-    CheckpointContents,
+    CheckpointInventory,
     Fact,
     FileUse,
-    JobContents,
+    JobInventory,
     MissingFile,
-    OperatorContents,
-    StateContents,
-    SubtaskContents,
-    UploadContents,
+    OperatorInventory,
+    StateInventory,
+    SubtaskInventory,
+    UploadInventory,
 )
 from snapshots.domain.inventory.restore_plan import StoredSizes
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.inventory.differences import ADDED, CHANGED, REMOVED, SAME, UNKNOWN
 from snapshots.store.inventory.layout import CONTENTS, ENTRIES, UPLOAD, VERSION
-from snapshots.store.inventory.reading import StoredContents, as_checkpoint
-from snapshots.store.inventory.writing import LONGEST_VALUE, write_contents
+from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
+from snapshots.store.inventory.writing import LONGEST_VALUE, write_inventory
 from tests.effort import examples
 
 
@@ -42,10 +42,10 @@ class Upload:
     channels: list
     types: tuple = ()
 
-    def contents(self):
-        return UploadContents(
+    def inventory(self):
+        return UploadInventory(
             "flink",
-            (JobContents("job", "a job", (Fact("version", 6),)),),
+            (JobInventory("job", "a job", (Fact("version", 6),)),),
             self.checkpoints,
             (FileUse("chk-1/_metadata", 10, "metadata", (0,)),),
             ("a note",),
@@ -62,18 +62,18 @@ class Upload:
 
 
 def a_checkpoint(id_=1, states=("counts",), channels=()):
-    operator = OperatorContents(
+    operator = OperatorInventory(
         "op",
         "count",
         2,
         8,
-        subtasks=(SubtaskContents(0, 10, (0, 3), {"keyed state": 10}), SubtaskContents(1)),
-        states=tuple(StateContents(name, "value", "long → long") for name in states),
+        subtasks=(SubtaskInventory(0, 10, (0, 3), {"keyed state": 10}), SubtaskInventory(1)),
+        states=tuple(StateInventory(name, "value", "long → long") for name in states),
         facts=(Fact("backend", "heap", "by its handles"),),
         notes=("one",),
     )
     missing = (MissingFile("shared/x", 5, "It is not part of the upload."),)
-    return CheckpointContents(
+    return CheckpointInventory(
         "job", id_, "checkpoint", "completed", operators=(operator,), channels=channels,
         missing=missing,
     )  # fmt: skip
@@ -89,28 +89,28 @@ def an_entry(key, value, checkpoint=0, state="counts", subtask=0, **fields):
 
 
 def stored(tmp_path, checkpoints, entries=(), channels=(), **options):
-    write_contents(tmp_path, Upload(tuple(checkpoints), list(entries), list(channels)), **options)
-    return StoredContents(tmp_path)
+    write_inventory(tmp_path, Upload(tuple(checkpoints), list(entries), list(channels)), **options)
+    return StoredInventory(tmp_path)
 
 
-def rows(contents, number=0, state="counts", **asked):
-    return contents.entries(contents.checkpoint(number), "op", state, **asked)
+def rows(inventory, number=0, state="counts", **asked):
+    return inventory.entries(inventory.checkpoint(number), "op", state, **asked)
 
 
 def test_a_checkpoint_comes_back_as_it_was(tmp_path):
     channel = ChannelContents("c", "a[0]", "op[1]", "whole", 0, 2, 3, 1)
     checkpoint = a_checkpoint(channels=(channel,))
-    contents = stored(tmp_path, [checkpoint], [an_entry("k", 1)], [ChannelBytes(0, 0, b"abc")])
-    found = as_checkpoint(contents.checkpoint(0))
+    inventory = stored(tmp_path, [checkpoint], [an_entry("k", 1)], [ChannelBytes(0, 0, b"abc")])
+    found = as_checkpoint(inventory.checkpoint(0))
     counted = replace(
         checkpoint.operators[0].states[0], entries=1, bytes=7, stored=1, undecoded=0, sum=1
     )
     expected = replace(checkpoint, operators=(replace(checkpoint.operators[0], states=(counted,)),))
     assert found == expected
-    assert contents.channel(0, 0) == b"abc"
-    listed = contents.upload["checkpoints"][0]
+    assert inventory.channel(0, 0) == b"abc"
+    listed = inventory.upload["checkpoints"][0]
     assert (listed["operators"], listed["channels"], listed["in_flight"]) == (1, 1, 3)
-    assert contents.upload["files"][0]["path"] == "chk-1/_metadata"
+    assert inventory.upload["files"][0]["path"] == "chk-1/_metadata"
 
 
 json_values = st.recursive(
@@ -130,28 +130,28 @@ def test_entries_come_back_in_order_up_to_the_limit_and_all_are_counted(
 ):
     entries = [an_entry(*pair) for pair in pairs]
     folder = tmp_path_factory.mktemp("store")
-    contents = stored(folder, [a_checkpoint()], entries, most=most)
-    found = rows(contents, limit=100)
+    inventory = stored(folder, [a_checkpoint()], entries, most=most)
+    found = rows(inventory, limit=100)
     kept = pairs[:most]
     assert found.total == len(kept)
     assert [(orjson.loads(row["key"]), orjson.loads(row["value"])) for row in found.rows] == [
         (orjson.loads(orjson.dumps(key)), orjson.loads(orjson.dumps(value))) for key, value in kept
     ]
-    [state] = contents.checkpoint(0)["operators"][0]["states"]
+    [state] = inventory.checkpoint(0)["operators"][0]["states"]
     assert (state["entries"], state["stored"]) == (len(pairs), len(kept))
     assert state["bytes"] == (7 * len(pairs) if pairs else None)
 
 
 def test_pages_and_search(tmp_path):
     entries = [an_entry(f"key {n}", {"total": n * 100}, namespace=[n]) for n in range(30)]
-    contents = stored(tmp_path, [a_checkpoint()], entries)
-    page = rows(contents, offset=10, limit=5)
+    inventory = stored(tmp_path, [a_checkpoint()], entries)
+    page = rows(inventory, offset=10, limit=5)
     assert [orjson.loads(row["key"]) for row in page.rows] == [f"key {n}" for n in range(10, 15)]
     assert page.total == 30
-    assert rows(contents, containing="KEY 2").total == 11
-    assert rows(contents, containing="2900").total == 1
-    assert rows(contents, containing=".*").total == 0
-    assert rows(contents, offset=100).rows == []
+    assert rows(inventory, containing="KEY 2").total == 11
+    assert rows(inventory, containing="2900").total == 1
+    assert rows(inventory, containing=".*").total == 0
+    assert rows(inventory, offset=100).rows == []
 
 
 def test_states_of_several_operators_and_checkpoints_stay_apart(tmp_path):
@@ -161,11 +161,11 @@ def test_states_of_several_operators_and_checkpoints_stay_apart(tmp_path):
         an_entry("a", 3),
         an_entry("a", 4, checkpoint=1),
     ]
-    contents = stored(tmp_path, [a_checkpoint(), a_checkpoint(2)], entries)
-    assert [row["value"] for row in rows(contents).rows] == ["1", "3"]
-    assert [row["value"] for row in rows(contents, state="other").rows] == ["2"]
-    assert [row["value"] for row in rows(contents, 1).rows] == ["4"]
-    assert [state["kind"] for state in contents.checkpoint(0)["operators"][0]["states"]] == [
+    inventory = stored(tmp_path, [a_checkpoint(), a_checkpoint(2)], entries)
+    assert [row["value"] for row in rows(inventory).rows] == ["1", "3"]
+    assert [row["value"] for row in rows(inventory, state="other").rows] == ["2"]
+    assert [row["value"] for row in rows(inventory, 1).rows] == ["4"]
+    assert [state["kind"] for state in inventory.checkpoint(0)["operators"][0]["states"]] == [
         "value",
         "unknown",
     ]
@@ -177,13 +177,13 @@ def test_what_could_not_be_read_keeps_its_reason_and_first_bytes(tmp_path):
         an_entry(NotRead(4, b"\xff", "unknown"), 5),
         an_entry("long", "x" * (LONGEST_VALUE + 1)),
     ]
-    contents = stored(tmp_path, [a_checkpoint()], entries)
-    first, second, third = rows(contents).rows
+    inventory = stored(tmp_path, [a_checkpoint()], entries)
+    first, second, third = rows(inventory).rows
     assert (first["value"], first["reason"], first["head"]) == (None, "Kryo wrote it.", b"\x01\x02")
     assert (second["key"], second["value"]) == (None, "5")
     assert third["value"] is None
     assert "65,539 bytes as JSON" in third["reason"]
-    [state] = contents.checkpoint(0)["operators"][0]["states"]
+    [state] = inventory.checkpoint(0)["operators"][0]["states"]
     assert (state["undecoded"], state["reason"]) == (2, "Kryo wrote it.")
 
 
@@ -195,9 +195,9 @@ def test_two_checkpoints_are_compared_key_by_key(tmp_path):
         an_entry("same", 1, checkpoint=1),
         an_entry("x", 1, checkpoint=1, digest=None),
     ]
-    contents = stored(tmp_path, [a_checkpoint(), a_checkpoint(2)], [*before, *after])
-    one, other = contents.checkpoint(0), contents.checkpoint(1)
-    found = contents.compare(one, other, "op", "counts")
+    inventory = stored(tmp_path, [a_checkpoint(), a_checkpoint(2)], [*before, *after])
+    one, other = inventory.checkpoint(0), inventory.checkpoint(1)
+    found = inventory.compare(one, other, "op", "counts")
     assert found.counts == {ADDED: 1, REMOVED: 1, CHANGED: 1, UNKNOWN: 1, SAME: 1}
     told = {
         kind: (first and first["key"], second and second["key"])
@@ -209,7 +209,7 @@ def test_two_checkpoints_are_compared_key_by_key(tmp_path):
         CHANGED: ('"changed"', '"changed"'),
         UNKNOWN: ('"x"', '"x"'),
     }
-    assert len(contents.compare(one, other, "op", "counts", most=0).examples) == 0
+    assert len(inventory.compare(one, other, "op", "counts", most=0).examples) == 0
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -219,14 +219,14 @@ def test_two_checkpoints_are_compared_key_by_key(tmp_path):
 )
 def test_differences_add_up(tmp_path_factory, one, other):
     entries = [an_entry(*pair) for pair in one] + [an_entry(*pair, checkpoint=1) for pair in other]
-    contents = stored(tmp_path_factory.mktemp("store"), [a_checkpoint(), a_checkpoint(2)], entries)
-    pair = contents.checkpoint(0), contents.checkpoint(1)
-    counts = contents.compare(*pair, "op", "counts").counts
+    inventory = stored(tmp_path_factory.mktemp("store"), [a_checkpoint(), a_checkpoint(2)], entries)
+    pair = inventory.checkpoint(0), inventory.checkpoint(1)
+    counts = inventory.compare(*pair, "op", "counts").counts
     keys = Counter(key for key, _ in one), Counter(key for key, _ in other)
     assert counts[ADDED] == (keys[1] - keys[0]).total()
     assert counts[REMOVED] == (keys[0] - keys[1]).total()
     assert counts[SAME] + counts[CHANGED] == (keys[0] & keys[1]).total()
-    assert contents.compare(pair[0], pair[0], "op", "counts").counts[SAME] == len(one)
+    assert inventory.compare(pair[0], pair[0], "op", "counts").counts[SAME] == len(one)
 
 
 def with_states(checkpoint, *states, parallelism=2):
@@ -236,13 +236,16 @@ def with_states(checkpoint, *states, parallelism=2):
 
 
 def compared(tmp_path, checkpoints, entries, **options):
-    contents = stored(tmp_path, checkpoints, entries, **options)
-    pair = contents.checkpoint(0), contents.checkpoint(1)
-    return contents.compare(*pair, "op", "counts")
+    inventory = stored(tmp_path, checkpoints, entries, **options)
+    pair = inventory.checkpoint(0), inventory.checkpoint(1)
+    return inventory.compare(*pair, "op", "counts")
 
 
 def test_a_key_that_a_part_lacks_may_be_in_the_rest(tmp_path):
-    known, part = StateContents("counts", "value"), StateContents("counts", "value", complete=False)
+    known, part = (
+        StateInventory("counts", "value"),
+        StateInventory("counts", "value", complete=False),
+    )
     one, other = with_states(a_checkpoint(), part), with_states(a_checkpoint(2), known)
     entries = [an_entry("gone", 1), an_entry("new", 1, checkpoint=1)]
     found = compared(tmp_path, [one, other], entries)
@@ -278,7 +281,7 @@ def test_a_checkpoint_without_files_tells_of_no_key(tmp_path):
 
 
 def test_elements_that_were_dealt_out_anew_are_compared_by_value(tmp_path):
-    state = StateContents("counts", LISTED)
+    state = StateInventory("counts", LISTED)
     one = with_states(a_checkpoint(), state)
     other = with_states(a_checkpoint(2), state, parallelism=3)
     before = [an_entry(0, "x"), an_entry(1, "y"), an_entry(0, "z", subtask=1)]
@@ -292,7 +295,7 @@ def test_elements_that_were_dealt_out_anew_are_compared_by_value(tmp_path):
 
 
 def test_of_broadcast_state_one_copy_is_compared(tmp_path):
-    state = StateContents("counts", BROADCAST)
+    state = StateInventory("counts", BROADCAST)
     one = with_states(a_checkpoint(), state)
     other = with_states(a_checkpoint(2), state, parallelism=3)
     before = [an_entry(n, "map", subtask=n) for n in range(2)]
@@ -302,66 +305,66 @@ def test_of_broadcast_state_one_copy_is_compared(tmp_path):
 
 def test_bytes_by_key_group(tmp_path):
     entries = [an_entry(n, n, key_group=n % 2) for n in range(5)]
-    contents = stored(tmp_path, [a_checkpoint()], entries)
-    assert contents.sizes(contents.checkpoint(0))["op"] == StoredSizes({0: 21, 1: 14})
+    inventory = stored(tmp_path, [a_checkpoint()], entries)
+    assert inventory.sizes(inventory.checkpoint(0))["op"] == StoredSizes({0: 21, 1: 14})
 
 
 def test_bytes_by_key_group_are_not_told_of_a_part(tmp_path):
     entries = [an_entry(n, n, key_group=n % 2) for n in range(5)]
-    contents = stored(tmp_path, [a_checkpoint()], entries, most=4)
-    assert contents.sizes(contents.checkpoint(0))["op"].key_groups is None
+    inventory = stored(tmp_path, [a_checkpoint()], entries, most=4)
+    assert inventory.sizes(inventory.checkpoint(0))["op"].key_groups is None
 
 
 def test_bytes_by_key_group_are_not_told_where_some_entry_has_none(tmp_path):
     entries = [an_entry(1, 1, key_group=1), an_entry(2, 2, key_group=None)]
-    contents = stored(tmp_path, [a_checkpoint()], entries)
-    assert contents.sizes(contents.checkpoint(0))["op"].key_groups is None
+    inventory = stored(tmp_path, [a_checkpoint()], entries)
+    assert inventory.sizes(inventory.checkpoint(0))["op"].key_groups is None
 
 
 def test_elements_of_the_operators_own_state_with_their_subtasks(tmp_path):
-    states = (StateContents("counts", LISTED), StateContents("part", UNION, complete=False))
-    operator = OperatorContents("op", "count", 2, states=states)
+    states = (StateInventory("counts", LISTED), StateInventory("part", UNION, complete=False))
+    operator = OperatorInventory("op", "count", 2, states=states)
     entries = [an_entry(n, n, subtask=n // 2) for n in range(3)]
-    contents = stored(tmp_path, [replace(a_checkpoint(), operators=(operator,))], entries)
-    sizes = contents.sizes(contents.checkpoint(0))["op"]
+    inventory = stored(tmp_path, [replace(a_checkpoint(), operators=(operator,))], entries)
+    sizes = inventory.sizes(inventory.checkpoint(0))["op"]
     assert sizes == StoredSizes(None, {"counts": [(0, 7), (0, 7), (1, 7)]})
 
 
 def test_what_is_not_there_is_a_key_error(tmp_path):
-    contents = stored(tmp_path, [a_checkpoint()])
+    inventory = stored(tmp_path, [a_checkpoint()])
     for ask in (
-        lambda: contents.checkpoint(1),
-        lambda: contents.checkpoint(-1),
-        lambda: rows(contents, state="none"),
-        lambda: contents.channel(0, 0),
+        lambda: inventory.checkpoint(1),
+        lambda: inventory.checkpoint(-1),
+        lambda: rows(inventory, state="none"),
+        lambda: inventory.channel(0, 0),
     ):
         with pytest.raises(KeyError):
             ask()
-    assert rows(contents).rows == []
+    assert rows(inventory).rows == []
 
 
 def test_a_damaged_file_is_an_error_and_no_answer(tmp_path):
-    contents = stored(tmp_path, [a_checkpoint()], [an_entry("a", 1)])
+    inventory = stored(tmp_path, [a_checkpoint()], [an_entry("a", 1)])
     path = tmp_path / CONTENTS / ENTRIES
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(StoreDamaged, match="entries"):
-        rows(contents)
-    assert not StoredContents(tmp_path / "nothing").exists
+        rows(inventory)
+    assert not StoredInventory(tmp_path / "nothing").exists
 
 
 def test_descriptions_of_types_come_back_by_checkpoint(tmp_path):
     types = (StateTypes(0, b"one"), StateTypes(1, b"two"), StateTypes(1, b"three"))
-    write_contents(tmp_path, Upload((a_checkpoint(), a_checkpoint(2)), [], [], types))
-    contents = StoredContents(tmp_path)
-    assert [contents.state_types(number) for number in range(3)] == [
+    write_inventory(tmp_path, Upload((a_checkpoint(), a_checkpoint(2)), [], [], types))
+    inventory = StoredInventory(tmp_path)
+    assert [inventory.state_types(number) for number in range(3)] == [
         [b"one"], [b"two", b"three"], [],
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("version", [None, 1, "2"])
 def test_contents_of_another_release_are_told_apart(tmp_path, version):
-    contents = stored(tmp_path, [a_checkpoint()])
-    assert "version" not in contents.upload
+    inventory = stored(tmp_path, [a_checkpoint()])
+    assert "version" not in inventory.upload
     path = tmp_path / CONTENTS / UPLOAD
     document = orjson.loads(path.read_bytes())
     assert document["version"] == VERSION
@@ -371,7 +374,7 @@ def test_contents_of_another_release_are_told_apart(tmp_path, version):
         document["version"] = version
     path.write_bytes(orjson.dumps(document))
     with pytest.raises(StoreDamaged, match="another release"):
-        StoredContents(tmp_path).checkpoint(0)
+        StoredInventory(tmp_path).checkpoint(0)
 
 
 @pytest.mark.parametrize(
@@ -380,5 +383,5 @@ def test_contents_of_another_release_are_told_apart(tmp_path, version):
 )
 def test_numbers_are_summed_as_long_as_all_are(tmp_path, values, total):
     entries = [an_entry(place, value) for place, value in enumerate(values)]
-    contents = stored(tmp_path, [a_checkpoint()], entries)
-    assert contents.checkpoint(0)["operators"][0]["states"][0]["sum"] == total
+    inventory = stored(tmp_path, [a_checkpoint()], entries)
+    assert inventory.checkpoint(0)["operators"][0]["states"][0]["sum"] == total

@@ -16,8 +16,8 @@ class NotRead:
 class StateEntry:
     """One key's value in one state.
 
-    checkpoint: number in ``UploadContents.checkpoints``; operator, subtask: as in
-    OperatorContents; state: its name. key_group, namespace: None where there is none. key, value,
+    checkpoint: number in ``UploadInventory.checkpoints``; operator, subtask: as in
+    OperatorInventory; state: its name. key_group, namespace: None where there is none. key, value,
     namespace: JSON-able, key and value NotRead where not known. bytes: of the entry as stored.
     identity: what tells that an entry of another checkpoint is of the same key; digest: what tells
     whether its value is the same, None where that cannot be told.

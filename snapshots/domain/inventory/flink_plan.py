@@ -21,9 +21,9 @@ from snapshots.domain.inventory.model import (
     RAW_OPERATOR,
     TIMERS,
     UNION,
-    OperatorContents,
-    StateContents,
-    SubtaskContents,
+    OperatorInventory,
+    StateInventory,
+    SubtaskInventory,
 )
 from snapshots.domain.inventory.operator_plan import (
     NewSubtask,
@@ -45,7 +45,7 @@ class Sizes(Protocol):
     elements: Mapping[str, Elements]
 
 
-def plan_operator(operator: OperatorContents, parallelism: int, sizes: Sizes) -> OperatorPlan:
+def plan_operator(operator: OperatorInventory, parallelism: int, sizes: Sizes) -> OperatorPlan:
     planning = _Planning(operator, parallelism, sizes)
     states = [planning.move(state) for state in operator.states]
     notes = list(_notes(operator, parallelism))
@@ -56,7 +56,7 @@ def plan_operator(operator: OperatorContents, parallelism: int, sizes: Sizes) ->
 
 
 class _Planning:
-    def __init__(self, operator: OperatorContents, parallelism: int, sizes: Sizes) -> None:
+    def __init__(self, operator: OperatorInventory, parallelism: int, sizes: Sizes) -> None:
         self._operator = operator
         self._parallelism = parallelism
         self._subtasks = sorted(
@@ -111,7 +111,7 @@ class _Planning:
             estimated=self._keyed.is_any and self._keyed.is_estimated and keyed is not None,
         )
 
-    def move(self, state: StateContents) -> StateMove:
+    def move(self, state: StateInventory) -> StateMove:
         if state.kind in _OF_OPERATOR:
             known = self._own.elements.get(state.name)
             count = None if known is None else len(known)
@@ -127,7 +127,7 @@ class _KeyedBytes:
     """The bytes of keyed state, by key group where the entries tell them."""
 
     def __init__(
-        self, subtasks: Sequence[SubtaskContents], sizes: Mapping[int, int] | None
+        self, subtasks: Sequence[SubtaskInventory], sizes: Mapping[int, int] | None
     ) -> None:
         holding = [one for one in subtasks if one.key_groups and _keyed_size(one)]
         self._holders = sorted(holding, key=lambda one: one.key_groups)
@@ -141,12 +141,12 @@ class _KeyedBytes:
         self._groups = sorted(sizes or ())
         self._sums = [0, *accumulate((sizes or {})[group] for group in self._groups)]
 
-    def holders(self, range_: range) -> list[SubtaskContents]:
+    def holders(self, range_: range) -> list[SubtaskInventory]:
         """The old subtasks that have any of these key groups."""
         first = bisect_left(self._lasts, range_.start)
         return self._holders[first : bisect_left(self._firsts, range_.stop)]
 
-    def of_old(self, one: SubtaskContents) -> int | None:
+    def of_old(self, one: SubtaskInventory) -> int | None:
         if self.is_estimated or one.key_groups is None:
             return _keyed_size(one)
         return self._between(*one.key_groups)
@@ -169,7 +169,7 @@ class _KeyedBytes:
         return self._sums[end] - self._sums[begin]
 
 
-def pairwise_ends(holders: Sequence[SubtaskContents]) -> list[tuple[int, int]]:
+def pairwise_ends(holders: Sequence[SubtaskInventory]) -> list[tuple[int, int]]:
     """The last key group of each, and the first of the next."""
     return [(one.key_groups[1], other.key_groups[0]) for one, other in pairwise(holders)]
 
@@ -187,8 +187,8 @@ class _OwnState:
 
     def __init__(
         self,
-        operator: OperatorContents,
-        subtasks: Sequence[SubtaskContents],
+        operator: OperatorInventory,
+        subtasks: Sequence[SubtaskInventory],
         parallelism: int,
         elements: Mapping[str, Elements],
     ) -> None:
@@ -210,7 +210,7 @@ class _OwnState:
             for subtask, size in own:
                 self._old[subtask] = self._old.get(subtask, 0) + size
 
-    def _of_all(self, states: Sequence[StateContents]) -> _Shared:
+    def _of_all(self, states: Sequence[StateInventory]) -> _Shared:
         union, broadcast = 0, []
         for one in states:
             own = self.elements.get(one.name, ())
@@ -220,7 +220,7 @@ class _OwnState:
                 broadcast.append(sorted(own))
         return _Shared(union, broadcast)
 
-    def of_old(self, one: SubtaskContents) -> int | None:
+    def of_old(self, one: SubtaskInventory) -> int | None:
         if self._is_known:
             return self._old.get(one.index, 0)
         return one.parts.get(OPERATOR, 0) + one.parts.get(RAW_OPERATOR, 0)
@@ -241,11 +241,11 @@ class _OwnState:
         return held[index % len(held)][1]
 
 
-def _index(one: SubtaskContents) -> int:
+def _index(one: SubtaskInventory) -> int:
     return one.index
 
 
-def _keyed_size(one: SubtaskContents) -> int:
+def _keyed_size(one: SubtaskInventory) -> int:
     return one.parts.get(KEYED, 0) + one.parts.get(RAW_KEYED, 0)
 
 
@@ -267,13 +267,13 @@ _RULES = {
 _KEPT = (LISTED, RAW)
 
 
-def _rule(state: StateContents, same: bool) -> str:
+def _rule(state: StateInventory, same: bool) -> str:
     if same and state.kind in _KEPT:
         return "With the same number of subtasks each keeps its own elements."
     return _RULES.get(state.kind, "Entries go with the key group of their key.")
 
 
-def _notes(operator: OperatorContents, parallelism: int):
+def _notes(operator: OperatorInventory, parallelism: int):
     if operator.finished:
         yield "It had finished: it is not run again."
         return

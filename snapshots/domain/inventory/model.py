@@ -34,7 +34,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class StateContents:
+class StateInventory:
     """One named state of an operator. kind: in the engine's word, as ``map`` or ``timers``.
 
     type: of key and value, for people. complete: False where files lack or are damaged, so that
@@ -58,7 +58,7 @@ class StateContents:
 
 
 @dataclass(frozen=True, slots=True)
-class SubtaskContents:
+class SubtaskInventory:
     """index: COORDINATOR for what belongs to no subtask. key_groups: first and last, inclusive.
 
     parts: bytes by part, as ``keyed`` or ``in flight``. finished: it had ended before.
@@ -72,7 +72,7 @@ class SubtaskContents:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorContents:
+class OperatorInventory:
     """id: as the engine has it. vertex: of the dataflow it runs in, where that is another name."""
 
     id: str
@@ -83,8 +83,8 @@ class OperatorContents:
     vertex: str | None = None
     bytes: int | None = None
     finished: bool = False
-    subtasks: tuple[SubtaskContents, ...] = ()
-    states: tuple[StateContents, ...] = ()
+    subtasks: tuple[SubtaskInventory, ...] = ()
+    states: tuple[StateInventory, ...] = ()
     facts: tuple[Fact, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -132,7 +132,7 @@ class Flaw:
 @dataclass(frozen=True, slots=True)
 class FileUse:
     """A file of the upload. role: in a word; checkpoints: who needs it, by their numbers in
-    ``UploadContents``. reason: why nothing of it is shown, where that is so."""
+    ``UploadInventory``. reason: why nothing of it is shown, where that is so."""
 
     path: str
     bytes: int
@@ -142,7 +142,7 @@ class FileUse:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointContents:
+class CheckpointInventory:
     """job: key of its job. id: the engine's number, or the batch. kind: in the engine's word.
     snapshot: what the derived recording calls it, None where that is its id.
 
@@ -162,7 +162,7 @@ class CheckpointContents:
     completed_at: int | None = None
     bytes: int | None = None
     shared: int | None = None
-    operators: tuple[OperatorContents, ...] = ()
+    operators: tuple[OperatorInventory, ...] = ()
     channels: tuple[ChannelContents, ...] = ()
     missing: tuple[MissingFile, ...] = ()
     facts: tuple[Fact, ...] = ()
@@ -177,7 +177,7 @@ class CheckpointContents:
 
 
 @dataclass(frozen=True, slots=True)
-class JobContents:
+class JobInventory:
     """key: as the engine has it, "" where it is not known."""
 
     key: str
@@ -186,7 +186,7 @@ class JobContents:
 
 
 @dataclass(frozen=True, slots=True)
-class UploadContents:
+class UploadInventory:
     """engine: ``flink``, ``spark`` or ``seatunnel``. checkpoints: by job, then in their order.
 
     Every file of the upload is in ``files`` once. flaws: the first of them, the worst for people
@@ -194,8 +194,8 @@ class UploadContents:
     """
 
     engine: str
-    jobs: tuple[JobContents, ...]
-    checkpoints: tuple[CheckpointContents, ...]
+    jobs: tuple[JobInventory, ...]
+    checkpoints: tuple[CheckpointInventory, ...]
     files: tuple[FileUse, ...]
     notes: tuple[str, ...] = ()
     flaws: tuple[Flaw, ...] = ()

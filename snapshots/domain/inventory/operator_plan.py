@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from snapshots.domain.inventory.dealing import Stretch
-from snapshots.domain.inventory.model import COORDINATOR, OperatorContents
+from snapshots.domain.inventory.model import COORDINATOR, OperatorInventory
 
 Span = tuple[int, int]  # first and last, inclusive
 
@@ -77,7 +77,7 @@ class OperatorPlan:
 
 
 def planned(
-    operator: OperatorContents,
+    operator: OperatorInventory,
     parallelism: int,
     before: Sequence[OldSubtask],
     after: Sequence[NewSubtask],

@@ -11,9 +11,9 @@ from snapshots.domain.inventory.model import (
     COORDINATOR,
     LISTED,
     UNION,
-    CheckpointContents,
-    OperatorContents,
-    StateContents,
+    CheckpointInventory,
+    OperatorInventory,
+    StateInventory,
 )
 
 # The states of Flink's CommitterOperator, of its best known sinks, and of SeaTunnel's committers.
@@ -54,7 +54,7 @@ class SinkAgain:
     rule: str
 
 
-def sources_of(checkpoint: CheckpointContents, ends: Set[str]) -> tuple[SourceAgain, ...]:
+def sources_of(checkpoint: CheckpointInventory, ends: Set[str]) -> tuple[SourceAgain, ...]:
     """ends: the vertices into which no edge leads, as far as the edges are known."""
     found = []
     for operator in checkpoint.operators:
@@ -70,7 +70,7 @@ def sources_of(checkpoint: CheckpointContents, ends: Set[str]) -> tuple[SourceAg
     return tuple(found)
 
 
-def sinks_of(checkpoint: CheckpointContents, ends: Set[str]) -> tuple[SinkAgain, ...]:
+def sinks_of(checkpoint: CheckpointInventory, ends: Set[str]) -> tuple[SinkAgain, ...]:
     """ends: the vertices out of which no edge leads, as far as the edges are known."""
     found = []
     for operator in checkpoint.operators:
@@ -85,11 +85,11 @@ def sinks_of(checkpoint: CheckpointContents, ends: Set[str]) -> tuple[SinkAgain,
     return tuple(found)
 
 
-def _is_of_transactions(state: StateContents) -> bool:
+def _is_of_transactions(state: StateInventory) -> bool:
     return state.name in _TRANSACTIONS and bool(state.entries or not state.complete)
 
 
-def _why_source(operator: OperatorContents, ends: Set[str]) -> str | None:
+def _why_source(operator: OperatorInventory, ends: Set[str]) -> str | None:
     for state in operator.states:
         if state.name in _READERS:
             return f"It has the state {state.name} of {_READERS[state.name]}."
@@ -99,7 +99,7 @@ def _why_source(operator: OperatorContents, ends: Set[str]) -> str | None:
     return "No edge leads to it." if is_first and _vertex(operator) in ends else None
 
 
-def _why_sink(operator: OperatorContents, ends: Set[str]) -> str | None:
+def _why_sink(operator: OperatorInventory, ends: Set[str]) -> str | None:
     if (operator.name or "").startswith(_SINK_NAME):
         return "Its name begins so."
     name = operator.name or "\0"
@@ -107,7 +107,7 @@ def _why_sink(operator: OperatorContents, ends: Set[str]) -> str | None:
     return "No edge leads out of it." if is_last and _vertex(operator) in ends else None
 
 
-def _vertex(operator: OperatorContents) -> str | None:
+def _vertex(operator: OperatorInventory) -> str | None:
     return operator.vertex or operator.name
 
 

@@ -15,8 +15,8 @@ from snapshots.domain.inventory.in_flight_plan import EdgePlan, Width, plan_in_f
 from snapshots.domain.inventory.model import (
     FAILED,
     IN_PROGRESS,
-    CheckpointContents,
-    OperatorContents,
+    CheckpointInventory,
+    OperatorInventory,
 )
 from snapshots.domain.inventory.operator_plan import OperatorPlan
 from snapshots.domain.inventory.reading_again import SinkAgain, SourceAgain, sinks_of, sources_of
@@ -72,7 +72,7 @@ class RestorePlan:
 
 def plan_restore(
     engine: str,
-    checkpoint: CheckpointContents,
+    checkpoint: CheckpointInventory,
     parallelism: int,
     sizes: Mapping[str, StoredSizes],
     *,
@@ -118,7 +118,7 @@ def plan_restore(
 
 
 def _require_plannable(
-    engine: str, checkpoint: CheckpointContents, parallelism: int, kept: Collection[str]
+    engine: str, checkpoint: CheckpointInventory, parallelism: int, kept: Collection[str]
 ) -> None:
     if engine not in (FLINK, SEATUNNEL):
         raise NotPlannable(
@@ -133,7 +133,7 @@ def _require_plannable(
         raise NotPlannable(f"The checkpoint has no operator {min(unknown)[:100]}.")
 
 
-def _widths(operators: Sequence[OperatorContents], after: Mapping[str, int]) -> dict[str, Width]:
+def _widths(operators: Sequence[OperatorInventory], after: Mapping[str, int]) -> dict[str, Width]:
     """By vertex: all operators of one have the same number of subtasks."""
     return {
         operator.vertex or operator.name or operator.id: Width(
@@ -144,7 +144,7 @@ def _widths(operators: Sequence[OperatorContents], after: Mapping[str, int]) -> 
 
 
 def _problems(
-    checkpoint: CheckpointContents,
+    checkpoint: CheckpointInventory,
     operators: Sequence[OperatorPlan],
     edges: Sequence[EdgePlan],
 ) -> list[str]:
@@ -154,7 +154,7 @@ def _problems(
     return found
 
 
-def _notes(checkpoint: CheckpointContents) -> Iterator[str]:
+def _notes(checkpoint: CheckpointInventory) -> Iterator[str]:
     """What the upload lacks may well be where the job runs."""
     if checkpoint.problem:
         yield checkpoint.problem
@@ -165,7 +165,7 @@ def _notes(checkpoint: CheckpointContents) -> Iterator[str]:
         )
 
 
-def _in_flight(checkpoint: CheckpointContents) -> tuple[str, ...]:
+def _in_flight(checkpoint: CheckpointInventory) -> tuple[str, ...]:
     if not checkpoint.channels:
         return ()
     total = sum(channel.bytes for channel in checkpoint.channels)

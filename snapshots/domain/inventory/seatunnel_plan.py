@@ -5,9 +5,9 @@ Source: SeaTunnel, CheckpointCoordinator.restoreTaskState and SourceSeaTunnelTas
 
 from snapshots.domain.inventory.model import (
     COORDINATOR,
-    OperatorContents,
-    StateContents,
-    SubtaskContents,
+    OperatorInventory,
+    StateInventory,
+    SubtaskInventory,
 )
 from snapshots.domain.inventory.operator_plan import (
     NewSubtask,
@@ -28,7 +28,7 @@ _RULES = {
 _IN_TURN = "Subtask j gets those of the old subtasks j, j + n, j + 2n … of n subtasks."
 
 
-def plan_action(action: OperatorContents, parallelism: int, sizes: object) -> OperatorPlan:
+def plan_action(action: OperatorInventory, parallelism: int, sizes: object) -> OperatorPlan:
     own = [one for one in action.subtasks if one.index != COORDINATOR]
     by_index = {one.index: one for one in own}
     after = [
@@ -45,8 +45,8 @@ def plan_action(action: OperatorContents, parallelism: int, sizes: object) -> Op
 def _olds(
     index: int,
     parallelism: int,
-    action: OperatorContents,
-    by_index: dict[int, SubtaskContents],
+    action: OperatorInventory,
+    by_index: dict[int, SubtaskInventory],
 ) -> list[int]:
     """Those that have a state, as far as the action's old parallelism reaches."""
     end = max(by_index, default=-1) + 1
@@ -56,17 +56,17 @@ def _olds(
     return [old for old in turns if old in by_index and not by_index[old].finished]
 
 
-def _new_subtask(index: int, given: list[SubtaskContents]) -> NewSubtask:
+def _new_subtask(index: int, given: list[SubtaskInventory]) -> NewSubtask:
     bytes_ = [one.bytes for one in given]
     total = None if None in bytes_ else sum(bytes_)
     return NewSubtask(index, spans([one.index for one in given]), bytes=total)
 
 
-def _rule(state: StateContents) -> str:
+def _rule(state: StateInventory) -> str:
     return _RULES.get(state.name or "", _IN_TURN)
 
 
-def _notes(action: OperatorContents, own: list[SubtaskContents], parallelism: int) -> list[str]:
+def _notes(action: OperatorInventory, own: list[SubtaskInventory], parallelism: int) -> list[str]:
     found = []
     if closed := sum(one.finished for one in own):
         found.append(f"{closed:,} of its subtasks had closed, and have no state to give.")

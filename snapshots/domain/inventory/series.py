@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 from snapshots.domain.inventory.model import (
     COORDINATOR,
-    CheckpointContents,
+    CheckpointInventory,
     FileUse,
     MissingFile,
-    OperatorContents,
-    StateContents,
-    SubtaskContents,
+    OperatorInventory,
+    StateInventory,
+    SubtaskInventory,
 )
 
 ADDED, REMOVED, CHANGED, SAME, UNKNOWN = "added", "removed", "changed", "same", "unknown"
@@ -118,12 +118,12 @@ class Side:
     """A checkpoint, its number in the upload, and its bytes by operator and key group."""
 
     number: int
-    contents: CheckpointContents
+    inventory: CheckpointInventory
     key_groups: Mapping[str, KeyGroupBytes] = field(default_factory=dict)
 
 
 def compare_checkpoints(before: Side, after: Side, files: Iterable[FileUse]) -> CheckpointChange:
-    one, other = before.contents, after.contents
+    one, other = before.inventory, after.inventory
     needed = tuple(_files(files, before.number, after.number))
     return CheckpointChange(
         before=one.id,
@@ -140,13 +140,13 @@ def compare_checkpoints(before: Side, after: Side, files: Iterable[FileUse]) -> 
     )
 
 
-def _in_flight(checkpoint: CheckpointContents) -> int | None:
+def _in_flight(checkpoint: CheckpointInventory) -> int | None:
     if not checkpoint.channels and checkpoint.problem:
         return None
     return sum(channel.bytes for channel in checkpoint.channels)
 
 
-def _notes(one: CheckpointContents, other: CheckpointContents) -> Iterable[str]:
+def _notes(one: CheckpointInventory, other: CheckpointInventory) -> Iterable[str]:
     for checkpoint in (one, other):
         if checkpoint.problem:
             yield f"{checkpoint.kind.capitalize()} {checkpoint.id}: {checkpoint.problem}"
@@ -156,8 +156,8 @@ def _notes(one: CheckpointContents, other: CheckpointContents) -> Iterable[str]:
 
 def _operators(before: Side, after: Side) -> Iterable[OperatorChange]:
     """Those of the first in their order, then those that are new."""
-    one = {operator.id: operator for operator in before.contents.operators}
-    other = {operator.id: operator for operator in after.contents.operators}
+    one = {operator.id: operator for operator in before.inventory.operators}
+    other = {operator.id: operator for operator in after.inventory.operators}
     for id_ in dict.fromkeys((*one, *other)):
         found = _operator(
             one.get(id_),
@@ -165,14 +165,14 @@ def _operators(before: Side, after: Side) -> Iterable[OperatorChange]:
             before.key_groups.get(id_),
             after.key_groups.get(id_),
         )
-        found = _unless_unknown(found, before.contents.problem, after.contents.problem)
-        whole = _is_whole(one.get(id_), before.contents) and _is_whole(
-            other.get(id_), after.contents
+        found = _unless_unknown(found, before.inventory.problem, after.inventory.problem)
+        whole = _is_whole(one.get(id_), before.inventory) and _is_whole(
+            other.get(id_), after.inventory
         )
         yield replace(found, change=UNKNOWN) if found.change == SAME and not whole else found
 
 
-def _is_whole(operator: OperatorContents | None, checkpoint: CheckpointContents) -> bool:
+def _is_whole(operator: OperatorInventory | None, checkpoint: CheckpointInventory) -> bool:
     """Whether no file that lacks can hold more of the operator's state."""
     if operator is None or not checkpoint.missing:
         return True
@@ -192,8 +192,8 @@ def _unless_unknown(found: OperatorChange, before: str | None, after: str | None
 
 
 def _operator(
-    one: OperatorContents | None,
-    other: OperatorContents | None,
+    one: OperatorInventory | None,
+    other: OperatorInventory | None,
     sizes_before: KeyGroupBytes,
     sizes_after: KeyGroupBytes,
 ) -> OperatorChange:
@@ -244,7 +244,7 @@ def _change(found: OperatorChange) -> str:
     return CHANGED if differs else SAME
 
 
-def _owners(operator: OperatorContents | None) -> dict[int, int]:
+def _owners(operator: OperatorInventory | None) -> dict[int, int]:
     """The subtask of each key group, as the handles say."""
     found: dict[int, int] = {}
     most = (operator and operator.max_parallelism) or 0
@@ -257,7 +257,7 @@ def _owners(operator: OperatorContents | None) -> dict[int, int]:
 
 
 def _subtasks(
-    one: OperatorContents | None, other: OperatorContents | None
+    one: OperatorInventory | None, other: OperatorInventory | None
 ) -> Iterable[tuple[int, Pair]]:
     first, second = (
         {item.index: item for item in (operator.subtasks if operator else ())}
@@ -267,7 +267,7 @@ def _subtasks(
         yield index, Pair(_bytes(first.get(index)), _bytes(second.get(index)))
 
 
-def _bytes(subtask: SubtaskContents | None) -> int | None:
+def _bytes(subtask: SubtaskInventory | None) -> int | None:
     return None if subtask is None else subtask.bytes
 
 
@@ -285,7 +285,9 @@ def _key_groups(
             yield KeyGroupChange(group, subtask, size)
 
 
-def _states(one: Sequence[StateContents], other: Sequence[StateContents]) -> Iterable[StateChange]:
+def _states(
+    one: Sequence[StateInventory], other: Sequence[StateInventory]
+) -> Iterable[StateChange]:
     first, second = ({state.name: state for state in states} for states in (one, other))
     for name in dict.fromkeys((*first, *second)):
         before, after = first.get(name), second.get(name)

@@ -24,7 +24,7 @@ REFUSED = 2
 _COLUMNS = ("snapshot", "verdict", "processes", "in flight", "began", "duration")
 _DEFECTS_SHOWN = 20
 _NOT_A_LOG = {
-    registry.ARCHIVE: "an archive",
+    registry.PACKAGE: "an archive",
     **{name: f"a file of {reader.title}" for name, reader in registry.READERS.items()},
 }
 _PROGRESS_EVERY = 50_000  # events

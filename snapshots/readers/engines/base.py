@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry, StateTypes
-from snapshots.domain.inventory.model import UploadContents
+from snapshots.domain.inventory.model import UploadInventory
 from snapshots.domain.model.recording import LoggedEvent
 
 
@@ -15,7 +15,7 @@ class EngineUpload(Protocol):
     """An upload that was understood. Whatever is asked for is read then; nothing raises for what
     is wrong with a single file: contents say it."""
 
-    def contents(self) -> UploadContents:
+    def inventory(self) -> UploadInventory:
         """Everything but entries and data in flight. To be asked for after ``entries`` has ended:
         while entries are read more comes to light."""
 

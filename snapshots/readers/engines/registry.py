@@ -15,14 +15,14 @@ from snapshots.readers.engines.spark_streaming.adapter.reader import SparkStream
 from snapshots.readers.formats.compression import open_stream
 from snapshots.readers.formats.unpacking import tar as tar_entries
 from snapshots.readers.formats.unpacking import zip as zip_entries
-from snapshots.readers.formats.unpacking.packages import ArchiveLimits, Unpacked, unpack
+from snapshots.readers.formats.unpacking.packages import PackageLimits, Unpacked, unpack
 from snapshots.readers.logs.base import Limits
 
-ARCHIVE = "archive"
+PACKAGE = "archive"
 READERS: dict[str, EngineReader] = {
     reader.name: reader for reader in (FlinkReader(), SparkStreamingReader(), SeaTunnelReader())
 }
-FORMATS = (ARCHIVE, *READERS)
+FORMATS = (PACKAGE, *READERS)
 _START = 512  # bytes
 
 
@@ -46,25 +46,25 @@ def format_of(source: Path, name: str, limits: Limits) -> str | None:
     with source.open("rb") as file:
         start = file.read(_START)
     if zip_entries.is_zip(start):
-        return ARCHIVE
+        return PACKAGE
     with open_stream(source, limits) as stream:
         start = stream.read(_START)
     if tar_entries.is_tar(start):
-        return ARCHIVE
+        return PACKAGE
     return next((key for key, item in READERS.items() if item.recognised([name], start)), None)
 
 
 def unpacked(source: Path, name: str, folder: Path, limits: Limits) -> Unpacked:
     """An upload's files in ``folder``. Raises: InputRefused."""
-    return unpack(source, folder, ArchiveLimits(total_bytes=limits.total_bytes), name=name)
+    return unpack(source, folder, PackageLimits(total_bytes=limits.total_bytes), name=name)
 
 
 def recognise(folder: Path, files: tuple[str, ...], format: str) -> Recognised:
-    """Who reads the files of a folder. format: one of FORMATS; ARCHIVE: told from the files.
+    """Who reads the files of a folder. format: one of FORMATS; PACKAGE: told from the files.
 
     Raises: InputRefused (``unknown-format``).
     """
-    if format != ARCHIVE:
+    if format != PACKAGE:
         return Recognised(READERS[format], f"The format was given as {format}.")
     start = b""
     if len(files) == 1:

@@ -4,8 +4,8 @@ import pyarrow as pa
 
 VERSION = 2  # of what is written here; contents of another one are to be read from the upload again
 CONTENTS = "contents"  # folder
-UPLOAD = "upload.json"  # UploadContents; of each checkpoint only what a list shows
-CHECKPOINT = "checkpoint-{}.json"  # CheckpointContents
+UPLOAD = "upload.json"  # UploadInventory; of each checkpoint only what a list shows
+CHECKPOINT = "checkpoint-{}.json"  # CheckpointInventory
 ENTRIES = "entries.arrow"
 CHANNEL_BYTES = "channels.arrow"
 TYPES = "types.arrow"  # of states, which data in flight may be of, too

@@ -17,12 +17,12 @@ from snapshots.domain.inventory.model import (
     RAW,
     UNION,
     ChannelContents,
-    CheckpointContents,
+    CheckpointInventory,
     Fact,
     MissingFile,
-    OperatorContents,
-    StateContents,
-    SubtaskContents,
+    OperatorInventory,
+    StateInventory,
+    SubtaskInventory,
 )
 from snapshots.domain.inventory.restore_plan import StoredSizes
 from snapshots.store.errors import StoreDamaged
@@ -53,7 +53,7 @@ class Page:
     total: int
 
 
-class StoredContents:
+class StoredInventory:
     """The contents in a store's folder. Raises: StoreDamaged, also by its methods."""
 
     def __init__(self, folder: Path) -> None:
@@ -66,7 +66,7 @@ class StoredContents:
 
     @cached_property
     def upload(self) -> dict[str, Any]:
-        """UploadContents; of each checkpoint what a list shows."""
+        """UploadInventory; of each checkpoint what a list shows."""
         found = self._json(UPLOAD)
         version = found.pop("version", None) if isinstance(found, dict) else None
         if version != VERSION:
@@ -78,7 +78,7 @@ class StoredContents:
         return found
 
     def checkpoint(self, number: int) -> dict[str, Any]:
-        """CheckpointContents. Raises: KeyError."""
+        """CheckpointInventory. Raises: KeyError."""
         if not 0 <= number < len(self.upload["checkpoints"]):
             raise KeyError(number)
         return self._json(CHECKPOINT.format(number))
@@ -215,7 +215,7 @@ def _is_whole(state: Mapping[str, Any]) -> bool:
     return state["complete"] and state["stored"] == state["entries"]
 
 
-def as_checkpoint(body: Mapping[str, Any]) -> CheckpointContents:
+def as_checkpoint(body: Mapping[str, Any]) -> CheckpointInventory:
     """The contents that a checkpoint's document tells of."""
     parts = {
         "operators": _all(_operator, body["operators"]),
@@ -225,7 +225,7 @@ def as_checkpoint(body: Mapping[str, Any]) -> CheckpointContents:
         "notes": tuple(body["notes"]),
         "planned": _planned(body.get("planned")),
     }
-    return CheckpointContents(**_without(body, "index") | parts)
+    return CheckpointInventory(**_without(body, "index") | parts)
 
 
 def _planned(body: Mapping[str, Any] | None) -> PlannedBatch | None:
@@ -240,18 +240,18 @@ def _planned(body: Mapping[str, Any] | None) -> PlannedBatch | None:
     return PlannedBatch(**{**body, **parts})
 
 
-def _operator(**body: Any) -> OperatorContents:
+def _operator(**body: Any) -> OperatorInventory:
     parts = {
         "subtasks": _all(_subtask, body["subtasks"]),
-        "states": _all(StateContents, body["states"]),
+        "states": _all(StateInventory, body["states"]),
         "facts": _all(Fact, body["facts"]),
         "notes": tuple(body["notes"]),
     }
-    return OperatorContents(**body | parts)
+    return OperatorInventory(**body | parts)
 
 
-def _subtask(*, key_groups: list[int] | None, **body: Any) -> SubtaskContents:
-    return SubtaskContents(**body, key_groups=None if key_groups is None else tuple(key_groups))
+def _subtask(*, key_groups: list[int] | None, **body: Any) -> SubtaskInventory:
+    return SubtaskInventory(**body, key_groups=None if key_groups is None else tuple(key_groups))
 
 
 def _all(make: Callable[..., Any], items: Iterable[Mapping[str, Any]]) -> tuple[Any, ...]:

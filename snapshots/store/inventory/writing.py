@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from snapshots.domain.inventory.entries import ChannelBytes, NotRead, StateEntry, StateTypes
 from snapshots.domain.inventory.model import (
-    CheckpointContents,
-    OperatorContents,
-    StateContents,
-    UploadContents,
+    CheckpointInventory,
+    OperatorInventory,
+    StateInventory,
+    UploadInventory,
 )
 from snapshots.domain.inventory.sums import Adding
 from snapshots.readers.engines.base import EngineUpload, TellsTypes
@@ -54,7 +54,7 @@ class Tally:
     batches: int = 0
 
 
-def write_contents(folder: Path, upload: EngineUpload, most: int = MOST_STORED) -> UploadContents:
+def write_inventory(folder: Path, upload: EngineUpload, most: int = MOST_STORED) -> UploadInventory:
     """Write all of an upload into a store's folder. most: entries that are stored.
 
     Returns the contents with their counts. Raises: OSError, what ``upload`` raises.
@@ -65,7 +65,7 @@ def write_contents(folder: Path, upload: EngineUpload, most: int = MOST_STORED) 
     _write_each(into / CHANNEL_BYTES, CHANNEL_COLUMNS, upload.channel_bytes())
     types = upload.state_types() if isinstance(upload, TellsTypes) else ()
     _write_each(into / TYPES, TYPE_COLUMNS, types)
-    found = upload.contents()
+    found = upload.inventory()
     checkpoints = tuple(
         _counted(number, checkpoint, tallies) for number, checkpoint in enumerate(found.checkpoints)
     )
@@ -78,7 +78,7 @@ def write_contents(folder: Path, upload: EngineUpload, most: int = MOST_STORED) 
     return found
 
 
-def _listed(upload: UploadContents) -> dict[str, object]:
+def _listed(upload: UploadInventory) -> dict[str, object]:
     """Of each checkpoint what a list shows: everything but what it consists of."""
     own = asdict(replace(upload, checkpoints=()))
     own["version"] = VERSION
@@ -95,7 +95,7 @@ def _listed(upload: UploadContents) -> dict[str, object]:
     return own
 
 
-def _summary(checkpoint: CheckpointContents) -> dict[str, object]:
+def _summary(checkpoint: CheckpointInventory) -> dict[str, object]:
     """Without facts and settings, which a list would have to show as none."""
     parts = {"operators": (), "channels": (), "missing": (), "facts": (), "settings": {}}
     own = asdict(replace(checkpoint, **parts))
@@ -103,27 +103,27 @@ def _summary(checkpoint: CheckpointContents) -> dict[str, object]:
 
 
 def _counted(
-    number: int, checkpoint: CheckpointContents, tallies: dict[Place, Tally]
-) -> CheckpointContents:
+    number: int, checkpoint: CheckpointInventory, tallies: dict[Place, Tally]
+) -> CheckpointInventory:
     operators = tuple(_operator(number, operator, tallies) for operator in checkpoint.operators)
     return replace(checkpoint, operators=operators)
 
 
 def _operator(
-    number: int, operator: OperatorContents, tallies: dict[Place, Tally]
-) -> OperatorContents:
+    number: int, operator: OperatorInventory, tallies: dict[Place, Tally]
+) -> OperatorInventory:
     """With the states that only entries told of."""
     known = {state.name: state for state in operator.states}
     for checkpoint, owner, name in tallies:
         if (checkpoint, owner) == (number, operator.id) and name not in known:
-            known[name] = StateContents(name, "unknown")
+            known[name] = StateInventory(name, "unknown")
     states = tuple(
         _state(state, tallies.get((number, operator.id, name))) for name, state in known.items()
     )
     return replace(operator, states=states)
 
 
-def _state(state: StateContents, tally: Tally | None) -> StateContents:
+def _state(state: StateInventory, tally: Tally | None) -> StateInventory:
     if tally is None:
         return replace(state, entries=state.entries or 0)
     return replace(

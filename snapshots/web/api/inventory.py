@@ -7,9 +7,9 @@ from ninja import Query, Router
 
 from snapshots import access
 from snapshots.answers import inventory, inventory_difference
-from snapshots.payloads import inventory as contents_payloads
+from snapshots.payloads import inventory as inventory_payloads
 from snapshots.payloads import restore_plan
-from snapshots.store.inventory.reading import StoredContents
+from snapshots.store.inventory.reading import StoredInventory
 from snapshots.web.api.parameters import Limit, Offset
 from snapshots.web.json import reply
 
@@ -19,14 +19,14 @@ Operator = Annotated[str, Query(description="its id")]
 State = Annotated[str, Query(description="its name")]
 
 
-@router.get("/recordings/{int:id}/contents", response=contents_payloads.ContentsSummary)
+@router.get("/recordings/{int:id}/contents", response=inventory_payloads.ContentsSummary)
 def get_contents(request: HttpRequest, id: int) -> HttpResponse:
     """Jobs and checkpoints of an upload; a checkpoint's number is its place in the list."""
     upload = _opened(request, id).upload
     return reply({**upload, "files": len(upload["files"])})
 
 
-@router.get("/recordings/{int:id}/contents/files", response=contents_payloads.FileList)
+@router.get("/recordings/{int:id}/contents/files", response=inventory_payloads.FileList)
 def list_files_of_upload(
     request: HttpRequest, id: int, limit: Limit, offset: Offset
 ) -> HttpResponse:
@@ -37,7 +37,7 @@ def list_files_of_upload(
 
 @router.get(
     "/recordings/{int:id}/contents/{int:number}",
-    response=contents_payloads.EngineCheckpointDetail,
+    response=inventory_payloads.EngineCheckpointDetail,
 )
 def get_checkpoint_contents(request: HttpRequest, id: int, number: int) -> HttpResponse:
     found = inventory.checkpoint(_opened(request, id), number)
@@ -45,7 +45,7 @@ def get_checkpoint_contents(request: HttpRequest, id: int, number: int) -> HttpR
 
 
 @router.get(
-    "/recordings/{int:id}/contents/{int:number}/entries", response=contents_payloads.EntryList
+    "/recordings/{int:id}/contents/{int:number}/entries", response=inventory_payloads.EntryList
 )
 def list_entries(
     request: HttpRequest,
@@ -66,7 +66,7 @@ def list_entries(
 
 @router.get(
     "/recordings/{int:id}/contents/{int:number}/channels/{int:channel}",
-    response=contents_payloads.ChannelElements,
+    response=inventory_payloads.ChannelElements,
 )
 def get_channel_contents(
     request: HttpRequest,
@@ -88,7 +88,7 @@ def get_channel_contents(
 
 @router.get(
     "/recordings/{int:id}/contents/{int:before}/compare/{int:after}",
-    response=contents_payloads.StateComparison,
+    response=inventory_payloads.StateComparison,
 )
 def compare_states(
     request: HttpRequest,
@@ -106,7 +106,7 @@ def compare_states(
 
 @router.get(
     "/recordings/{int:id}/contents/{int:before}/difference/{int:after}",
-    response=contents_payloads.CheckpointChangeDetail,
+    response=inventory_payloads.CheckpointChangeDetail,
 )
 def get_difference(request: HttpRequest, id: int, before: int, after: int) -> HttpResponse:
     """Two checkpoints: operators, key groups, states, bytes, and which files each needs."""
@@ -130,5 +130,5 @@ def get_restore_plan(
     return reply(inventory.restore_plan(recording, opened, number, parallelism, keep))
 
 
-def _opened(request: HttpRequest, id: int) -> StoredContents:
+def _opened(request: HttpRequest, id: int) -> StoredInventory:
     return inventory.opened(access.recording(request.user, id))

@@ -16,7 +16,7 @@ from snapshots.domain.inventory.model import TIMERS
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
-from snapshots.store.inventory.reading import StoredContents
+from snapshots.store.inventory.reading import StoredInventory
 from snapshots.web.pages import batches, links
 from snapshots.web.pages.rendering import page
 
@@ -139,7 +139,7 @@ def _operator(item: dict[str, Any], pk: int, number: int) -> dict[str, Any]:
     }
 
 
-def _state(request: HttpRequest, opened: StoredContents, number: int) -> dict[str, Any]:
+def _state(request: HttpRequest, opened: StoredInventory, number: int) -> dict[str, Any]:
     """A page of the entries of the chosen state, and how it differs from another checkpoint's."""
     operator, state = request.GET.get("operator"), request.GET.get("state")
     if operator is None or state is None:
@@ -207,7 +207,7 @@ def _text(part: orjson.Fragment | None) -> str | None:
     return f"{text[:LONGEST_SHOWN]}… ({len(text):,} characters)"
 
 
-def _channel(request: HttpRequest, opened: StoredContents, number: int) -> dict[str, Any]:
+def _channel(request: HttpRequest, opened: StoredInventory, number: int) -> dict[str, Any]:
     wanted = request.GET.get("channel", "")
     if not wanted:
         return {}

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry
-from snapshots.domain.inventory.model import UploadContents
+from snapshots.domain.inventory.model import UploadInventory
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.spark_streaming.adapter.entries import (
     Rows,
@@ -61,8 +61,8 @@ class WithState:
         with _Asking(self.upload, self.session) as asking:
             yield from self.upload.reads.entries(self.upload.jobs, asking.ask)
 
-    def contents(self) -> UploadContents:
-        return self.upload.contents()
+    def inventory(self) -> UploadInventory:
+        return self.upload.inventory()
 
     def channel_bytes(self) -> Iterator[ChannelBytes]:
         return self.upload.channel_bytes()

@@ -4,27 +4,27 @@ from snapshots.domain.inventory.model import (
     COORDINATOR,
     LISTED,
     UNION,
-    CheckpointContents,
-    OperatorContents,
-    StateContents,
-    SubtaskContents,
+    CheckpointInventory,
+    OperatorInventory,
+    StateInventory,
+    SubtaskInventory,
 )
 from snapshots.domain.inventory.reading_again import sinks_of, sources_of
 
 
 def an_operator(name, *states, **fields):
-    return OperatorContents(name, name, 1, states=states, **fields)
+    return OperatorInventory(name, name, 1, states=states, **fields)
 
 
 def a_checkpoint(*operators):
-    return CheckpointContents("job", 1, "checkpoint", "completed", operators=operators)
+    return CheckpointInventory("job", 1, "checkpoint", "completed", operators=operators)
 
 
 def test_sources_are_known_by_state_name_or_place():
-    reader = an_operator("kafka", StateContents("SourceReaderState", LISTED))
-    named = an_operator("Source: old", StateContents("offsets", UNION))
-    first = an_operator("numbers", StateContents("at", LISTED), vertex="numbers -> map")
-    chained = an_operator("map", StateContents("buffer", LISTED), vertex="numbers -> map")
+    reader = an_operator("kafka", StateInventory("SourceReaderState", LISTED))
+    named = an_operator("Source: old", StateInventory("offsets", UNION))
+    first = an_operator("numbers", StateInventory("at", LISTED), vertex="numbers -> map")
+    chained = an_operator("map", StateInventory("buffer", LISTED), vertex="numbers -> map")
     found = sources_of(a_checkpoint(reader, named, first, chained), {"numbers -> map"})
     assert [(one.name, one.states) for one in found] == [
         ("kafka", ("SourceReaderState",)),
@@ -39,20 +39,20 @@ def test_sources_are_known_by_state_name_or_place():
 
 
 def test_a_source_without_positions_or_a_finished_one_reads_nothing_again():
-    keyed = an_operator("Source: keyed", StateContents("count", "value"))
-    finished = an_operator("Source: done", StateContents("at", LISTED), finished=True)
+    keyed = an_operator("Source: keyed", StateInventory("count", "value"))
+    finished = an_operator("Source: done", StateInventory("at", LISTED), finished=True)
     assert sources_of(a_checkpoint(keyed, finished), frozenset()) == ()
-    coordinated = an_operator("Source: new", subtasks=(SubtaskContents(COORDINATOR, 9),))
+    coordinated = an_operator("Source: new", subtasks=(SubtaskInventory(COORDINATOR, 9),))
     [found] = sources_of(a_checkpoint(coordinated), frozenset())
     assert found.coordinated
 
 
 def test_sinks_with_transactions_commit_again_and_others_write_again():
     committer = an_operator(
-        "out: Committer", StateContents("streaming_committer_raw_states", LISTED, entries=1)
+        "out: Committer", StateInventory("streaming_committer_raw_states", LISTED, entries=1)
     )  # noqa: E501
     plain = an_operator("Sink: print")
-    last = an_operator("slow", StateContents("pending", LISTED), vertex="map -> slow")
+    last = an_operator("slow", StateInventory("pending", LISTED), vertex="map -> slow")
     before = an_operator("map", vertex="map -> slow")
     found = sinks_of(a_checkpoint(committer, plain, last, before), {"map -> slow"})
     assert [(one.name, one.transactional) for one in found] == [
@@ -65,8 +65,10 @@ def test_sinks_with_transactions_commit_again_and_others_write_again():
 
 
 def test_a_committer_that_holds_nothing_tells_nothing():
-    empty = an_operator("x", StateContents("streaming_committer_raw_states", LISTED, entries=0))
-    lost = an_operator("y", StateContents("streaming_committer_raw_states", LISTED, complete=False))
+    empty = an_operator("x", StateInventory("streaming_committer_raw_states", LISTED, entries=0))
+    lost = an_operator(
+        "y", StateInventory("streaming_committer_raw_states", LISTED, complete=False)
+    )
     assert [one.name for one in sinks_of(a_checkpoint(empty, lost), frozenset())] == ["y"]
 
 

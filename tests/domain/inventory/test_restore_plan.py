@@ -13,12 +13,12 @@ from snapshots.domain.inventory.model import (
     LISTED,
     RAW,
     UNION,
-    CheckpointContents,
+    CheckpointInventory,
     Fact,
     MissingFile,
-    OperatorContents,
-    StateContents,
-    SubtaskContents,
+    OperatorInventory,
+    StateInventory,
+    SubtaskInventory,
 )
 from snapshots.domain.inventory.restore_plan import (
     FLINK,
@@ -32,20 +32,20 @@ from tests.effort import examples
 
 
 def an_operator(parallelism=2, groups=8, keyed=800, lists=0, kinds=("value",), **fields):
-    subtasks = [SubtaskContents(COORDINATOR, 5)]
+    subtasks = [SubtaskInventory(COORDINATOR, 5)]
     for index in range(parallelism):
         own = key_group_range(index, parallelism, groups)
         parts = {"keyed state": keyed, "operator state": lists}
         span = (own.start, own.stop - 1) if len(own) else None
-        subtasks.append(SubtaskContents(index, keyed + lists, span, parts))
-    states = tuple(StateContents(f"s{place}", kind) for place, kind in enumerate(kinds))
-    return OperatorContents(
+        subtasks.append(SubtaskInventory(index, keyed + lists, span, parts))
+    states = tuple(StateInventory(f"s{place}", kind) for place, kind in enumerate(kinds))
+    return OperatorInventory(
         "op", "count", parallelism, groups, subtasks=tuple(subtasks), states=states, **fields
     )
 
 
 def a_checkpoint(*operators, **fields):
-    return CheckpointContents("job", 7, "checkpoint", "completed", operators=operators, **fields)
+    return CheckpointInventory("job", 7, "checkpoint", "completed", operators=operators, **fields)
 
 
 def planned(operator, parallelism, sizes=None, engine=FLINK):
@@ -156,15 +156,15 @@ def test_a_keyed_list_is_no_list_of_the_operator():
 
 
 def test_raw_keyed_state_goes_by_key_group_too_and_makes_sizes_an_estimate():
-    subtasks = (SubtaskContents(0, 90, (0, 7), {"keyed state": 10, "raw keyed state": 80}),)
-    operator = OperatorContents("op", "o", 1, 8, subtasks=subtasks)
+    subtasks = (SubtaskInventory(0, 90, (0, 7), {"keyed state": 10, "raw keyed state": 80}),)
+    operator = OperatorInventory("op", "o", 1, 8, subtasks=subtasks)
     plan = planned(operator, 2, StoredSizes(dict.fromkeys(range(8), 1)))
     assert [(one.bytes, one.estimated) for one in plan.after] == [(45, True)] * 2
 
 
 def test_what_only_the_rest_api_tells_of_is_not_known():
-    subtasks = (SubtaskContents(0, 70), SubtaskContents(1, 30))
-    plan = planned(OperatorContents("op", "o", 2, bytes=100, subtasks=subtasks), 3)
+    subtasks = (SubtaskInventory(0, 70), SubtaskInventory(1, 30))
+    plan = planned(OperatorInventory("op", "o", 2, bytes=100, subtasks=subtasks), 3)
     assert [one.bytes for one in plan.before] == [70, 30]
     assert [one.bytes for one in plan.after] == [None] * 3
     assert (plan.skew_before, plan.skew_after) == (pytest.approx(1.4), None)
@@ -172,8 +172,8 @@ def test_what_only_the_rest_api_tells_of_is_not_known():
 
 
 def test_keyed_state_of_which_nobody_says_the_key_groups_is_not_known():
-    subtasks = (SubtaskContents(0, 9, None, {"keyed state": 9}),)
-    plan = planned(OperatorContents("op", "o", 1, 8, subtasks=subtasks), 2)
+    subtasks = (SubtaskInventory(0, 9, None, {"keyed state": 9}),)
+    plan = planned(OperatorInventory("op", "o", 1, 8, subtasks=subtasks), 2)
     assert [(one.bytes, one.estimated) for one in plan.after] == [(None, False)] * 2
 
 
@@ -188,13 +188,13 @@ def test_files_that_the_upload_lacks_do_not_prevent_a_restore_but_a_failure_does
 
 
 def test_key_groups_of_two_subtasks_are_a_problem():
-    subtasks = tuple(SubtaskContents(i, 9, (0, 5), {"keyed state": 9}) for i in range(2))
-    plan = planned(OperatorContents("op", "o", 2, 8, subtasks=subtasks), 4)
+    subtasks = tuple(SubtaskInventory(i, 9, (0, 5), {"keyed state": 9}) for i in range(2))
+    plan = planned(OperatorInventory("op", "o", 2, 8, subtasks=subtasks), 4)
     assert "belong to two" in plan.problem
 
 
 def test_what_recorded_nothing_runs_at_any_parallelism():
-    plan = planned(OperatorContents("op", "o", 2, 8), 9)
+    plan = planned(OperatorInventory("op", "o", 2, 8), 9)
     assert plan.problem is None
     assert len(plan.after) == 9
 
@@ -207,11 +207,11 @@ def test_what_had_finished_is_not_run_again():
 
 def test_subtasks_that_had_finished_are_started_with_what_others_had():
     subtasks = (
-        SubtaskContents(0, finished=True),
-        SubtaskContents(1, 30, None, {"operator state": 30}),
+        SubtaskInventory(0, finished=True),
+        SubtaskInventory(1, 30, None, {"operator state": 30}),
     )
-    operator = OperatorContents(
-        "op", "o", 2, 8, subtasks=subtasks, states=(StateContents("s", LISTED),)
+    operator = OperatorInventory(
+        "op", "o", 2, 8, subtasks=subtasks, states=(StateInventory("s", LISTED),)
     )
     held = StoredSizes(elements={"s": [(1, 10), (1, 10), (1, 10)]})
     assert [one.bytes for one in planned(operator, 3, held).after] == [10] * 3
@@ -268,7 +268,7 @@ def test_seatunnel_deals_old_states_out_by_their_number():
 
 def test_seatunnel_gives_splits_back_and_the_coordinator_what_is_its():
     states = tuple(
-        StateContents(name, kind)
+        StateInventory(name, kind)
         for name, kind in (
             ("splits", "per subtask"),
             ("enumerator state", "of the coordinator"),
@@ -276,11 +276,11 @@ def test_seatunnel_gives_splits_back_and_the_coordinator_what_is_its():
         )
     )
     subtasks = (
-        SubtaskContents(COORDINATOR, 7),
-        SubtaskContents(0, 10),
-        SubtaskContents(1, finished=True),
+        SubtaskInventory(COORDINATOR, 7),
+        SubtaskInventory(0, 10),
+        SubtaskInventory(1, finished=True),
     )
-    action = OperatorContents("a", "Source[0]-Fake", 2, subtasks=subtasks, states=states)
+    action = OperatorInventory("a", "Source[0]-Fake", 2, subtasks=subtasks, states=states)
     plan = plan_restore(SEATUNNEL, a_checkpoint(action), 3, {}).operators[0]
     rules = [move.rule for move in plan.states]
     assert "hands them back to the enumerator" in rules[0]

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from snapshots.domain.inventory.model import (
     COORDINATOR,
     ChannelContents,
-    CheckpointContents,
+    CheckpointInventory,
     FileUse,
     MissingFile,
-    OperatorContents,
-    StateContents,
-    SubtaskContents,
+    OperatorInventory,
+    StateInventory,
+    SubtaskInventory,
 )
 from snapshots.domain.inventory.series import (
     ADDED,
@@ -39,15 +39,15 @@ def an_operator(id_="op", parallelism=2, groups=8, bytes_=10, states=(), **field
     subtasks = []
     for index in range(parallelism):
         own = key_group_range(index, parallelism, groups)
-        subtasks.append(SubtaskContents(index, bytes_, (own.start, own.stop - 1)))
-    return OperatorContents(
+        subtasks.append(SubtaskInventory(index, bytes_, (own.start, own.stop - 1)))
+    return OperatorInventory(
         id_, id_, parallelism, groups, bytes=bytes_ * parallelism, subtasks=tuple(subtasks),
         states=tuple(states), **fields,
     )  # fmt: skip
 
 
 def a_checkpoint(*operators, id_=1, **fields):
-    return CheckpointContents("job", id_, "checkpoint", "completed", operators=operators, **fields)
+    return CheckpointInventory("job", id_, "checkpoint", "completed", operators=operators, **fields)
 
 
 def compared(before, after, files=(), sizes=({}, {})):
@@ -76,7 +76,7 @@ def test_operators_come_and_go():
         an_operator(groups=16),
         an_operator(bytes_=11),
         an_operator(finished=True),
-        an_operator(states=[StateContents("s", "value")]),
+        an_operator(states=[StateInventory("s", "value")]),
     ],
 )
 def test_any_other_number_or_state_is_a_change(after):
@@ -86,10 +86,10 @@ def test_any_other_number_or_state_is_a_change(after):
 
 def test_states_are_renamed_and_their_types_change():
     before = an_operator(
-        states=[StateContents("old", "value", "a"), StateContents("s", "value", "a")]
+        states=[StateInventory("old", "value", "a"), StateInventory("s", "value", "a")]
     )
     after = an_operator(
-        states=[StateContents("s", "value", "b"), StateContents("new", "value", "a")]
+        states=[StateInventory("s", "value", "b"), StateInventory("new", "value", "a")]
     )
     [found] = compared(a_checkpoint(before), a_checkpoint(after)).operators
     assert [(one.name, one.change) for one in found.states] == [
@@ -127,14 +127,14 @@ def test_key_groups_differ_by_bytes_too_where_both_are_known():
 
 
 def test_operators_without_key_groups_say_nothing_of_them():
-    bare = OperatorContents("op", "op", 1, 8, subtasks=(SubtaskContents(0, 1),))
+    bare = OperatorInventory("op", "op", 1, 8, subtasks=(SubtaskInventory(0, 1),))
     [found] = compared(a_checkpoint(bare), a_checkpoint(bare)).operators
     assert found.moved is None
 
 
 def test_a_coordinator_stands_behind_the_subtasks():
-    one = OperatorContents(
-        "op", "op", 1, subtasks=(SubtaskContents(COORDINATOR, 5), SubtaskContents(0, 1))
+    one = OperatorInventory(
+        "op", "op", 1, subtasks=(SubtaskInventory(COORDINATOR, 5), SubtaskInventory(0, 1))
     )
     [found] = compared(a_checkpoint(one), a_checkpoint(one)).operators
     assert found.subtasks == ((0, Pair(1, 1)), (COORDINATOR, Pair(5, 5)))
@@ -167,7 +167,7 @@ def test_what_is_missing_is_told_of_both():
 
 
 def test_without_files_nothing_has_come_or_gone():
-    operator = an_operator(states=[StateContents("s", "value")])
+    operator = an_operator(states=[StateInventory("s", "value")])
     bare = a_checkpoint(replace(operator, states=()), problem="Its files are not here.")
     found = compared(bare, a_checkpoint(operator, an_operator("other")))
     assert [one.change for one in found.operators] == [UNKNOWN, UNKNOWN]
@@ -181,9 +181,9 @@ def test_without_files_nothing_has_come_or_gone():
 @pytest.mark.parametrize(
     ("states", "change"),
     [
-        ([StateContents("s", "value")], SAME),
-        ([StateContents("s", "value", complete=False)], UNKNOWN),
-        ([StateContents("s", "value", undecoded=1)], UNKNOWN),
+        ([StateInventory("s", "value")], SAME),
+        ([StateInventory("s", "value", complete=False)], UNKNOWN),
+        ([StateInventory("s", "value", undecoded=1)], UNKNOWN),
         ([], UNKNOWN),
     ],
 )
@@ -207,7 +207,7 @@ def test_checkpoints_of_two_jobs_say_so():
 
 
 def test_an_operator_whose_keys_differ_has_changed():
-    operator = an_operator(states=[StateContents("s", "value")])
+    operator = an_operator(states=[StateInventory("s", "value")])
     [found] = compared(a_checkpoint(operator), a_checkpoint(operator)).operators
     assert found.change == SAME
     [state] = found.states

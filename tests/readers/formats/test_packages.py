@@ -16,10 +16,10 @@ import zstandard
 
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.formats.unpacking import packages
-from snapshots.readers.formats.unpacking.packages import ArchiveLimits, unpack
+from snapshots.readers.formats.unpacking.packages import PackageLimits, unpack
 from tests.readers.mutated import mutated
 
-LIMITS = ArchiveLimits(total_bytes=2**20, files=50, depth=5, name_bytes=100)
+LIMITS = PackageLimits(total_bytes=2**20, files=50, depth=5, name_bytes=100)
 LONG = "folder/" + "n" * 80 + "/" + "m" * 120
 FILES = {"job/chk-1/_metadata": b"meta" * 300, "job/shared/a b%20": b"", "job/ä.txt": b"x"}
 
@@ -113,7 +113,7 @@ def test_every_kind_is_unpacked(tmp_path, data):
 
 @pytest.mark.parametrize("format", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
 def test_long_names_in_tar(tmp_path, format):
-    limits = ArchiveLimits()
+    limits = PackageLimits()
     assert unpacked(tmp_path, a_tar({LONG: b"1", "b": b"2"}, format), limits).files == (LONG, "b")
 
 
@@ -216,7 +216,7 @@ def test_a_directory_of_very_many_entries_is_not_listed(tmp_path):
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 65535, 65535, len(directory), 4, 0)
     data = b"PK\x03\x04" + directory + end
     tracemalloc.start()
-    assert refused(tmp_path, data, ArchiveLimits(files=1000)) == "too-large"
+    assert refused(tmp_path, data, PackageLimits(files=1000)) == "too-large"
     assert tracemalloc.get_traced_memory()[1] < 3 * len(data)
     tracemalloc.stop()
 
@@ -238,14 +238,14 @@ def test_bombs_are_refused(tmp_path, data):
 
 def test_the_ratio_bounds_what_comes_of_a_small_archive(tmp_path, monkeypatch):
     monkeypatch.setattr(packages, "RATIO_FLOOR", 2**16)
-    limits = ArchiveLimits(ratio=10)
+    limits = PackageLimits(ratio=10)
     data = gzip.compress(a_tar({"bomb": bytes(2**18)}))
     assert refused(tmp_path, data, limits) == "too-large"
     unpacked(tmp_path, gzip.compress(a_tar({"small": bytes(2**15)})), limits)
 
 
 def test_zeros_without_end_behind_a_tar_are_refused(tmp_path):
-    limits = ArchiveLimits(total_bytes=2**16, files=2)
+    limits = PackageLimits(total_bytes=2**16, files=2)
     data = gzip.compress(a_tar({"a": b"1"}) + bytes(2**22))
     assert refused(tmp_path, data, limits) == "too-large"
 

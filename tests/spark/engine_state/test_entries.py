@@ -40,7 +40,7 @@ def test_entries_are_those_that_spark_gave_when_the_case_was_recorded(spark, cas
     upload = WithState(SparkUpload(folder), spark)
     upload.upload.reads.clock = lambda: 0.0  # however slow the machine is
     entries = list(upload.entries())
-    found = told_by_entries(upload.contents(), entries)
+    found = told_by_entries(upload.inventory(), entries)
     compared = 0
     for read in expected["state"]:
         place = (MAIN, read["batch"], str(read["operator"]), name_of(read["read"]))
@@ -48,7 +48,7 @@ def test_entries_are_those_that_spark_gave_when_the_case_was_recorded(spark, cas
             assert in_order(found[place]) == in_order(read["partitions"]), place
             compared += 1
     assert compared == CASES[name]
-    for checkpoint in upload.contents().checkpoints:
+    for checkpoint in upload.inventory().checkpoints:
         for operator in checkpoint.operators:
             assert all(state.complete and state.reason is None for state in operator.states)
 
@@ -64,7 +64,7 @@ def test_state_ahead_of_its_commit_is_read(spark, case):
     folder, _ = case("incident-state-ahead")
     upload = WithState(SparkUpload(folder), spark)
     entries = [entry for entry in upload.entries() if entry.checkpoint == 2]
-    (operator,) = upload.contents().checkpoints[2].operators
+    (operator,) = upload.inventory().checkpoints[2].operators
     assert len(entries) == 6
     assert (operator.states[0].complete, operator.states[0].reason) == (True, None)
 
@@ -74,7 +74,7 @@ def test_of_a_batch_that_some_partitions_wrote_these_are_read(spark, case):
     upload = WithState(SparkUpload(folder), spark)
     entries = [entry for entry in upload.entries() if entry.checkpoint == 2]
     assert {entry.subtask for entry in entries} == {0}  # partition 1 wrote, too, and is empty
-    (operator,) = upload.contents().checkpoints[2].operators
+    (operator,) = upload.inventory().checkpoints[2].operators
     assert not operator.states[0].complete
     assert "Some partitions wrote" in operator.notes[0]
     assert "Partition 2 lacks 3.delta" in operator.notes[0]
@@ -86,7 +86,7 @@ def test_where_spark_fails_its_reason_is_said_and_the_files_are_read(spark, case
     path.write_bytes(path.read_bytes()[:40])
     upload = WithState(SparkUpload(folder), spark)
     found = list(upload.entries())
-    last = upload.contents().checkpoints[-1].operators[0]
+    last = upload.inventory().checkpoints[-1].operators[0]
     assert not last.states[0].complete
     assert path.name in last.notes[0]
     kept = [{"key": one.key, "value": one.value} for one in found if one.checkpoint == 11]
@@ -98,7 +98,7 @@ def test_rows_beyond_the_limit_are_cut_off_and_said(spark, case, monkeypatch):
     monkeypatch.setattr(streaming_entries, "MOST_ROWS", 2)
     upload = WithState(SparkUpload(case("incident-planned-only")[0]), spark)
     assert len(list(upload.entries())) == 6
-    state = upload.contents().checkpoints[2].operators[0].states[0]
+    state = upload.inventory().checkpoints[2].operators[0].states[0]
     assert (state.complete, state.reason) == (False, "Only the first 2 rows are read.")
 
 
@@ -109,7 +109,7 @@ def test_beyond_so_many_states_the_files_alone_are_read(spark, case, monkeypatch
     for entry in upload.entries():
         counts[entry.checkpoint] = counts.get(entry.checkpoint, 0) + 1
     assert counts == {0: 3, 1: 3, 2: 6}
-    reasons = [one.operators[0].states[0].reason for one in upload.contents().checkpoints[:3]]
+    reasons = [one.operators[0].states[0].reason for one in upload.inventory().checkpoints[:3]]
     assert reasons == [streaming_entries.TOO_MANY, streaming_entries.TOO_MANY, None]
 
 

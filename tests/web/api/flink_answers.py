@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from snapshots.domain.inventory.entries import NotRead, StateEntry
-from snapshots.domain.inventory.model import WHOLE, CheckpointContents
+from snapshots.domain.inventory.model import WHOLE, CheckpointInventory
 from snapshots.readers.engines.flink.operator_ids import id_of_uid
 from tests.readers.engines.flink import engine as frame
 from tests.readers.engines.flink.cases import ON_THE_WIRE, Facts
@@ -28,7 +28,7 @@ class Answer:
         self._uploaded = uploaded
         self._expected = expected
         self.number = number
-        self.checkpoint: CheckpointContents = uploaded.contents.checkpoints[number]
+        self.checkpoint: CheckpointInventory = uploaded.contents.checkpoints[number]
 
     @cached_property
     def entries(self) -> list[StateEntry]:

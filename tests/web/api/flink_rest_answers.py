@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from snapshots.domain.inventory.model import CheckpointContents, OperatorContents
+from snapshots.domain.inventory.model import CheckpointInventory, OperatorInventory
 from tests.readers.engines.flink.cases import Facts
 from tests.web.api.uploading import Uploaded
 
@@ -95,7 +95,7 @@ def _between(start: int | None, end: int | None) -> int | None:
     return None if None in (start, end) else end - start
 
 
-def _of_snapshot(uploaded: Uploaded, snapshot: str) -> CheckpointContents:
+def _of_snapshot(uploaded: Uploaded, snapshot: str) -> CheckpointInventory:
     """Its vertices have the ids of their first operators."""
     (found,) = (
         one for one in uploaded.contents.checkpoints if (one.snapshot or str(one.id)) == snapshot
@@ -103,6 +103,6 @@ def _of_snapshot(uploaded: Uploaded, snapshot: str) -> CheckpointContents:
     return found
 
 
-def _had_ended(vertex: OperatorContents, index: int) -> bool:
+def _had_ended(vertex: OperatorInventory, index: int) -> bool:
     """Of a subtask that had, Flink says that it took no time at all: it was not asked."""
     return vertex.finished or any(one.index == index and one.finished for one in vertex.subtasks)

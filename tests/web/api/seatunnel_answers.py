@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from snapshots.domain.inventory.entries import NotRead, StateEntry
-from snapshots.domain.inventory.model import COORDINATOR, CheckpointContents, OperatorContents
+from snapshots.domain.inventory.model import COORDINATOR, CheckpointInventory, OperatorInventory
 from tests.readers.engines.seatunnel.cases import as_expected
 from tests.web.api.uploading import Uploaded
 
@@ -74,7 +74,7 @@ def found(uploaded: Uploaded, files: list[dict]) -> Facts:
     return facts
 
 
-def _of_checkpoint(checkpoint: CheckpointContents) -> Iterator[tuple]:
+def _of_checkpoint(checkpoint: CheckpointInventory) -> Iterator[tuple]:
     facts = {fact.name: fact.value for fact in checkpoint.facts}
     yield ("job",), checkpoint.job
     yield ("pipeline",), facts["pipeline"]
@@ -92,7 +92,7 @@ def _of_checkpoint(checkpoint: CheckpointContents) -> Iterator[tuple]:
             yield ("task vertex", int(name.rpartition(" ")[2])), value
 
 
-def _of_subtasks(operator: OperatorContents) -> Iterator[tuple]:
+def _of_subtasks(operator: OperatorInventory) -> Iterator[tuple]:
     """None: it had ended, or there is no such state; elements are counted where there are some."""
     yield (operator.id, COORDINATOR, "elements"), None
     for subtask in operator.subtasks:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from snapshots.domain.inventory.model import (
     COMPLETED,
     IN_PROGRESS,
-    CheckpointContents,
-    UploadContents,
+    CheckpointInventory,
+    UploadInventory,
 )
 from tests.readers.engines.spark_streaming.cases import MAIN, in_order
 from tests.readers.engines.spark_streaming.inventory import (
@@ -108,14 +108,14 @@ def found(uploaded: Uploaded, expected: dict) -> Facts:
     return facts
 
 
-def _without(contents: UploadContents, start: str) -> UploadContents:
+def _without(contents: UploadInventory, start: str) -> UploadInventory:
     """Folders as the case names them: an archive holds them in one of its own."""
     jobs = tuple(replace(one, name=one.name.removeprefix(start)) for one in contents.jobs)
     return replace(contents, jobs=jobs)
 
 
 def _found_batches(
-    uploaded: Uploaded, batches: list[CheckpointContents], answers: dict
+    uploaded: Uploaded, batches: list[CheckpointInventory], answers: dict
 ) -> Iterator[tuple]:
     yield ("batches",), [one.id for one in batches]
     yield ("committed",), [one.id for one in batches if one.status == COMPLETED]

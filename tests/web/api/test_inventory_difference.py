@@ -9,8 +9,8 @@ from snapshots.answers import inventory_difference
 from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, TIMERS, UNION
 from snapshots.domain.model.key_groups import owning_subtask
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
-from snapshots.store.inventory.reading import StoredContents
-from snapshots.store.inventory.writing import write_contents
+from snapshots.store.inventory.reading import StoredInventory
+from snapshots.store.inventory.writing import write_inventory
 from tests.readers.engines.flink.engine import expected_snapshots
 
 OF_OPERATOR = (LISTED, UNION, BROADCAST, RAW, "coordinator")
@@ -24,8 +24,8 @@ def stored(shared_data, tmp_path_factory):
     def of(case):
         if case not in found:
             folder = tmp_path_factory.mktemp(case)
-            write_contents(folder, FlinkReader().read(shared_data / "flink" / case))
-            found[case] = StoredContents(folder)
+            write_inventory(folder, FlinkReader().read(shared_data / "flink" / case))
+            found[case] = StoredInventory(folder)
         return found[case]
 
     return of

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from snapshots.domain.inventory.entries import NotRead, StateEntry
-from snapshots.domain.inventory.model import Fact, JobContents, UploadContents
+from snapshots.domain.inventory.model import Fact, JobInventory, UploadInventory
 from snapshots.jobs import running
 from snapshots.models import Job
 from snapshots.store.inventory.reading import as_checkpoint
@@ -44,18 +44,18 @@ class Uploaded:
             total, offset = page["total"], offset + len(page["items"])
 
     @cached_property
-    def contents(self) -> UploadContents:
+    def contents(self) -> UploadInventory:
         """What the API tells of the checkpoints, in the words of the model."""
         told = self.get("/contents")
         details = [self.get(f"/contents/{place}") for place in range(len(told["checkpoints"]))]
         for listed, detail in zip(told["checkpoints"], details, strict=True):
             _require_the_same(listed, detail)
         jobs = tuple(
-            JobContents(one["key"], one["name"], tuple(Fact(**fact) for fact in one["facts"]))
+            JobInventory(one["key"], one["name"], tuple(Fact(**fact) for fact in one["facts"]))
             for one in told["jobs"]
         )
         checkpoints = tuple(map(as_checkpoint, details))
-        return UploadContents(told["engine"], jobs, checkpoints, (), tuple(told["notes"]))
+        return UploadInventory(told["engine"], jobs, checkpoints, (), tuple(told["notes"]))
 
     @cached_property
     def files(self) -> dict[str, dict]:

@@ -9,7 +9,7 @@ import pytest
 from snapshots.files import recordings
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.store.inventory.layout import CONTENTS, UPLOAD
-from snapshots.store.inventory.writing import write_contents
+from snapshots.store.inventory.writing import write_inventory
 from tests.web.given import a_client, a_person, a_ready_recording
 from tests.web.pages.test_recordings import signed_in, text_of
 
@@ -31,7 +31,7 @@ def given(ada, shared_data):
     def written(name: str) -> str:
         recording = a_ready_recording(ada, format="flink")
         upload = FlinkReader().read(shared_data / "flink" / name)
-        write_contents(recordings.store().folder(recording.store), upload)
+        write_inventory(recordings.store().folder(recording.store), upload)
         return f"/recordings/{recording.pk}/contents"
 
     return written

@@ -4,8 +4,8 @@ import pytest
 
 from snapshots.files import recordings
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
-from snapshots.store.inventory.reading import StoredContents, as_checkpoint
-from snapshots.store.inventory.writing import write_contents
+from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
+from snapshots.store.inventory.writing import write_inventory
 from tests.readers.engines.spark_streaming.cases import MAIN, unpack
 from tests.web.given import a_client, a_person, a_ready_recording
 from tests.web.pages.test_inventory import words
@@ -27,8 +27,8 @@ def given(ada, shared_data, tmp_path):
         folder, _ = unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)
         recording = a_ready_recording(ada, format="spark-streaming")
         into = recordings.store().folder(recording.store)
-        found = write_contents(into, SparkUpload(folder))
-        stored = StoredContents(into)
+        found = write_inventory(into, SparkUpload(folder))
+        stored = StoredInventory(into)
         for number, checkpoint in enumerate(found.checkpoints):
             assert as_checkpoint(stored.checkpoint(number)) == checkpoint
         return f"/recordings/{recording.pk}/contents"

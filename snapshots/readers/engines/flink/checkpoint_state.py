@@ -22,7 +22,7 @@ from snapshots.readers.engines.flink.keyed.keyed_meta import read_keyed_meta
 from snapshots.readers.engines.flink.keyed.keyed_state import KeyedState, read_keyed
 from snapshots.readers.engines.flink.metadata import Operator, Subtask
 from snapshots.readers.engines.flink.operator_state import (
-    OperatorStateContents,
+    OperatorStateInventory,
     read_operator_state,
 )
 from snapshots.readers.engines.flink.types.element_types import types_of
@@ -52,7 +52,7 @@ class SubtaskState:
     subtask: Subtask
     raw: bool
     handle: OperatorState
-    contents: OperatorStateContents
+    contents: OperatorStateInventory
 
 
 def operator_states(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> Iterator[SubtaskState]:

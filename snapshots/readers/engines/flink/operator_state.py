@@ -44,7 +44,7 @@ class StateElements:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorStateContents:
+class OperatorStateInventory:
     """compressed: None where not known. problem: why values are not known, as a sentence.
 
     unread: bytes that belong to no element and are not understood.
@@ -58,19 +58,19 @@ class OperatorStateContents:
 
 def read_operator_state(
     state: OperatorState, data: bytes | memoryview | Missing, *, raw: bool = False
-) -> OperatorStateContents:
+) -> OperatorStateInventory:
     """The contents of ``state``, whose stream is ``data``. Never raises for what it holds.
 
     raw: raw operator state, whose content is private to the operator.
     """
     if isinstance(data, Missing):
         reason = f"{data.path}: {data.reason}"
-        return OperatorStateContents(_without_values(state, reason), problem=reason)
+        return OperatorStateInventory(_without_values(state, reason), problem=reason)
     data = memoryview(data)
     if raw:
         return _opaque(state, data, "Raw operator state is private to its operator.")
     if not state.states and not len(data):
-        return OperatorStateContents(())
+        return OperatorStateInventory(())
     cursor = Cursor(data)
     try:
         compressed, metas = _frame(cursor)
@@ -140,7 +140,7 @@ def _first(state: OperatorState, data: memoryview) -> int:
     return min((min(each.offsets) for each in state.states if each.offsets), default=len(data))
 
 
-def _opaque(state: OperatorState, data: memoryview, reason: str) -> OperatorStateContents:
+def _opaque(state: OperatorState, data: memoryview, reason: str) -> OperatorStateInventory:
     states = tuple(
         StateElements(
             each.name,
@@ -154,7 +154,7 @@ def _opaque(state: OperatorState, data: memoryview, reason: str) -> OperatorStat
         for each, pieces in zip(state.states, _pieces(state, data), strict=True)
     )
     before = Opaque.of(data[: _first(state, data)], reason, offset=0)
-    return OperatorStateContents(states, None, reason, (before,))
+    return OperatorStateInventory(states, None, reason, (before,))
 
 
 def _decoded(
@@ -163,7 +163,7 @@ def _decoded(
     begin: int,
     compressed: bool,
     metas: dict[str, StateMeta],
-) -> OperatorStateContents:
+) -> OperatorStateInventory:
     """begin: where the frame ends, before which no element lies."""
     states = []
     for each, pieces in zip(state.states, _pieces(state, data), strict=True):
@@ -181,7 +181,7 @@ def _decoded(
         types = {role: one.name for role, one in meta.serializers.items()} if meta else {}
         states.append(StateElements(each.name, each.mode, types, tuple(elements)))
     gap = _gap(data, begin, _first(state, data), compressed)
-    return OperatorStateContents(tuple(states), compressed, None, gap)
+    return OperatorStateInventory(tuple(states), compressed, None, gap)
 
 
 def _gap(data: memoryview, begin: int, first: int, compressed: bool) -> tuple[Opaque, ...]:

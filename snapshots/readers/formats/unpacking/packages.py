@@ -20,18 +20,18 @@ from snapshots.readers.logs.base import Limits
 
 RATIO_FLOOR = 64 * 2**20  # bytes that may always be unpacked, however small the archive is
 _BLOCK = 2**20
-_OTHER_ARCHIVES = {
+_OTHER_PACKAGES = {
     b"7z\xbc\xaf": "7-Zip",
     b"Rar!": "RAR",
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
 }
-_INNER = {b"PK\x03\x04": "zip", b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"} | _OTHER_ARCHIVES
+_INNER = {b"PK\x03\x04": "zip", b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"} | _OTHER_PACKAGES
 _NOTES = ("__MACOSX", ".DS_Store")
 
 
 @dataclass(frozen=True)
-class ArchiveLimits:
+class PackageLimits:
     """How much an archive may hold.
 
     total_bytes: of all files, unpacked. ratio: unpacked to packed bytes, where that is more than
@@ -62,7 +62,7 @@ class Unpacked:
 def unpack(
     source: Path,
     target: Path,
-    limits: ArchiveLimits,
+    limits: PackageLimits,
     *,
     name: str | None = None,
     plain_names: bool = False,
@@ -98,14 +98,14 @@ def _clear(target: Path, whole: bool) -> None:
 
 @contextmanager
 def _entries(
-    source: Path, limits: ArchiveLimits, folder: "_Folder", name: str
+    source: Path, limits: PackageLimits, folder: "_Folder", name: str
 ) -> Iterator[Iterable[tar_entries.Entry]]:
     """What an upload holds, whatever it is."""
     with source.open("rb") as file:
         start = file.read(512)
     if not start:
         raise refuse("empty", "The file is empty.")
-    for magic, what in _OTHER_ARCHIVES.items():
+    for magic, what in _OTHER_PACKAGES.items():
         if start.startswith(magic):
             raise refuse("unknown-format", f"This is {what}. Pack the files as zip or tar.gz.")
     if zip_entries.is_zip(start):
@@ -128,7 +128,7 @@ def _entries(
 class _Folder:
     """The folder that is being filled. most: bytes that may be written in all."""
 
-    def __init__(self, root: Path, limits: ArchiveLimits, packed: int, plain_names: bool) -> None:
+    def __init__(self, root: Path, limits: PackageLimits, packed: int, plain_names: bool) -> None:
         self.most = min(limits.total_bytes, max(RATIO_FLOOR, limits.ratio * packed))
         self._root, self._limits = root, limits
         self._names = Names(limits.depth, limits.name_bytes, plain=plain_names)
@@ -172,7 +172,7 @@ class _Folder:
         self._files.append(name)
         if name != original:
             self._originals[name] = original
-        if kind := _archive_kind(start):
+        if kind := _package_kind(start):
             self.skip(name, f"It is an archive ({kind}) in the archive: kept as a file.")
 
     def _count(self, size: int, name: str) -> None:
@@ -190,7 +190,7 @@ class _Folder:
         return Unpacked(tuple(self._files), self._bytes, tuple(self._skipped), self._originals)
 
 
-def _archive_kind(start: bytes) -> str | None:
+def _package_kind(start: bytes) -> str | None:
     if tar_entries.is_tar(start):
         return "tar"
     return next((kind for magic, kind in _INNER.items() if start.startswith(magic)), None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snapshots.domain.assembling.assembly import Assembly, assemble
 from snapshots.domain.inventory.entries import NotRead, StateEntry
-from snapshots.domain.inventory.model import CheckpointContents, OperatorContents, UploadContents
+from snapshots.domain.inventory.model import CheckpointInventory, OperatorInventory, UploadInventory
 from snapshots.readers.engines.flink.adapter.reader import FlinkEngineUpload, FlinkReader
 from tests.readers.engines.flink.cases import CASES, Facts
 from tests.readers.engines.flink.keyed import as_flink
@@ -29,9 +29,9 @@ def entries(shared_data: Path, name: str) -> tuple[StateEntry, ...]:
 
 
 @cache
-def contents(shared_data: Path, name: str) -> UploadContents:
+def inventory(shared_data: Path, name: str) -> UploadInventory:
     entries(shared_data, name)
-    return read(shared_data, name).contents()
+    return read(shared_data, name).inventory()
 
 
 @cache
@@ -43,7 +43,7 @@ def expected_snapshots(expected: dict) -> list[dict]:
     return expected.get("snapshots") or [{"path": None, "flink": expected["flinkMetadata"]}]
 
 
-def stored(upload: FlinkEngineUpload, found: UploadContents, path: str | None):
+def stored(upload: FlinkEngineUpload, found: UploadInventory, path: str | None):
     """The checkpoint whose `_metadata` it is, with its number."""
     for place in upload.places:
         if place.has_files and path in (None, place.stored.path):
@@ -147,7 +147,7 @@ def _keyed(value: dict) -> dict:
 # --- what is found --------------------------------------------------------------------------------
 
 
-def found_facts(checkpoint: CheckpointContents, own: list[StateEntry], wanted: Facts) -> Facts:
+def found_facts(checkpoint: CheckpointInventory, own: list[StateEntry], wanted: Facts) -> Facts:
     """own: its entries. wanted: of values, only what is asked for is given."""
     facts: Facts = {("id",): checkpoint.id, ("bytes",): checkpoint.bytes}
     facts["kind",] = checkpoint.kind
@@ -172,7 +172,7 @@ def found_facts(checkpoint: CheckpointContents, own: list[StateEntry], wanted: F
     return facts
 
 
-def _found_operator(operator: OperatorContents) -> Facts:
+def _found_operator(operator: OperatorInventory) -> Facts:
     of = operator.id
     facts: Facts = {
         (of, "name"): operator.name,

@@ -48,7 +48,7 @@ def expected(shared_data: Path, name: str) -> dict:
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
 def test_contents_are_as_flink_and_its_rest_api_say(shared_data, name):
-    found = given.contents(shared_data, name)
+    found = given.inventory(shared_data, name)
     upload, entries = given.read(shared_data, name), given.entries(shared_data, name)
     compared, differing = 0, []
     for snapshot in given.expected_snapshots(expected(shared_data, name)):
@@ -65,7 +65,7 @@ def test_contents_are_as_flink_and_its_rest_api_say(shared_data, name):
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
 def test_every_file_is_told_once_and_every_entry_has_its_state(shared_data, name):
-    found = given.contents(shared_data, name)
+    found = given.inventory(shared_data, name)
     folder = given.folder_of(shared_data, name)
     files = [path for path in folder.rglob("*") if path.is_file()]
     paths = [str(path.relative_to(folder)) for path in files]
@@ -88,7 +88,7 @@ def test_every_file_is_told_once_and_every_entry_has_its_state(shared_data, name
 
 
 def test_sizes_times_and_counts_of_every_case_have_a_unit(shared_data):
-    found = set().union(*(units(given.contents(shared_data, name)) for name in CASES))
+    found = set().union(*(units(given.inventory(shared_data, name)) for name in CASES))
     assert {
         ("started at", "epoch ms"),
         ("interval", "ms"),
@@ -111,7 +111,7 @@ def test_why_channels_are_empty_or_not_known_is_said(shared_data, name, words):
     told = given.derived(shared_data, name).recording.header_extra
     by_name = {sentence: word for word, sentence in (WHY_EMPTY | WHY_UNKNOWN).items()}
     said = set()
-    for checkpoint in given.contents(shared_data, name).checkpoints:
+    for checkpoint in given.inventory(shared_data, name).checkpoints:
         snapshot = str(checkpoint.id)
         if checkpoint.why_unknown is None:
             assert why_empty(told, snapshot) == checkpoint.why_empty
@@ -127,7 +127,7 @@ def test_an_unaligned_checkpoint_without_its_files_is_not_known_to_have_been_emp
 ):
     shutil.copytree(given.folder_of(shared_data, "bank-unaligned") / "rest", tmp_path / "rest")
     upload = FlinkReader().read(tmp_path)
-    assert {one.why_unknown for one in upload.contents().checkpoints} == {WHY_UNKNOWN[NO_FILES]}
+    assert {one.why_unknown for one in upload.inventory().checkpoints} == {WHY_UNKNOWN[NO_FILES]}
     found = assemble(*upload.recording()).recording
     assert {why_unknown(found.header_extra, one) for one in ("1", "2")} == {WHY_UNKNOWN[NO_FILES]}
     assert all(not report.recorded_channels for report in judge(found))
@@ -150,7 +150,7 @@ def test_the_types_of_states_are_described_as_they_stand_in_the_files(shared_dat
 
 @pytest.mark.parametrize("name", UNALIGNED)
 def test_channels_hold_the_bytes_and_elements_that_flink_found(shared_data, name):
-    upload, found = given.read(shared_data, name), given.contents(shared_data, name)
+    upload, found = given.read(shared_data, name), given.inventory(shared_data, name)
     bytes_of = {(one.checkpoint, one.number): one.data for one in upload.channel_bytes()}
     for snapshot in given.expected_snapshots(expected(shared_data, name)):
         number, checkpoint = given.stored(upload, found, snapshot["path"])
@@ -181,7 +181,7 @@ def test_operator_state_is_compared_by_its_elements(shared_data):
 
 
 def test_a_failed_checkpoint_is_told_without_files(shared_data):
-    found = {one.id: one for one in given.contents(shared_data, "failures").checkpoints}
+    found = {one.id: one for one in given.inventory(shared_data, "failures").checkpoints}
     assert Counter(one.status for one in found.values()) == {
         COMPLETED: 7,
         FAILED: 7,
@@ -199,7 +199,7 @@ def test_what_lacks_is_missing_and_what_is_private_is_not_read(shared_data, tmp_
     shutil.copytree(last, tmp_path / "chk-2")
     upload = FlinkReader().read(tmp_path)
     entries = list(upload.entries())
-    (checkpoint,) = upload.contents().checkpoints
+    (checkpoint,) = upload.inventory().checkpoints
     (count,) = (one for one in checkpoint.operators if one.name == "async-count")
     assert checkpoint.missing
     assert all(one.bytes for one in checkpoint.missing)
@@ -242,7 +242,7 @@ def test_the_recording_has_no_defect_and_claims_nothing(shared_data, name):
     assert recording.header_extra["derived"] is True
     events = [event for own in recording.events.values() for event in own]
     assert all(parsed(event.extra)["derived"] for event in events)
-    statuses = [one.status for one in given.contents(shared_data, name).checkpoints]
+    statuses = [one.status for one in given.inventory(shared_data, name).checkpoints]
     reports = judge(recording)
     assert len(reports) == len(statuses)
     for report, status in zip(reports, statuses, strict=True):
@@ -433,7 +433,7 @@ def test_a_lone_checkpoint_is_a_recording_without_times(shared_data, tmp_path):
     (report,) = judge(recording)
     assert report.snapshot == "2"
     assert {finding.verdict for finding in report.findings} == {"unknown"}
-    halves = upload.contents().checkpoints[0].channels
+    halves = upload.inventory().checkpoints[0].channels
     assert sum(one.bytes for one in halves) == 96294
     assert all(one.elements is None and one.reason for one in halves)
 
@@ -449,7 +449,7 @@ def test_answers_alone_are_a_recording(shared_data, tmp_path):
         assert report.recorded_channels == {}  # bytes were in flight; which, no file says
         assert len(report.recorded_states) == 6
         assert parsed(report.recorded_states["withdraw[0]"])["bytes"]["in flight"] > 0
-    assert all("not in the upload" in one.problem for one in upload.contents().checkpoints)
+    assert all("not in the upload" in one.problem for one in upload.inventory().checkpoints)
 
 
 def test_without_the_answers_about_subtasks_only_the_whole_is_told(shared_data, tmp_path):
@@ -492,7 +492,7 @@ def test_where_subtasks_are_too_many_the_coordinator_is_left(shared_data, monkey
     upload = FlinkReader().read(given.folder_of(shared_data, "bank-unaligned"))
     assembly = assemble(*upload.recording())
     assert assembly.recording.events.keys() == {"coordinator"}
-    assert len(upload.contents().checkpoints) == 2
+    assert len(upload.inventory().checkpoints) == 2
     assert len(list(upload.channel_bytes())) > 0
 
 
@@ -549,7 +549,7 @@ def test_a_type_that_alone_fits_is_said_to_be_inferred(shared_data):
     ]
     assert rates
     assert all(value.keys() in ({"bytes"}, {"watermark"}) for value in rates)
-    last = given.contents(shared_data, "unaligned-orders").checkpoints[-1]
+    last = given.inventory(shared_data, "unaligned-orders").checkpoints[-1]
     facts = {fact.name: (fact.value, fact.inferred) for fact in last.facts}
     assert facts["records of apply-rules -> slow-sink"] == found["apply-rules", "slow-sink"]
 
@@ -597,7 +597,7 @@ def test_where_halves_cannot_be_joined_the_channels_are_not_known(shared_data, t
     upload = FlinkReader().read(tmp_path)
     (report,) = judge(assemble(*upload.recording()).recording)
     assert report.recorded_channels == {}  # the halves at one vertex may be of any of its edges
-    assert sum(one.bytes for one in upload.contents().checkpoints[0].channels) == 98208
+    assert sum(one.bytes for one in upload.inventory().checkpoints[0].channels) == 98208
 
 
 def test_what_barriers_overtook_is_counted(shared_data):
@@ -719,10 +719,10 @@ def _whole_way(folder: Path) -> None:
     checkpoints(assembly.recording)
     for entry in upload.entries():
         assert entry.bytes >= 0
-    contents = upload.contents()
-    assert len({one.path for one in contents.files}) == len(contents.files)
+    inventory = upload.inventory()
+    assert len({one.path for one in inventory.files}) == len(inventory.files)
     for channel in upload.channel_bytes():
-        own = contents.checkpoints[channel.checkpoint].channels[channel.number]
+        own = inventory.checkpoints[channel.checkpoint].channels[channel.number]
         assert own.bytes == len(channel.data)
 
 

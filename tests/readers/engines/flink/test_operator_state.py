@@ -8,7 +8,7 @@ from snapshots.readers.engines.flink import checkpoint_state
 from snapshots.readers.engines.flink import handles as h
 from snapshots.readers.engines.flink.files import Missing
 from snapshots.readers.engines.flink.operator_state import (
-    OperatorStateContents,
+    OperatorStateInventory,
     read_operator_state,
 )
 from snapshots.readers.engines.flink.types.composites import as_object
@@ -36,7 +36,7 @@ def _state(*offsets: int, name: str = "s", mode: str = "SPLIT_DISTRIBUTE"):
     return h.OperatorStateOffsets(name, mode, offsets)
 
 
-def _read(data: bytes, *states: h.OperatorStateOffsets, raw=False) -> OperatorStateContents:
+def _read(data: bytes, *states: h.OperatorStateOffsets, raw=False) -> OperatorStateInventory:
     return read_operator_state(h.OperatorState(states, h.Inline("", data)), data, raw=raw)
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from snapshots.domain.inventory.restore_plan import FLINK, plan_restore
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
-from snapshots.store.inventory.reading import StoredContents, as_checkpoint
-from snapshots.store.inventory.writing import write_contents
+from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
+from snapshots.store.inventory.writing import write_inventory
 
 SAVEPOINT, FIRST_AFTER = 2, 3  # places of the checkpoints in the upload
 KEPT = {"Source: rules", "Source: rates-numbers", "to-rate"}  # ran with one, and went on so
@@ -16,8 +16,8 @@ KEPT = {"Source: rules", "Source: rates-numbers", "to-rate"}  # ran with one, an
 @pytest.fixture(scope="module")
 def stored(shared_data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("stored")
-    write_contents(folder, FlinkReader().read(shared_data / "flink" / "rescaled"))
-    return StoredContents(folder)
+    write_inventory(folder, FlinkReader().read(shared_data / "flink" / "rescaled"))
+    return StoredInventory(folder)
 
 
 @pytest.fixture(scope="module")

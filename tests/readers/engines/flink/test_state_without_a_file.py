@@ -32,7 +32,7 @@ def remove(folder, handle):
 def states_of(folder, name):
     upload = FlinkReader().read(folder)
     entries = list(upload.entries())
-    [checkpoint] = upload.contents().checkpoints
+    [checkpoint] = upload.inventory().checkpoints
     [operator] = [one for one in checkpoint.operators if one.name == name]
     return operator, [one for one in entries if one.operator == operator.id]
 

@@ -12,7 +12,7 @@ from snapshots.readers.engines.seatunnel.model import (
     VertexStatistics,
 )
 from snapshots.readers.engines.seatunnel.upload import SeaTunnelLimits, SeaTunnelUpload, read_upload
-from snapshots.readers.formats.unpacking.packages import ArchiveLimits, unpack
+from snapshots.readers.formats.unpacking.packages import PackageLimits, unpack
 
 
 def cases(shared_data: Path) -> list[Path]:
@@ -24,7 +24,7 @@ def read_case(archive: Path) -> tuple[dict, SeaTunnelUpload, str]:
     """The expected.json, what the reader gives, and the folder that all names begin with."""
     with tempfile.TemporaryDirectory() as name:
         target = Path(name) / "case"
-        unpack(archive, target, ArchiveLimits())
+        unpack(archive, target, PackageLimits())
         [expected] = target.rglob("expected.json")
         prefix = expected.parent.relative_to(target).as_posix() + "/"
         return json.loads(expected.read_text()), read_upload(target, SeaTunnelLimits()), prefix

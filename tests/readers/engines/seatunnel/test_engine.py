@@ -16,13 +16,13 @@ from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.model.derived import NOT_TOLD, WHY_UNKNOWN, why_unknown
 from snapshots.readers.engines.registry import recognise
 from snapshots.readers.engines.seatunnel.adapter import graph as engine_graph
-from snapshots.readers.engines.seatunnel.adapter import inventory as engine_contents
+from snapshots.readers.engines.seatunnel.adapter import inventory as engine_inventory
 from snapshots.readers.engines.seatunnel.adapter import jobs as engine_jobs
 from snapshots.readers.engines.seatunnel.adapter.reader import SeaTunnelReader
-from snapshots.readers.formats.unpacking.packages import ArchiveLimits, unpack
+from snapshots.readers.formats.unpacking.packages import PackageLimits, unpack
 from snapshots.readers.logs.native import write_lines
-from snapshots.store.inventory.reading import StoredContents
-from snapshots.store.inventory.writing import write_contents
+from snapshots.store.inventory.reading import StoredInventory
+from snapshots.store.inventory.writing import write_inventory
 from tests.readers import inputs
 from tests.readers.engines.seatunnel.cases import as_expected
 from tests.readers.engines.seatunnel.test_seatunnel import a_name, a_state, an_action, encoded, save
@@ -44,7 +44,7 @@ SINK = "ActionStateKey - pipeline-1 [Sink[0]-File]"
 def case(request, shared_data, tmp_path):
     """The name, the expected.json, and the unpacked folder."""
     target = tmp_path / "case"
-    unpack(shared_data / "seatunnel" / f"{request.param}.zip", target, ArchiveLimits())
+    unpack(shared_data / "seatunnel" / f"{request.param}.zip", target, PackageLimits())
     [expected] = target.rglob("expected.json")
     return request.param, json.loads(expected.read_text()), expected.parent
 
@@ -72,7 +72,7 @@ def facts(item):
 
 def test_every_checkpoint_is_told_as_expected(case):
     _, expected, folder = case
-    found = {item.path: item for item in upload_of(folder).contents().checkpoints}
+    found = {item.path: item for item in upload_of(folder).inventory().checkpoints}
     assert sorted(found) == sorted(item["path"] for item in expected["files"])
     for item in expected["files"]:
         known, checkpoint = item["decoded"], found[item["path"]]
@@ -113,9 +113,9 @@ def size_of(state):
 def test_times_and_counts_have_a_unit_and_channels_are_not_known(case):
     _, _, folder = case
     upload = upload_of(folder)
-    assert {unit for _, unit in units(upload.contents())} <= {"ms", "count"}
-    assert {one.why_empty for one in upload.contents().checkpoints} == {None}
-    assert {one.why_unknown for one in upload.contents().checkpoints} == {WHY_UNKNOWN[NOT_TOLD]}
+    assert {unit for _, unit in units(upload.inventory())} <= {"ms", "count"}
+    assert {one.why_empty for one in upload.inventory().checkpoints} == {None}
+    assert {one.why_unknown for one in upload.inventory().checkpoints} == {WHY_UNKNOWN[NOT_TOLD]}
     header, _ = upload.recording()
     assert why_unknown(header.extra, "1") == WHY_UNKNOWN[NOT_TOLD]
 
@@ -123,7 +123,7 @@ def test_times_and_counts_have_a_unit_and_channels_are_not_known(case):
 def test_every_element_is_an_entry_as_expected(case):
     _, expected, folder = case
     upload = upload_of(folder)
-    entries, paths = list(upload.entries()), [c.path for c in upload.contents().checkpoints]
+    entries, paths = list(upload.entries()), [c.path for c in upload.inventory().checkpoints]
     told = {(paths[e.checkpoint], e.operator, e.subtask, e.key): e for e in entries}
     assert len(told) == len(entries)
     for item in expected["files"]:
@@ -146,7 +146,7 @@ def assert_is_entry(entry, element):
 
 def test_every_file_is_told_once_with_its_size(case):
     _, _, folder = case
-    files = upload_of(folder).contents().files
+    files = upload_of(folder).inventory().files
     sizes = {p.relative_to(folder).as_posix(): p.stat().st_size for p in folder.rglob("*.*")}
     assert {file.path: file.bytes for file in files} == sizes
     assert [file.path for file in files if file.reason] == ["expected.json"]
@@ -206,8 +206,8 @@ def test_what_is_contained_is_kept_beside_a_recording(case, tmp_path):
     _, expected, folder = case
     into = tmp_path / "store"
     into.mkdir()
-    write_contents(into, upload_of(folder))
-    stored = StoredContents(into)
+    write_inventory(into, upload_of(folder))
+    stored = StoredInventory(into)
     for number, listed in enumerate(stored.upload["checkpoints"]):
         found = stored.checkpoint(number)
         assert len(found["operators"]) == listed["operators"]
@@ -218,7 +218,7 @@ def test_what_is_contained_is_kept_beside_a_recording(case, tmp_path):
 
 
 def test_each_pipeline_is_a_scope_with_a_coordinator(shared_data, tmp_path):
-    unpack(shared_data / "seatunnel" / f"{NAMES[2]}.zip", tmp_path / "case", ArchiveLimits())
+    unpack(shared_data / "seatunnel" / f"{NAMES[2]}.zip", tmp_path / "case", PackageLimits())
     upload = upload_of(tmp_path / "case")
     header, _ = derived(upload)
     scopes = {process.id: process.scope for process in header.topology.processes}
@@ -244,8 +244,8 @@ def test_each_pipeline_is_a_scope_with_a_coordinator(shared_data, tmp_path):
 
 
 def test_what_is_inferred_says_so(shared_data, tmp_path):
-    unpack(shared_data / "seatunnel" / f"{NAMES[2]}.zip", tmp_path / "case", ArchiveLimits())
-    found = upload_of(tmp_path / "case").contents()
+    unpack(shared_data / "seatunnel" / f"{NAMES[2]}.zip", tmp_path / "case", PackageLimits())
+    found = upload_of(tmp_path / "case").inventory()
     for checkpoint in found.checkpoints:
         told = {fact.name: fact.inferred for fact in checkpoint.facts}
         assert told["committed"]
@@ -362,7 +362,7 @@ def test_a_changed_parallelism_and_a_missing_action_leave_the_snapshot_whole(tmp
     assert {report.verdict for report in judge(assembled(upload).recording)} == {"unknown"}
     labels = [event.label for event in derived(upload)[1] if event.snapshot == "1" and event.label]
     assert labels == ["not part of this checkpoint"] * 2
-    found = upload.contents()
+    found = upload.inventory()
     assert facts(found.checkpoints[1].operators[0])["parallelism changed"] == 2
     assert any("no file of checkpoint 3" in note for note in found.notes)
 
@@ -374,7 +374,7 @@ def test_two_files_of_one_id_are_two_checkpoints_and_a_copy_is_one_snapshot(tmp_
         "c/" + named(7): a_file(7, at=9000, actions=two_actions()),
     }
     upload = upload_of(save(tmp_path, files))
-    told = [(item.id, item.snapshot) for item in upload.contents().checkpoints]
+    told = [(item.id, item.snapshot) for item in upload.inventory().checkpoints]
     assert told == [(7, "7"), (7, "7"), (7, "7 (file 2)")]
     assert [r.snapshot for r in judge(assembled(upload).recording)] == ["7", "7 (file 2)"]
 
@@ -435,7 +435,7 @@ def test_edges_come_from_the_graph_of_the_job_alone(tmp_path):
         {"source": "Source[0]-Fake", "target": "Sink[0]-File", "exchange": "forward"}
     ]
     assert header.name == "orders to files"
-    [job] = upload.contents().jobs
+    [job] = upload.inventory().jobs
     assert (job.key, job.name, facts(job)["status"]) == ("5", "orders to files", "RUNNING")
     found = assembled(upload)
     assert (found.defects, judge(found.recording)[0].verdict) == ((), "unknown")
@@ -452,7 +452,7 @@ def test_failed_and_running_checkpoints_come_from_rest(tmp_path):
     )  # fmt: skip
     files = {named(7): a_file(actions=two_actions()), "checkpoints.json": answer}
     upload = upload_of(save(tmp_path, files))
-    found = {item.id: item for item in upload.contents().checkpoints}
+    found = {item.id: item for item in upload.inventory().checkpoints}
     assert [found[id].status for id in range(7, 12)] == [
         "completed", "failed", "failed", "completed", "in progress",
     ]  # fmt: skip
@@ -477,7 +477,7 @@ def test_of_several_answers_the_newest_final_word_counts(tmp_path):
         "a.json": an_answer(listed(8, "FAILED", failureReason="second")),
         "c.json": an_answer(in_progress=[{"checkpointId": 8, "triggerTimestamp": 5000}]),
     }
-    [checkpoint] = upload_of(save(tmp_path, files)).contents().checkpoints
+    [checkpoint] = upload_of(save(tmp_path, files)).inventory().checkpoints
     assert checkpoint.status == "failed"
     assert "second" in checkpoint.notes[0]
 
@@ -486,7 +486,7 @@ def test_a_file_of_a_checkpoint_that_failed_afterwards_says_both(tmp_path):
     answer = an_answer(listed(7, "FAILED", 1000, completedTimestamp=2000, failureReason="commit"))
     files = {named(7): a_file(actions=two_actions()), "checkpoints.json": answer}
     upload = upload_of(save(tmp_path, files))
-    [checkpoint] = upload.contents().checkpoints
+    [checkpoint] = upload.inventory().checkpoints
     assert (checkpoint.status, len(checkpoint.operators)) == ("failed", 2)
     assert "every task had acknowledged it" in checkpoint.notes[1]
     kinds = [event.kind for event in derived(upload)[1] if event.process == "coordinator"]
@@ -506,7 +506,7 @@ def test_a_graph_alone_is_a_recording_without_events(tmp_path):
     upload = upload_of(save(tmp_path, {"job-info.json": json.dumps(GRAPH).encode()}))
     header, events = derived(upload)
     assert (len(header.topology.processes), events) == (1, [])
-    assert upload.contents().checkpoints == ()
+    assert upload.inventory().checkpoints == ()
 
 
 # --- recognised, bounded, hostile ---------------------------------------------------------------
@@ -533,7 +533,7 @@ def test_what_is_recognised(names, start, known):
 
 def test_an_archive_of_a_case_is_recognised(shared_data, tmp_path):
     archive = shared_data / "seatunnel" / f"{NAMES[1]}.zip"
-    found = unpack(archive, tmp_path / "case", ArchiveLimits())
+    found = unpack(archive, tmp_path / "case", PackageLimits())
     recognised = recognise(tmp_path / "case", found.files, "archive")
     assert isinstance(recognised.reader, SeaTunnelReader)
     assert "named as SeaTunnel names" in recognised.reason
@@ -541,7 +541,7 @@ def test_an_archive_of_a_case_is_recognised(shared_data, tmp_path):
 
 def test_too_many_subtasks_are_drawn_as_one_and_listed_up_to_a_bound(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_graph, "MOST_TASKS", 20)
-    monkeypatch.setattr(engine_contents, "MOST_SUBTASKS", 2000)
+    monkeypatch.setattr(engine_inventory, "MOST_SUBTASKS", 2000)
     many = [an_action(a_name(SOURCE), [a_state(0, b"x"), 900], a_state(-1, b"y"), 901)]
     upload = upload_of(save(tmp_path, {named(n): a_file(n, actions=many) for n in range(5)}))
     header, events = derived(upload)
@@ -549,7 +549,7 @@ def test_too_many_subtasks_are_drawn_as_one_and_listed_up_to_a_bound(tmp_path, m
         "Source[0]-Fake.enumerator", "Source[0]-Fake[0]", "coordinator",
     ]  # fmt: skip
     assert len(events) < 60
-    operators = [item.operators[0] for item in upload.contents().checkpoints]
+    operators = [item.operators[0] for item in upload.inventory().checkpoints]
     assert sum(len(operator.subtasks) for operator in operators) == 2000
     assert "not listed" in operators[-1].notes[0]
     assert assembled(upload).defects == ()
@@ -558,7 +558,7 @@ def test_too_many_subtasks_are_drawn_as_one_and_listed_up_to_a_bound(tmp_path, m
 def test_a_long_list_of_checkpoints_is_cut_with_a_note(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_jobs, "MOST_LISTED", 2)
     answer = an_answer(*(listed(id, "FAILED", id) for id in range(5)))
-    found = upload_of(save(tmp_path, {"checkpoints.json": answer})).contents()
+    found = upload_of(save(tmp_path, {"checkpoints.json": answer})).inventory()
     assert len(found.checkpoints) == 2
     assert "3 more checkpoints" in found.notes[0]
 
@@ -575,7 +575,7 @@ def test_odd_names_and_times_leave_a_recording_that_can_be_stored(tmp_path):
     again, read, _ = inputs.read(log)
     assert len(read) == len(events)
     assemble(again, read)
-    write_contents(tmp_path, upload_of(tmp_path))
+    write_inventory(tmp_path, upload_of(tmp_path))
 
 
 def test_damaged_files_are_told_or_refused(shared_data, tmp_path):
@@ -596,6 +596,6 @@ def test_damaged_files_are_told_or_refused(shared_data, tmp_path):
                 inputs.Limits(),
             )
             assemble(again, logged)
-            write_contents(folder, upload)
+            write_inventory(folder, upload)
             read += 1
     assert read > 20

@@ -5,7 +5,7 @@ import json
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import StateEntry
-from snapshots.domain.inventory.model import CheckpointContents, UploadContents
+from snapshots.domain.inventory.model import CheckpointInventory, UploadInventory
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from snapshots.readers.engines.spark_streaming.state.readings import TIMERS, parse_reading
@@ -15,25 +15,25 @@ from snapshots.readers.engines.spark_streaming.state.store_files import ZIP, cha
 VALUES = {"ListState": "list_value", "MapState": "map_value"}
 
 
-def batches_of(contents: UploadContents, folder: str) -> list[CheckpointContents]:
+def batches_of(inventory: UploadInventory, folder: str) -> list[CheckpointInventory]:
     """Of the checkpoint directory in ``folder``."""
-    keys = {job.key for job in contents.jobs if job.name == folder}
-    return [one for one in contents.checkpoints if one.job in keys]
+    keys = {job.key for job in inventory.jobs if job.name == folder}
+    return [one for one in inventory.checkpoints if one.job in keys]
 
 
-def facts_of(checkpoint: CheckpointContents) -> dict:
+def facts_of(checkpoint: CheckpointInventory) -> dict:
     return {fact.name: fact.value for fact in checkpoint.facts}
 
 
-def told_by_entries(contents: UploadContents, entries: list[StateEntry]) -> dict:
+def told_by_entries(inventory: UploadInventory, entries: list[StateEntry]) -> dict:
     """Rows as Spark gives them, by folder, batch, operator and name of the state; then partition.
 
     contents: as they are when the entries have been read: states without entries are there, too.
     """
-    folders = {job.key: job.name for job in contents.jobs}
+    folders = {job.key: job.name for job in inventory.jobs}
     found: dict[tuple, dict[str, list]] = {}
     kinds: dict[tuple, str] = {}
-    for checkpoint in contents.checkpoints:
+    for checkpoint in inventory.checkpoints:
         for operator in checkpoint.operators:
             for state in operator.states:
                 place = (folders[checkpoint.job], checkpoint.id, operator.id, state.name)
@@ -41,7 +41,7 @@ def told_by_entries(contents: UploadContents, entries: list[StateEntry]) -> dict
                 if state.complete:
                     found[place] = {}
     for entry in entries:
-        checkpoint = contents.checkpoints[entry.checkpoint]
+        checkpoint = inventory.checkpoints[entry.checkpoint]
         place = (folders[checkpoint.job], checkpoint.id, entry.operator, entry.state)
         if place in found:
             row = {"key": entry.key, _column(kinds[place]): entry.value}

@@ -10,7 +10,7 @@ from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS
 from snapshots.domain.judging.verdicts import judge
-from snapshots.readers.engines.registry import ARCHIVE, recognise
+from snapshots.readers.engines.registry import PACKAGE, recognise
 from snapshots.readers.engines.spark_streaming.adapter import entries as entries_module
 from snapshots.readers.engines.spark_streaming.adapter.jobs import fate_of
 from snapshots.readers.engines.spark_streaming.adapter.reader import (
@@ -64,7 +64,7 @@ def test_every_case_is_recognised_by_its_folders(cases):
     for folder, _ in cases:
         files = [path for path in folder.rglob("*") if path.is_file()]
         names = [path.relative_to(folder).as_posix() for path in files]
-        found = recognise(folder, tuple(names), ARCHIVE)
+        found = recognise(folder, tuple(names), PACKAGE)
         assert isinstance(found.reader, SparkStreamingReader), folder.name
         assert f'"{MAIN}" holds commits and metadata and offsets' in found.reason
 
@@ -85,7 +85,7 @@ def test_one_folder_must_hold_two_of_the_three(names, known):
 
 def test_every_file_of_every_case_is_told_once_with_its_size(cases):
     for folder, _ in cases:
-        uses = SparkUpload(folder).contents().files
+        uses = SparkUpload(folder).inventory().files
         sizes = {
             path.relative_to(folder).as_posix(): path.stat().st_size
             for path in folder.rglob("*")
@@ -99,9 +99,9 @@ def test_every_file_of_every_case_is_told_once_with_its_size(cases):
 def test_batches_of_every_case_are_told_as_recorded(cases):
     compared = 0
     for folder, expected in cases:
-        contents = SparkUpload(folder).contents()
+        inventory = SparkUpload(folder).inventory()
         for name, answers in timelines(expected).items():
-            told = batches_of(contents, name)
+            told = batches_of(inventory, name)
             assert [one.id for one in told] == [one["batch"] for one in answers["timeline"]]
             for ours, theirs in zip(told, answers["timeline"], strict=True):
                 facts = facts_of(ours)
@@ -122,7 +122,7 @@ def test_batches_of_every_case_are_told_as_recorded(cases):
 def test_times_durations_and_counts_of_every_case_have_a_unit(cases):
     found = set()
     for folder, _ in cases:
-        upload = SparkUpload(folder).contents()
+        upload = SparkUpload(folder).inventory()
         found |= units(upload)
         assert all(one.why_empty or one.why_unknown for one in upload.checkpoints)
     assert {
@@ -137,9 +137,9 @@ def test_times_durations_and_counts_of_every_case_have_a_unit(cases):
 def test_what_is_in_flight_is_told_as_recorded(cases):
     kinds = {}
     for folder, expected in cases:
-        contents = SparkUpload(folder).contents()
+        inventory = SparkUpload(folder).inventory()
         for name, answers in timelines(expected).items():
-            told = [one for one in batches_of(contents, name) if one.status == IN_PROGRESS]
+            told = [one for one in batches_of(inventory, name) if one.status == IN_PROGRESS]
             assert [one.id for one in told] == [one["batch"] for one in answers["in_flight"]]
             for ours, theirs in zip(told, answers["in_flight"], strict=True):
                 kinds[folder.name, name] = ours.planned.kind
@@ -166,8 +166,8 @@ def test_what_is_in_flight_is_told_as_recorded(cases):
 
 def test_operators_of_every_case_are_told_as_recorded(cases):
     for folder, expected in cases:
-        contents = SparkUpload(folder).contents()
-        for checkpoint in batches_of(contents, MAIN) if timelines(expected) else ():
+        inventory = SparkUpload(folder).inventory()
+        for checkpoint in batches_of(inventory, MAIN) if timelines(expected) else ():
             theirs = expected["operators"]
             single = folder.name == "global-agg-no-key"  # whatever its metadata say
             wide = [(str(one["id"]), 1 if single else one["num_partitions"]) for one in theirs]
@@ -181,11 +181,11 @@ def test_sizes_are_those_of_the_files_that_each_version_takes(cases):
     compared = 0
     for folder, _ in cases:
         upload = SparkUpload(folder)
-        contents = upload.contents()
+        inventory = upload.inventory()
         for job in upload.jobs:
             chains = with_tables(job, upload)
             users = [path for paths in chains.values() for path in paths]
-            told = zip(job.batches, batches_of(contents, job.folder), strict=True)
+            told = zip(job.batches, batches_of(inventory, job.folder), strict=True)
             for checkpoint in (one for batch, one in told if fate_of(job, batch).is_over):
                 paths = chains[checkpoint.id]
                 sizes = job.checkpoint.files.entries
@@ -199,7 +199,7 @@ def test_sizes_are_those_of_the_files_that_each_version_takes(cases):
 def test_files_of_state_name_the_batches_that_take_them(cases):
     for folder, _ in cases:
         upload = SparkUpload(folder)
-        uses = {use.path: use.checkpoints for use in upload.contents().files}
+        uses = {use.path: use.checkpoints for use in upload.inventory().files}
         for job in upload.jobs:
             chains = with_tables(job, upload)
             places = {one.batch: job.first + n for n, one in enumerate(job.batches)}
@@ -210,17 +210,17 @@ def test_files_of_state_name_the_batches_that_take_them(cases):
 
 def test_input_files_name_the_batch_that_read_them(case):
     folder = case("incident-planned-only")
-    contents = SparkUpload(folder).contents()
-    uses = {use.path: use for use in contents.files}
+    inventory = SparkUpload(folder).inventory()
+    uses = {use.path: use for use in inventory.files}
     for number in range(4):
         use = uses[f"input/clicks/c0{number}.json"]
         assert (use.role, use.checkpoints) == ("input", (number,))
-    assert contents.checkpoints[3].status == IN_PROGRESS
+    assert inventory.checkpoints[3].status == IN_PROGRESS
 
 
 def test_logs_name_the_batches_that_need_them(case):
-    contents = SparkUpload(case("incident-planned-only")).contents()
-    uses = {use.path: use.checkpoints for use in contents.files}
+    inventory = SparkUpload(case("incident-planned-only")).inventory()
+    uses = {use.path: use.checkpoints for use in inventory.files}
     assert uses[f"{MAIN}/metadata"] == (0, 1, 2, 3)
     assert uses[f"{MAIN}/offsets/2"] == uses[f"{MAIN}/commits/2"] == (2,)
     logs = [uses[f"{MAIN}/sources/0/{number}"] for number in range(4)]
@@ -232,14 +232,14 @@ def test_entries_by_the_files_are_those_that_were_recorded(cases):
     for folder, expected in cases:
         upload = SparkUpload(folder)
         entries = list(upload.entries())
-        contents = upload.contents()
-        found = told_by_entries(contents, entries)
+        inventory = upload.inventory()
+        found = told_by_entries(inventory, entries)
         for read in expected.get("state", []):
             place = (MAIN, read["batch"], str(read["operator"]), name_of(read["read"]))
             if place in found:
                 assert in_order(found[place]) == in_order(read["partitions"]), place
                 compared += 1
-        for checkpoint in contents.checkpoints:
+        for checkpoint in inventory.checkpoints:
             for operator in checkpoint.operators:
                 for state in operator.states:
                     place = (checkpoint.job, checkpoint.id, operator.id, state.name)
@@ -262,7 +262,7 @@ def test_every_batch_that_has_state_is_read(case):
     upload = SparkUpload(case("window-agg-hdfs"))
     list(upload.entries())
     with_states = [
-        one.id for one in upload.contents().checkpoints if any(op.states for op in one.operators)
+        one.id for one in upload.inventory().checkpoints if any(op.states for op in one.operators)
     ]
     assert with_states == list(range(12))
 
@@ -271,13 +271,13 @@ def test_beyond_so_many_entries_batches_are_named_that_are_not_read(case, monkey
     monkeypatch.setattr(entries_module, "MOST_ENTRIES", 30)
     upload = SparkUpload(case("window-agg-hdfs"))
     found = list(upload.entries())
-    contents = upload.contents()
+    inventory = upload.inventory()
     read = {entry.checkpoint for entry in found}
     assert read == set(range(6, 12))
-    assert contents.notes[0].startswith("The entries of 6 batches are not read (0 to 5): of an")
-    said = [checkpoint.operators[0].notes for checkpoint in contents.checkpoints]
+    assert inventory.notes[0].startswith("The entries of 6 batches are not read (0 to 5): of an")
+    said = [checkpoint.operators[0].notes for checkpoint in inventory.checkpoints]
     assert ["not read" in " ".join(notes) for notes in said] == [True] * 6 + [False] * 6
-    assert [bool(one.operators[0].states) for one in contents.checkpoints] == [False] * 6 + [
+    assert [bool(one.operators[0].states) for one in inventory.checkpoints] == [False] * 6 + [
         *[True] * 6
     ]
 
@@ -295,7 +295,7 @@ def test_some_batches_of_every_job_are_read_however_long_it_takes(case):
 def test_what_the_files_cannot_tell_is_said_and_never_empty(case):
     upload = SparkUpload(case("tws-value-list-map-timers"))
     assert list(upload.entries()) == []
-    (operator,) = upload.contents().checkpoints[-1].operators
+    (operator,) = upload.inventory().checkpoints[-1].operators
     assert [state.name for state in operator.states] == [
         *["hits_by_page", "total", "recent_pages", "timers"]
     ]

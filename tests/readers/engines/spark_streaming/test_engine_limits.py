@@ -12,7 +12,7 @@ from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.engines.spark_streaming.adapter import events as engine_events
 from snapshots.readers.engines.spark_streaming.adapter import graph as engine_graph
-from snapshots.readers.engines.spark_streaming.adapter import inventory as engine_contents
+from snapshots.readers.engines.spark_streaming.adapter import inventory as engine_inventory
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StoredVersions
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
@@ -112,7 +112,7 @@ ODD_OFFSETS = [
 def test_an_offset_may_be_anything(tmp_path, offset):
     folder = checkpoint(tmp_path / "up", {0: [offset], 1: [offset, offset]})
     upload = SparkUpload(folder)
-    assert len(upload.contents().checkpoints) == 2
+    assert len(upload.inventory().checkpoints) == 2
     ingestable(upload, tmp_path)
 
 
@@ -140,7 +140,7 @@ def test_names_of_sources_and_operators_may_be_odd(tmp_path, name):
         document = {"operatorInfo": info, "stateStoreInfo": [store]}
         (inner / "metadata").write_text("v1\n" + json.dumps(document))
     upload = SparkUpload(folder)
-    upload.contents()
+    upload.inventory()
     ingestable(upload, tmp_path)
 
 
@@ -199,18 +199,18 @@ def test_of_a_history_that_is_too_long_the_newest_batches_are_told(tmp_path, mon
     header, events = upload.recording()
     assert {event.snapshot for event in events if event.snapshot} == {"2", "3"}
     assert "The 2 earliest batches are left out" in header.extra["notes"][-1]
-    assert len(upload.contents().checkpoints) == 4
+    assert len(upload.inventory().checkpoints) == 4
     ingestable(upload, tmp_path)
 
 
 def test_operators_are_told_of_the_newest_batches_where_there_are_too_many(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine_contents, "MOST_PARTS", 12)
+    monkeypatch.setattr(engine_inventory, "MOST_PARTS", 12)
     batches = {batch: ["1"] for batch in range(5)}
     folder = with_state(checkpoint(tmp_path / "up", batches), 1, 3, 5)
-    contents = SparkUpload(folder).contents()
-    assert [len(one.operators) for one in contents.checkpoints] == [0, 0, 0, 1, 1]
-    assert [one.bytes for one in contents.checkpoints] == [None, None, None, 30, 45]
-    assert "newest batches only" in contents.notes[-1]
+    inventory = SparkUpload(folder).inventory()
+    assert [len(one.operators) for one in inventory.checkpoints] == [0, 0, 0, 1, 1]
+    assert [one.bytes for one in inventory.checkpoints] == [None, None, None, 30, 45]
+    assert "newest batches only" in inventory.notes[-1]
 
 
 def test_a_long_history_with_much_state_takes_no_long_time(tmp_path):
@@ -218,18 +218,18 @@ def test_a_long_history_with_much_state_takes_no_long_time(tmp_path):
     folder = with_state(checkpoint(tmp_path / "up", batches), 1, 5, 400)
     began = time.monotonic()
     upload = SparkUpload(folder)
-    contents = upload.contents()
+    inventory = upload.inventory()
     assert time.monotonic() - began < LONGEST
     # there is no snapshot, so the oldest file is needed by all; the newest 100 are named
-    uses = {use.path: use.checkpoints for use in contents.files}
+    uses = {use.path: use.checkpoints for use in inventory.files}
     assert uses["state/0/0/1.delta"] == tuple(range(300, 400))
-    assert "the newest 100 are named" in contents.notes[0]
+    assert "the newest 100 are named" in inventory.notes[0]
 
 
 def test_links_and_what_lies_too_deep_are_told(tmp_path):
     folder = checkpoint(tmp_path / "up", {0: ["1"], 1: ["2"]})
     (folder / "offsets/7").symlink_to("/etc/passwd")
-    (use,) = [use for use in SparkUpload(folder).contents().files if use.role == "left out"]
+    (use,) = [use for use in SparkUpload(folder).inventory().files if use.role == "left out"]
     assert (use.path, use.bytes) == ("offsets/7", 0)
 
 
@@ -260,14 +260,14 @@ def _chosen(folder: Path, number: int) -> Path:
 def _all_of(folder: Path, scratch: Path) -> None:
     upload = SparkUpload(folder, LIMITS)
     found = list(upload.entries())
-    contents = upload.contents()
+    inventory = upload.inventory()
     places = {
         (number, operator.id, state.name)
-        for number, one in enumerate(contents.checkpoints)
+        for number, one in enumerate(inventory.checkpoints)
         for operator in one.operators
         for state in operator.states
     }
     assert {(one.checkpoint, one.operator, one.state) for one in found} <= places
     paths = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert sorted(use.path for use in contents.files) == sorted(paths)
+    assert sorted(use.path for use in inventory.files) == sorted(paths)
     ingestable(upload, scratch)

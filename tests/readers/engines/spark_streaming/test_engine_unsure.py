@@ -28,10 +28,10 @@ def case(shared_data, tmp_path):
 
 def test_two_directories_are_two_jobs_that_share_nothing(case):
     upload = SparkUpload(case("incident-recovered"))
-    contents = upload.contents()
+    inventory = upload.inventory()
     query = "44e79163-5fa3-46ff-9b35-c9c8abee5157"
-    assert [job.key for job in contents.jobs] == [query, f"{query}/{BEFORE}"]
-    jobs = [one.job for one in contents.checkpoints]
+    assert [job.key for job in inventory.jobs] == [query, f"{query}/{BEFORE}"]
+    jobs = [one.job for one in inventory.checkpoints]
     assert jobs == [query] * 5 + [f"{query}/{BEFORE}"] * 3
     header, events = upload.recording()
     assert header.topology.scopes == {MAIN, BEFORE}
@@ -77,8 +77,8 @@ def test_a_sink_of_two_checkpoints_is_nobodys(case):
 
 
 def test_state_of_failed_attempts_is_left_over_and_nobody_needs_it(case):
-    contents = SparkUpload(case("plain-agg-rocksdb-v2")).contents()
-    left = [use for use in contents.files if use.role == "state left-over"]
+    inventory = SparkUpload(case("plain-agg-rocksdb-v2")).inventory()
+    left = [use for use in inventory.files if use.role == "state left-over"]
     assert len(left) == 2
     assert all(use.checkpoints == () and "failed attempt" in use.reason for use in left)
 
@@ -86,11 +86,11 @@ def test_state_of_failed_attempts_is_left_over_and_nobody_needs_it(case):
 def test_a_missing_file_makes_the_batches_on_it_incomplete(case):
     upload = SparkUpload(case("damaged-missing-delta"))
     list(upload.entries())
-    contents = upload.contents()
-    lacking = {one.id: [file.path for file in one.missing] for one in contents.checkpoints}
+    inventory = upload.inventory()
+    lacking = {one.id: [file.path for file in one.missing] for one in inventory.checkpoints}
     path = f"{MAIN}/state/0/0/3.delta"
     assert lacking == {batch: [path] if 2 <= batch <= 10 else [] for batch in range(12)}
-    complete = {one.id: one.operators[0].states[0].complete for one in contents.checkpoints}
+    complete = {one.id: one.operators[0].states[0].complete for one in inventory.checkpoints}
     assert complete == {batch: not 2 <= batch <= 10 for batch in range(12)}
 
 
@@ -99,7 +99,7 @@ def test_a_missing_partition_is_named(case):
     shutil.rmtree(folder / MAIN / "state/0/1")
     upload = SparkUpload(folder)
     list(upload.entries())
-    last = upload.contents().checkpoints[-1]
+    last = upload.inventory().checkpoints[-1]
     assert [file.path for file in last.missing] == [f"{MAIN}/state/0/1"]
     (operator,) = last.operators
     assert not operator.states[0].complete
@@ -110,7 +110,7 @@ def test_a_commit_that_is_damaged_and_newest_leaves_its_batch_unknown(case):
     folder = case("window-agg-hdfs")
     (folder / MAIN / "commits/11").write_bytes(b"")
     upload = SparkUpload(folder)
-    last = upload.contents().checkpoints[-1]
+    last = upload.inventory().checkpoints[-1]
     assert (last.status, last.completed_at) == (UNKNOWN, None)
     assert "Whether the batch is complete is not known" in last.problem
     header, events = upload.recording()
@@ -124,7 +124,7 @@ def test_a_commit_that_must_have_been_is_inferred(case, damage):
     path = folder / MAIN / "commits/5"
     path.unlink() if damage is None else path.write_bytes(damage)
     upload = SparkUpload(folder)
-    told = upload.contents().checkpoints[5]
+    told = upload.inventory().checkpoints[5]
     assert told.status == UNKNOWN
     assert "so it ended" in told.problem
     header, events = upload.recording()
@@ -138,7 +138,7 @@ def test_a_plan_that_is_damaged_and_newest_is_no_snapshot(case):
     folder = case("incident-planned-only")
     (folder / MAIN / "offsets/3").write_bytes(b'v1\n{"batchWatermarkMs":1714')
     upload = SparkUpload(folder)
-    last = upload.contents().checkpoints[-1]
+    last = upload.inventory().checkpoints[-1]
     assert last.status == UNKNOWN
     assert "What was planned is not known" in last.problem
     header, events = upload.recording()
@@ -169,7 +169,7 @@ def test_an_epoch_is_told_at_its_end(case):
     folder = case("continuous-rate-to-memory")
     (folder / MAIN / "commits/3").unlink()
     upload = SparkUpload(folder)
-    last = upload.contents().checkpoints[-1]
+    last = upload.inventory().checkpoints[-1]
     assert (last.kind, last.status, last.planned.kind) == (*("epoch", IN_PROGRESS, "epoch-ended"),)
     header, events = upload.recording()
     events = list(events)

@@ -24,9 +24,9 @@ def told(folder) -> list[tuple[str, str | None]]:
     """Path and what it spoils, of every flaw."""
     upload = SparkUpload(folder)
     list(upload.entries())
-    contents = upload.contents()
-    assert contents.flaws_total == len(contents.flaws)
-    return [(flaw.path.removeprefix(f"{MAIN}/"), flaw.spoils) for flaw in contents.flaws]
+    inventory = upload.inventory()
+    assert inventory.flaws_total == len(inventory.flaws)
+    return [(flaw.path.removeprefix(f"{MAIN}/"), flaw.spoils) for flaw in inventory.flaws]
 
 
 def flawed_snapshots(folder) -> dict[str, list[str]]:
@@ -97,7 +97,7 @@ def test_a_batch_in_flight_says_how_far_it_came(case):
 
 
 def test_partitions_that_wrote_and_those_that_did_not_are_named(case):
-    last = SparkUpload(case("incident-partial-partitions")).contents().checkpoints[-1]
+    last = SparkUpload(case("incident-partial-partitions")).inventory().checkpoints[-1]
     [written] = last.planned.written
     assert (written.wrote_text, written.lacking_text) == ("0 and 1", "2")
     assert (last.planned.rows, last.planned.files) == (7, 1)

@@ -32,7 +32,7 @@ _MODES = {"SPLIT_DISTRIBUTE": LISTED, "UNION": UNION, "BROADCAST": BROADCAST}
 
 @dataclass(slots=True)
 class StateSeen:
-    """A state of an operator as its checkpoint describes it. kind, type: as in StateContents."""
+    """A state of an operator as its checkpoint describes it. kind, type: as in StateInventory."""
 
     kind: str
     type: str | None = None

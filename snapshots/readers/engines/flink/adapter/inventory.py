@@ -8,14 +8,14 @@ from snapshots.domain.inventory.model import (
     OPERATOR,
     RAW_KEYED,
     RAW_OPERATOR,
-    CheckpointContents,
+    CheckpointInventory,
     Fact,
-    JobContents,
+    JobInventory,
     MissingFile,
-    OperatorContents,
-    StateContents,
-    SubtaskContents,
-    UploadContents,
+    OperatorInventory,
+    StateInventory,
+    SubtaskInventory,
+    UploadInventory,
 )
 from snapshots.domain.model.derived import WHY_EMPTY, WHY_UNKNOWN
 from snapshots.readers.engines.flink.adapter.channels import InFlightReading
@@ -41,20 +41,20 @@ IN_FLIGHT, COORDINATING = "in flight", "coordinator"
 Seen = dict[tuple[int, str], OperatorSeen]  # by place and operator
 
 
-def upload_contents(
+def upload_inventory(
     upload: FlinkUpload,
     places: tuple[Place, ...],
     runs: dict[int, Run],
     in_flight: InFlightReading,
     seen: Seen,
-) -> UploadContents:
+) -> UploadInventory:
     """runs: by place. seen: what reading the entries has told."""
     made = _Making(upload, runs, in_flight, seen)
     jobs = {
-        job.id or "": JobContents(job.id or "", job.rest and job.rest.name, facts_of_job(job.rest))
+        job.id or "": JobInventory(job.id or "", job.rest and job.rest.name, facts_of_job(job.rest))
         for job in upload.jobs
     }
-    return UploadContents(
+    return UploadInventory(
         "flink",
         tuple(jobs.values()),
         tuple(map(made.checkpoint, places)),
@@ -75,10 +75,10 @@ class _Making:
         self._in_flight = in_flight
         self._seen = seen
 
-    def checkpoint(self, place: Place) -> CheckpointContents:
+    def checkpoint(self, place: Place) -> CheckpointInventory:
         rest, run = place.rest, self._runs[place.number]
         numbered = self._in_flight.numbered(place, run)
-        return CheckpointContents(
+        return CheckpointInventory(
             job=place.job.id or "",
             id=place.id,
             kind="savepoint" if place.is_savepoint else "checkpoint",
@@ -117,17 +117,17 @@ class _Making:
         sizes = self._upload.files.sizes
         return sum(sizes[file] for file, by in used.items() if len(by) > 1 and path in by)
 
-    def _operators(self, place: Place, run: Run) -> Iterator[OperatorContents]:
+    def _operators(self, place: Place, run: Run) -> Iterator[OperatorInventory]:
         if place.has_files:
             for operator in place.stored.metadata.operators:
                 yield self._operator(place, run, operator)
         elif place.rest is not None:
             yield from _of_rest(place.rest, run)
 
-    def _operator(self, place: Place, run: Run, operator: Operator) -> OperatorContents:
+    def _operator(self, place: Place, run: Run, operator: Operator) -> OperatorInventory:
         seen = self._seen.get((place.number, operator.id), OperatorSeen())
         vertex = run.names.get(run.vertex_of(place, operator.id) or "")
-        return OperatorContents(
+        return OperatorInventory(
             id=operator.id,
             name=operator.name,
             parallelism=operator.parallelism,
@@ -138,7 +138,7 @@ class _Making:
             finished=operator.finished,
             subtasks=tuple(_subtasks(operator)),
             states=tuple(
-                StateContents(name, one.kind, one.type, complete=one.complete)
+                StateInventory(name, one.kind, one.type, complete=one.complete)
                 for name, one in seen.states.items()
             ),
             facts=facts_of_operator(operator, seen),
@@ -206,14 +206,14 @@ def _notes_of_operator(operator: Operator) -> Iterator[str]:
         yield f"{size:,} bytes of raw keyed state, whose content is private to the operator."
 
 
-def _subtasks(operator: Operator) -> Iterator[SubtaskContents]:
+def _subtasks(operator: Operator) -> Iterator[SubtaskInventory]:
     if operator.coordinator is not None:
         size = operator.coordinator.size
-        yield SubtaskContents(COORDINATOR, size, parts={COORDINATING: size})
-    yield from map(subtask_contents, operator.subtasks)
+        yield SubtaskInventory(COORDINATOR, size, parts={COORDINATING: size})
+    yield from map(subtask_inventory, operator.subtasks)
 
 
-def subtask_contents(one: Subtask) -> SubtaskContents:
+def subtask_inventory(one: Subtask) -> SubtaskInventory:
     parts = {
         KEYED: _size(one.managed_keyed),
         RAW_KEYED: _size(one.raw_keyed),
@@ -225,7 +225,7 @@ def subtask_contents(one: Subtask) -> SubtaskContents:
     groups = None
     if (keyed := one.managed_keyed or one.raw_keyed) is not None and keyed.count > 0:
         groups = keyed.first, keyed.first + keyed.count - 1
-    return SubtaskContents(
+    return SubtaskInventory(
         one.index,
         one.size,
         groups,
@@ -238,10 +238,10 @@ def _size(handle: Handle | None) -> int | None:
     return None if handle is None else handle.size
 
 
-def _of_rest(rest: RestCheckpoint, run: Run) -> Iterator[OperatorContents]:
+def _of_rest(rest: RestCheckpoint, run: Run) -> Iterator[OperatorInventory]:
     """The vertices, where there are no files: their chains are one."""
     for one in rest.vertices:
-        yield OperatorContents(
+        yield OperatorInventory(
             id=one.vertex,
             name=run.names.get(one.vertex),
             parallelism=one.totals.subtasks,
@@ -251,6 +251,6 @@ def _of_rest(rest: RestCheckpoint, run: Run) -> Iterator[OperatorContents]:
         )
 
 
-def _told(one: SubtaskTimes) -> SubtaskContents:
+def _told(one: SubtaskTimes) -> SubtaskInventory:
     parts = {IN_FLIGHT: one.persisted} if one.persisted else {}
-    return SubtaskContents(one.index, one.state_size, parts=parts)
+    return SubtaskInventory(one.index, one.state_size, parts=parts)

@@ -1,4 +1,4 @@
-"""Every checkpoint that an upload tells of, numbered as ``UploadContents.checkpoints`` is."""
+"""Every checkpoint that an upload tells of, numbered as ``UploadInventory.checkpoints`` is."""
 
 import re
 from collections import defaultdict

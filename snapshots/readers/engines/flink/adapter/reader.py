@@ -8,13 +8,13 @@ from pathlib import Path
 from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry, StateTypes
-from snapshots.domain.inventory.model import UploadContents
+from snapshots.domain.inventory.model import UploadInventory
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.flink import checkpoint_state
 from snapshots.readers.engines.flink.adapter.channels import InFlightReading
 from snapshots.readers.engines.flink.adapter.entries import OperatorSeen, entries_of
-from snapshots.readers.engines.flink.adapter.inventory import upload_contents
+from snapshots.readers.engines.flink.adapter.inventory import upload_inventory
 from snapshots.readers.engines.flink.adapter.places import places
 from snapshots.readers.engines.flink.adapter.recording import recording
 from snapshots.readers.engines.flink.adapter.runs import runs_of
@@ -84,11 +84,11 @@ class FlinkEngineUpload:
         self._seen: dict[tuple[int, str], OperatorSeen] = {}
         self._is_read = False
 
-    def contents(self) -> UploadContents:
+    def inventory(self) -> UploadInventory:
         if not self._is_read:
             for _ in self.entries():
                 pass
-        return upload_contents(self.upload, self.places, self._run_of, self._in_flight, self._seen)
+        return upload_inventory(self.upload, self.places, self._run_of, self._in_flight, self._seen)
 
     def entries(self) -> Iterator[StateEntry]:
         for place in self.places:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.model.topology import JsonText
 from snapshots.readers.engines.flink.adapter.entries import OperatorSeen, entries_of
-from snapshots.readers.engines.flink.adapter.inventory import subtask_contents
+from snapshots.readers.engines.flink.adapter.inventory import subtask_inventory
 from snapshots.readers.engines.flink.adapter.places import Place
 from snapshots.readers.engines.flink.adapter.runs import Run
 from snapshots.readers.engines.flink.metadata import Operator
@@ -83,7 +83,7 @@ class States:
             for one in operator.subtasks:
                 if one.index < wide:
                     parts = found[vertex, one.index]["bytes"]
-                    for name, size in subtask_contents(one).parts.items():
+                    for name, size in subtask_inventory(one).parts.items():
                         parts[name] = parts.get(name, 0) + size
             if is_read:
                 self._sum_up(place, operator, vertex, found)

@@ -1,4 +1,4 @@
-"""SeaTunnel's checkpoints in the words of ``domain.contents.model``."""
+"""SeaTunnel's checkpoints in the words of ``domain.inventory.model``."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from snapshots.domain.inventory.model import (
     FAILED,
     IN_PROGRESS,
     MILLISECONDS,
-    CheckpointContents,
+    CheckpointInventory,
     Fact,
     FileUse,
-    JobContents,
-    OperatorContents,
-    StateContents,
-    SubtaskContents,
-    UploadContents,
+    JobInventory,
+    OperatorInventory,
+    StateInventory,
+    SubtaskInventory,
+    UploadInventory,
 )
 from snapshots.domain.model.derived import NOT_TOLD, WHY_UNKNOWN
 from snapshots.readers.engines.seatunnel.adapter.entries import operator_ids, states_of
@@ -57,14 +57,14 @@ SILENT = (
 )
 
 
-def upload_contents(upload: SeaTunnelUpload, found: Found) -> UploadContents:
+def upload_inventory(upload: SeaTunnelUpload, found: Found) -> UploadInventory:
     telling = _Telling()
     checkpoints = [
         telling.checkpoint(pipeline, known)
         for pipeline in found.pipelines
         for known in pipeline.checkpoints
     ]
-    return UploadContents(
+    return UploadInventory(
         "seatunnel",
         tuple(_job(key, job) for key, job in found.jobs.items()),
         tuple(checkpoints),
@@ -79,7 +79,7 @@ class _Telling:
     def __init__(self) -> None:
         self._left = MOST_SUBTASKS
 
-    def checkpoint(self, pipeline: Pipeline, known: Known) -> CheckpointContents:
+    def checkpoint(self, pipeline: Pipeline, known: Known) -> CheckpointInventory:
         stored = known.stored
         told = {
             "job": job_key(pipeline.job),
@@ -93,7 +93,7 @@ class _Telling:
         }
         about, inferred = list(_listed_facts(known)), _by_checkpoint(pipeline).get(known.id, [])
         if stored is None:
-            return CheckpointContents(
+            return CheckpointInventory(
                 **told,
                 facts=(Fact("pipeline", pipeline.number), *about),
                 notes=tuple(_listed_notes(known)),
@@ -102,7 +102,7 @@ class _Telling:
         checkpoint = stored.checkpoint
         facts = [Fact("pipeline", pipeline.number), *_facts(checkpoint, stored.name)]
         facts += [*about, *_inferred_facts(inferred), *_acknowledgements(checkpoint)]
-        return CheckpointContents(
+        return CheckpointInventory(
             **told,
             path=stored.path,
             bytes=checkpoint.size,
@@ -113,7 +113,7 @@ class _Telling:
 
     def _operators(
         self, checkpoint: Checkpoint, inferred: list[Inference]
-    ) -> Iterator[OperatorContents]:
+    ) -> Iterator[OperatorInventory]:
         for id, action in zip(operator_ids(checkpoint), checkpoint.actions, strict=True):
             name = action_name(action.key)
             role = Fact("role", name.role, "The name begins with it.") if name.role else None
@@ -128,7 +128,7 @@ class _Telling:
                 if item.kind == "parallelism" and item.action == name.name
             ]
             listed, left_out = self._subtasks(action)
-            yield OperatorContents(
+            yield OperatorInventory(
                 id,
                 name.name,
                 action.parallelism,
@@ -140,7 +140,7 @@ class _Telling:
                 notes=(*left_out, *_misplaced(action)),
             )
 
-    def _subtasks(self, action: ActionState) -> tuple[tuple[SubtaskContents, ...], list[str]]:
+    def _subtasks(self, action: ActionState) -> tuple[tuple[SubtaskInventory, ...], list[str]]:
         states = list(enumerate(action.subtasks))
         if action.coordinator is not None:
             states.append((COORDINATOR, action.coordinator))
@@ -151,16 +151,16 @@ class _Telling:
         return tuple(_subtask(place, state) for place, state in kept), notes
 
 
-def _subtask(index: int, state: SubtaskState | None) -> SubtaskContents:
+def _subtask(index: int, state: SubtaskState | None) -> SubtaskInventory:
     if state is None:
-        return SubtaskContents(index, finished=True)
-    return SubtaskContents(index, state.size)
+        return SubtaskInventory(index, finished=True)
+    return SubtaskInventory(index, state.size)
 
 
-def _states(action: ActionState) -> Iterator[StateContents]:
+def _states(action: ActionState) -> Iterator[StateInventory]:
     for name, kind, states in states_of(action):
         elements = [item for _, state in states for item in state.elements]
-        yield StateContents(name, kind, _type(elements))
+        yield StateInventory(name, kind, _type(elements))
 
 
 def _type(elements: list) -> str | None:
@@ -267,15 +267,15 @@ def _unknown_fields(checkpoint: Checkpoint) -> Iterator[str]:
         yield f"{len(checkpoint.unknown) - MOST_NAMED:,} more fields mean nothing here."
 
 
-def _job(key: str, job: Job | None) -> JobContents:
+def _job(key: str, job: Job | None) -> JobInventory:
     if job is None:
-        return JobContents(key)
+        return JobInventory(key)
     facts = [Fact("status", job.status), Fact("created", job.created)]
     if job.from_savepoint is not None:
         facts.append(Fact("started from a savepoint", "yes" if job.from_savepoint else "no"))
     facts.append(Fact("vertices", len(job.vertices), unit=COUNT))
     facts.append(Fact("pipelines", len(job.edges), unit=COUNT))
-    return JobContents(key, job.name, tuple(facts))
+    return JobInventory(key, job.name, tuple(facts))
 
 
 def _files(files: tuple[FileAccount, ...], found: Found) -> Iterator[FileUse]:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry
-from snapshots.domain.inventory.model import UploadContents
+from snapshots.domain.inventory.model import UploadInventory
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.seatunnel.adapter.entries import entries_of
 from snapshots.readers.engines.seatunnel.adapter.events import derived_recording
-from snapshots.readers.engines.seatunnel.adapter.inventory import upload_contents
+from snapshots.readers.engines.seatunnel.adapter.inventory import upload_inventory
 from snapshots.readers.engines.seatunnel.adapter.jobs import Found, found_in
 from snapshots.readers.engines.seatunnel.names import file_name
 from snapshots.readers.engines.seatunnel.upload import SeaTunnelLimits, SeaTunnelUpload, read_upload
@@ -59,8 +59,8 @@ class SeaTunnelFiles:
 
     upload: SeaTunnelUpload
 
-    def contents(self) -> UploadContents:
-        return upload_contents(self.upload, self._found)
+    def inventory(self) -> UploadInventory:
+        return upload_inventory(self.upload, self._found)
 
     def entries(self) -> Iterator[StateEntry]:
         return entries_of(self._found)

@@ -11,15 +11,15 @@ from snapshots.domain.inventory.model import (
     IN_PROGRESS,
     MILLISECONDS,
     UNKNOWN,
-    CheckpointContents,
+    CheckpointInventory,
     Fact,
     FileUse,
-    JobContents,
+    JobInventory,
     MissingFile,
-    OperatorContents,
-    StateContents,
-    SubtaskContents,
-    UploadContents,
+    OperatorInventory,
+    StateInventory,
+    SubtaskInventory,
+    UploadInventory,
 )
 from snapshots.domain.model.derived import DRAINED, NOT_COMPLETED, NOT_TOLD, WHY_EMPTY, WHY_UNKNOWN
 from snapshots.readers.engines.spark_streaming.adapter.entries import (
@@ -73,13 +73,13 @@ class Telling:
     left: int = field(default_factory=lambda: MOST_PARTS)
     notes: list[str] = field(default_factory=list)
 
-    def contents(self, files: tuple[FileUse, ...], notes: Sequence[str]) -> UploadContents:
+    def inventory(self, files: tuple[FileUse, ...], notes: Sequence[str]) -> UploadInventory:
         checkpoints = [one for job in reversed(self.jobs) for one in self._batches(job)]
         flaws = [(job, one) for job in self.jobs for one in self._spoilt(job)]
-        return UploadContents(
+        return UploadInventory(
             engine="spark",
             jobs=tuple(
-                JobContents(job.key, job.folder or "checkpoint", job_facts(job))
+                JobInventory(job.key, job.folder or "checkpoint", job_facts(job))
                 for job in self.jobs
             ),
             checkpoints=tuple(reversed(checkpoints)),
@@ -100,7 +100,7 @@ class Telling:
     def _spoilt(self, job: SparkJob) -> Iterator[Spoilt]:
         return spoilt(job, self.states[job.folder], self.reads.damaged.get(job.folder, {}).values())
 
-    def _batches(self, job: SparkJob) -> Iterator[CheckpointContents]:
+    def _batches(self, job: SparkJob) -> Iterator[CheckpointInventory]:
         """The newest first, since there is room for so many."""
         stores = self.states[job.folder].stores.values()
         parts = 1 + sum(1 + sum(map(len, one.values())) for one in stores)
@@ -110,7 +110,7 @@ class Telling:
             self.left = max(self.left - parts, 0)
             yield self._batch(job, job.batches[place], job.first + place)
 
-    def _batch(self, job: SparkJob, batch: Batch, number: int) -> CheckpointContents:
+    def _batch(self, job: SparkJob, batch: Batch, number: int) -> CheckpointInventory:
         fate = fate_of(job, batch)
         told = job.checkpoint.operators if self.left else ()
         loads = _loads(job, batch, self.states[job.folder], fate) if self.left else {}
@@ -120,7 +120,7 @@ class Telling:
         )
         own = [load for partitions in loads.values() for one in partitions.values() for load in one]
         known = [operator.bytes for operator in operators if operator.bytes is not None]
-        return CheckpointContents(
+        return CheckpointInventory(
             job=job.key,
             id=batch.batch,
             kind=_kind(job, batch),
@@ -149,17 +149,17 @@ class Telling:
         number: int,
         operator: Operator,
         loads: Mapping[int, list[tuple[str, Load]]],
-    ) -> OperatorContents:
+    ) -> OperatorInventory:
         sizes = {partition: _size([load for _, load in one]) for partition, one in loads.items()}
         complete = None not in sizes.values() and bool(sizes)
         report = report_of(job, self.reports[job.folder], batch)
-        return OperatorContents(
+        return OperatorInventory(
             id=str(operator.id),
             name=operator.name or _reported_name(job, operator),
             parallelism=operator.used_partitions,
             bytes=sum(sizes.values()) if complete else None,
             subtasks=tuple(
-                SubtaskContents(partition, bytes=sizes[partition], parts=_parts(one))
+                SubtaskInventory(partition, bytes=sizes[partition], parts=_parts(one))
                 for partition, one in sorted(loads.items())
             ),
             states=tuple(self._states(job, batch, number, operator, loads)),
@@ -177,7 +177,7 @@ class Telling:
         number: int,
         operator: Operator,
         loads: Mapping[int, list[tuple[str, Load]]],
-    ) -> Iterator[StateContents]:
+    ) -> Iterator[StateInventory]:
         """Only of batches whose entries are read: of others it is not known how many there are."""
         if number not in self.reads.read:
             return
@@ -186,7 +186,7 @@ class Telling:
             own = [load for one in loads.values() for store, load in one if store == reading.store]
             lacking = any(load.lacking for load in own)
             told = self.reads.told.get((number, operator.id, name), Told(True, None))
-            yield StateContents(
+            yield StateInventory(
                 name=name,
                 kind=_state_kind(operator, reading),
                 type=_type(job, operator, reading),

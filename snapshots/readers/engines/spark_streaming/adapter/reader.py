@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry
-from snapshots.domain.inventory.model import UploadContents
+from snapshots.domain.inventory.model import UploadInventory
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.spark_streaming import upload as uploads
@@ -64,13 +64,13 @@ class SparkUpload:
         self.found = uploads.read_upload(self.root, self.limits)
         self.jobs = jobs_of(self.found.checkpoints)
 
-    def contents(self) -> UploadContents:
+    def inventory(self) -> UploadInventory:
         files = list_files(self.root, self.limits.files).entries
         sizes = {path: entry.size for path, entry in files.items()}
         uses = file_uses(self.found, self.jobs, self.states, sizes)
         reports = {job.folder: self._reports(job) for job in self.jobs}
         telling = Telling(self.jobs, self.states, reports, self.reads)
-        return telling.contents(uses, list(self._notes()))
+        return telling.inventory(uses, list(self._notes()))
 
     def entries(self) -> Iterator[StateEntry]:
         """By the decoder of the files; what it cannot read is said in ``contents``."""
