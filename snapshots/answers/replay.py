@@ -42,7 +42,7 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
     question: exactly one of ``positions`` (by process id, absent ones are 0, or a list in the order
     of the processes), ``at`` and ``step``. Raises: Invalid.
     """
-    asked = StoredCut(stored, _positions(stored, question))
+    asked = StoredCut(stored.tables, _positions(stored, question))
     contents, omitted = _contents(asked)
     orphans = () if asked.consistent else asked.orphans(MOST_ORPHANS)
     answer = {
@@ -99,7 +99,7 @@ def _given_positions(stored: StoredRecording, given: Any) -> Ints:
         positions = [0] * len(processes)
         for name, value in given.items():
             try:
-                positions[stored.process_code(name)] = value
+                positions[stored.tables.process_code(name)] = value
             except KeyError:
                 raise Invalid(
                     f"There is no process “{name[:80]}” in this recording.", field="positions"
@@ -197,7 +197,7 @@ def cones(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
     Raises: NotFound.
     """
     event(stored, process, index)
-    code, tables = stored.process_code(process), stored.tables
+    code, tables = stored.tables.process_code(process), stored.tables
     past = store_cones.past(tables, code, index)
     future = store_cones.future(tables, code, index)
     length = tables.events.length
@@ -216,7 +216,7 @@ def cones(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
 def knowledge(stored: StoredRecording, snapshot: str) -> dict[str, Any]:
     """Who knew which pieces of a snapshot when, where its run collects them. Raises: Conflict."""
     try:
-        return store_knowledge.knowledge(stored, snapshot).to_json()
+        return store_knowledge.knowledge(stored.tables, snapshot).to_json()
     except store_knowledge.TooManyMessages as error:
         raise Conflict(str(error)) from None
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +10,8 @@ from snapshots.domain.model.topology import ChannelId, JsonText
 from snapshots.domain.model.values import number
 from snapshots.store.layout import IN_FLIGHT
 from snapshots.store.mapped import Ints, ragged
-
-if TYPE_CHECKING:
-    from snapshots.store.reader import StoredRecording, Stray
+from snapshots.store.strays import Stray
+from snapshots.store.tables import Tables
 
 _LOOK_BACK = 64  # events, at first, in search of the last one that has a say on the state
 
@@ -22,25 +20,25 @@ _LOOK_BACK = 64  # events, at first, in search of the last one that has a say on
 class StoredCut:
     """positions: int64[P], how many events of each process lie inside. Codes are header places."""
 
-    recording: "StoredRecording"
+    tables: Tables
     positions: Ints
 
     @cached_property
     def sent(self) -> Ints:
         """int64[C]: messages sent inside."""
-        tables = self.recording.tables
+        tables = self.tables
         return tables.messages.sent(tables.all_channels, self._source)
 
     @cached_property
     def received(self) -> Ints:
         """int64[C]: messages received inside, orphans too."""
-        tables = self.recording.tables
+        tables = self.tables
         return tables.messages.received(tables.all_channels, self._target)
 
     @cached_property
     def orphan_counts(self) -> Ints:
         """int64[C]: messages received inside and sent outside."""
-        tables = self.recording.tables
+        tables = self.tables
         counts = np.maximum(self.received - self.sent, 0)
         unordered = np.flatnonzero(~tables.messages.is_ordered(tables.all_channels))
         if len(unordered):
@@ -64,19 +62,19 @@ class StoredCut:
     def at(self) -> int | None:
         """The latest instant inside, in the recording's time unit; None if nothing is inside."""
         begun = np.flatnonzero(self.positions)
-        instants = self.recording.tables.events.values("at", begun, self.positions[begun] - 1)
+        instants = self.tables.events.values("at", begun, self.positions[begun] - 1)
         return int(instants.max()) if len(begun) else None
 
     def orphans(self, most: int | None = None) -> tuple[Message, ...]:
         """The first ``most`` orphans (or all), by channel, then as sent; see ``orphan_counts``."""
-        messages = self.recording.tables.messages
+        messages = self.tables.messages
         channels = np.flatnonzero(self.orphan_counts)
         codes, ordinals = messages.orphans(channels, self._target[channels], self.sent[channels])
-        return self.recording.messages(codes[:most], ordinals[:most])
+        return self.tables.read_messages(codes[:most], ordinals[:most])
 
     def contents(self, channel: ChannelId, most: int | None = None) -> tuple[Message, ...]:
         """The first ``most`` messages (or all) in one channel, as sent. Raises: KeyError."""
-        return self._waiting(np.array([self.recording.channel_code(channel)]), most)[channel]
+        return self._waiting(np.array([self.tables.channel_code(channel)]), most)[channel]
 
     def all_contents(self, most: int | None = None) -> dict[ChannelId, tuple[Message, ...]]:
         """What lies in every channel of the topology, at most ``most`` of each; see ``depths``."""
@@ -84,13 +82,13 @@ class StoredCut:
         return {channel.id: filled.get(channel.id, ()) for channel in self._channels}
 
     def _waiting(self, codes: Ints, most: int | None) -> dict[ChannelId, tuple[Message, ...]]:
-        flights = self.recording.tables.messages
+        flights = self.tables.messages
         code_of, ordinals = flights.waiting(codes, self._target[codes], self.sent[codes])
         begins = np.searchsorted(code_of, codes)
         ends = np.searchsorted(code_of, codes, side="right")
         ends = ends if most is None else np.minimum(ends, begins + most)
         _, rows = ragged(codes, begins, ends)
-        messages = self.recording.messages(code_of[rows], ordinals[rows])
+        messages = self.tables.read_messages(code_of[rows], ordinals[rows])
         limits = np.cumsum(ends - begins)
         firsts = limits - (ends - begins)
         return {
@@ -103,8 +101,8 @@ class StoredCut:
         """The state of every process after its last event inside; None where it is not known."""
         last = self._last_application_event()
         begun = np.flatnonzero(last >= 0)
-        states = [process.state for process in self.recording.topology.processes]
-        texts = self.recording.tables.events.pick(begun, last[begun]).texts("state")
+        states = [process.state for process in self.tables.topology.processes]
+        texts = self.tables.events.pick(begun, last[begun]).texts("state")
         for code, text in zip(begun.tolist(), texts, strict=True):
             states[code] = text
         return tuple(states)
@@ -114,8 +112,8 @@ class StoredCut:
 
         Looks back in blocks that double, since only protocol events can lie behind the last one.
         """
-        events = self.recording.tables.events
-        application = self.recording.kind_codes(APPLICATION_KINDS)
+        events = self.tables.events
+        application = self.tables.kind_codes(APPLICATION_KINDS)
         last = np.full(len(self.positions), -1)
         end = self.positions.copy()
         block = 1
@@ -133,13 +131,13 @@ class StoredCut:
         """How many receives inside no send explains."""
         return len(self._stray_rows)
 
-    def strays(self, most: int | None = None) -> tuple["Stray", ...]:
+    def strays(self, most: int | None = None) -> tuple[Stray, ...]:
         """The first ``most`` receives inside (or all) that no send explains, by line."""
-        return self.recording.strays(self._stray_rows[:most])
+        return self.tables.strays.read(self._stray_rows[:most])
 
     @cached_property
     def _stray_rows(self) -> Ints:
-        process, index = self.recording.stray_places
+        process, index = self.tables.strays.places
         return np.flatnonzero(index < self.positions[process])
 
     @cached_property
@@ -154,7 +152,7 @@ class StoredCut:
         return inside if moved_back <= (around - self.positions).sum() else around
 
     def _shrunk(self) -> Ints:
-        tables = self.recording.tables
+        tables = self.tables
         positions = self.positions.copy()
         while True:
             source, target = positions[tables.source], positions[tables.target]
@@ -165,7 +163,7 @@ class StoredCut:
             np.minimum.at(positions, tables.target, first)
 
     def _grown(self) -> Ints:
-        tables = self.recording.tables
+        tables = self.tables
         positions = self.positions.copy()
         while True:
             target = positions[tables.target]
@@ -183,7 +181,7 @@ class StoredCut:
         """
         if self.depths.sum() > most:
             return None
-        tables = self.recording.tables
+        tables = self.tables
         codes, ordinals = tables.messages.waiting(tables.all_channels, self._target, self.sent)
         texts = [*self.states, *tables.messages.table.pick(codes, ordinals).texts("value")]
         numbers = {text: number(text) for text in set(texts)}
@@ -193,12 +191,12 @@ class StoredCut:
 
     @cached_property
     def _source(self) -> Ints:
-        return self.positions[self.recording.tables.source]
+        return self.positions[self.tables.source]
 
     @cached_property
     def _target(self) -> Ints:
-        return self.positions[self.recording.tables.target]
+        return self.positions[self.tables.target]
 
     @property
     def _channels(self):
-        return self.recording.topology.channels
+        return self.tables.topology.channels

@@ -4,8 +4,6 @@ Only the messages that were sent after the snapshot's first record are looked at
 _BUDGET of them.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,10 +13,7 @@ from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.protocols.flooding import MARK, Knowledge, piece_of
 from snapshots.store.layout import NONE
-from snapshots.store.tables import TIME
-
-if TYPE_CHECKING:
-    from snapshots.store.reader import StoredRecording
+from snapshots.store.tables import TIME, Tables
 
 _BUDGET = 5 * 10**6  # messages
 
@@ -27,30 +22,30 @@ class TooManyMessages(Exception):
     """What would have to be looked at is more than a request may take."""
 
 
-def knowledge(recording: "StoredRecording", snapshot: SnapshotId) -> Knowledge:
+def knowledge(tables: Tables, snapshot: SnapshotId) -> Knowledge:
     """Raises: KeyError if there is no such snapshot; TooManyMessages."""
     learned: dict[ProcessId, dict[ProcessId, Place]] = {
-        process.id: {} for process in recording.topology.processes
+        process.id: {} for process in tables.topology.processes
     }
-    for process, place in _own(recording, snapshot):
+    for process, place in _own(tables, snapshot):
         learned[process][process] = place
-    for of, place in sorted(_received(recording, snapshot), key=lambda found: found[1].index):
+    for of, place in sorted(_received(tables, snapshot), key=lambda found: found[1].index):
         learned[place.process].setdefault(of, place)
     return Knowledge(snapshot, learned)
 
 
-def _records(recording: "StoredRecording", snapshot: SnapshotId) -> pa.RecordBatch:
+def _records(tables: Tables, snapshot: SnapshotId) -> pa.RecordBatch:
     """The snapshot's rows of RECORD_COLUMNS."""
-    code = recording.snapshot_code(snapshot)
-    codes = recording.records.column("snapshot").to_numpy()
+    code = tables.snapshot_code(snapshot)
+    codes = tables.records.column("snapshot").to_numpy()
     first, end = np.searchsorted(codes, [code, code + 1])
-    return recording.records.slice(first, end - first)
+    return tables.records.slice(first, end - first)
 
 
-def _own(recording: "StoredRecording", snapshot: SnapshotId):
+def _own(tables: Tables, snapshot: SnapshotId):
     """Each process whose own piece is whole, and the record that made it so."""
-    topology = recording.topology
-    rows = _records(recording, snapshot).select(["process", "index", "at", "channel"])
+    topology = tables.topology
+    rows = _records(tables, snapshot).select(["process", "index", "at", "channel"])
     waited = {
         process: {channel.id for channel in channels} | {None}
         for process, channels in topology.incoming.items()
@@ -64,11 +59,10 @@ def _own(recording: "StoredRecording", snapshot: SnapshotId):
                 yield process, Place(process, row["index"], row["at"])
 
 
-def _received(recording: "StoredRecording", snapshot: SnapshotId):
+def _received(tables: Tables, snapshot: SnapshotId):
     """(whose piece, the receive that brought it), for every piece that arrived."""
-    tables = recording.tables
     flights = tables.messages
-    records = _records(recording, snapshot)
+    records = _records(tables, snapshot)
     if not records.num_rows:
         return
     began = int(records.column("at").to_numpy().min())
@@ -82,8 +76,8 @@ def _received(recording: "StoredRecording", snapshot: SnapshotId):
         values = flights.table.texts("value", channel).slice(first[channel])
         found = np.flatnonzero(pc.match_substring(values, MARK).fill_null(False).to_numpy(False))
         ordinals = first[channel] + found
-        for message in recording.messages(np.full(len(ordinals), channel), ordinals):
+        for message in tables.read_messages(np.full(len(ordinals), channel), ordinals):
             piece = piece_of(message.value)
             if piece and piece[0] == snapshot and message.received_index is not None:
-                target = recording.topology.channels[channel].target
+                target = tables.topology.channels[channel].target
                 yield piece[1], Place(target, message.received_index, message.received_at)

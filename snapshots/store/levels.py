@@ -15,6 +15,7 @@ from snapshots.store.bins import Bins, event_counts, most_messages
 from snapshots.store.fences import read_matrix
 from snapshots.store.layout import LEVELS
 from snapshots.store.manifest import Extent, Manifest
+from snapshots.store.mapped import Ints
 from snapshots.store.parts import write_matrix
 from snapshots.store.tables import AXES, TIME, Tables
 
@@ -104,8 +105,19 @@ def _path(folder: Path, axis: str, exponent: int, what: str) -> Path:
     return folder / LEVELS / f"{axis}-{exponent}-{what}.npy"
 
 
-def read_level(
-    folder: Path, axis: str, exponent: int, what: str, shape: tuple[int, int]
-) -> np.ndarray:
-    """A mapped matrix. what: ``events`` or ``depth``. Raises: StoreDamaged."""
-    return read_matrix(_path(folder, axis, exponent, what), shape)
+def level(tables: Tables, axis: str, bins: Bins, what: str, codes: Ints) -> np.ndarray:
+    """Return the rows ``codes`` of a stored level in ``bins``.
+
+    Args:
+        what: ``events``, a row for each process, or ``depth``, one for each channel.
+
+    Raises: StoreDamaged.
+    """
+    stored = Bins.covering(*span(tables.manifest.extent, axis), bins.exponent)
+    key = axis, bins.exponent, what
+    if key not in tables.matrices:
+        rows = tables.all_processes if what == "events" else tables.all_channels
+        path = _path(tables.folder, axis, bins.exponent, what)
+        tables.matrices[key] = read_matrix(path, (len(rows), stored.count))
+    first = bins.first - stored.first
+    return tables.matrices[key][codes, first : first + bins.count]

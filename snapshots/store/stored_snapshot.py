@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +19,7 @@ from snapshots.store.layout import (
     SNAPSHOT_STATES,
 )
 from snapshots.store.mapped import read_batch
-
-if TYPE_CHECKING:
-    from snapshots.store.reader import StoredRecording
+from snapshots.store.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +60,25 @@ class StoredSnapshot:
 
 
 def read_snapshot(
-    recording: "StoredRecording", snapshot: SnapshotId, *, inferred: bool = False
+    tables: Tables, summary: Mapping[str, Any], *, inferred: bool = False
 ) -> StoredSnapshot:
-    """inferred: with what the events of a derived recording say of channels that nobody recorded.
+    """Return what one snapshot recorded and what the log recomputes.
 
-    Raises: KeyError if there is no such snapshot, or none has been checked yet.
+    Args:
+        summary: its entry of ``StoredRecording.snapshots``.
+        inferred: add what the events of a derived recording say of channels that nobody recorded.
     """
-    summary = next((item for item in recording.snapshots() if item["snapshot"] == snapshot), None)
-    if summary is None:
-        raise KeyError(snapshot)
-    code = recording.snapshot_code(snapshot)
-    rows = _rows(recording, SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS, code)
-    processes = recording.topology.processes
+    snapshot = summary["snapshot"]
+    code = tables.snapshot_code(snapshot)
+    rows = _rows(tables, SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS, code)
+    processes = tables.topology.processes
     recorded = [processes[row["process"]].id for row in rows if row["position"] != NONE]
-    topology = in_scope(recording.topology, recorded)
-    states = _states(recording, topology, rows)
-    rows = _rows(recording, SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS, code)
-    derived = is_derived(recording.manifest.header_extra) and not inferred
+    topology = in_scope(tables.topology, recorded)
+    states = _states(tables, topology, rows)
+    rows = _rows(tables, SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS, code)
+    derived = is_derived(tables.manifest.header_extra) and not inferred
     found = {
-        row["channel"]: _channel(recording, **row)
+        row["channel"]: _channel(tables, **row)
         for row in rows
         if row["recorded"] is not None or not derived
     }
@@ -91,29 +89,27 @@ def read_snapshot(
             number,
             silent[any(states[end].position is None for end in (channel.source, channel.target))],
         )
-        for number, channel in enumerate(recording.topology.channels)
+        for number, channel in enumerate(tables.topology.channels)
         if channel.source in states
     }
     return StoredSnapshot(snapshot, summary, topology, states, channels)
 
 
-def _rows(
-    recording: "StoredRecording", name: str, schema: pa.Schema, snapshot: int
-) -> list[dict[str, Any]]:
-    batch = read_batch(recording.folder / name, schema)
+def _rows(tables: Tables, name: str, schema: pa.Schema, snapshot: int) -> list[dict[str, Any]]:
+    batch = read_batch(tables.folder / name, schema)
     codes = batch.column("snapshot").to_numpy()
     first, end = np.searchsorted(codes, [snapshot, snapshot + 1])
     return batch.slice(first, end - first).to_pylist()
 
 
 def _states(
-    recording: "StoredRecording", topology: Topology, rows: list[dict[str, Any]]
+    tables: Tables, topology: Topology, rows: list[dict[str, Any]]
 ) -> dict[ProcessId, SnapshotState]:
     never = SnapshotState(None, None, None, None)
     states = {process.id: never for process in topology.processes}
     for row in rows:
         position = None if row["position"] == NONE else row["position"]
-        process = recording.topology.processes[row["process"]].id
+        process = tables.topology.processes[row["process"]].id
         if process in states:
             states[process] = SnapshotState(
                 position,
@@ -125,18 +121,18 @@ def _states(
 
 
 def _channel(
-    recording: "StoredRecording",
+    tables: Tables,
     channel: int,
     recorded: list[str] | None,
     recomputed: list[int] | None,
     snapshot: int,
 ) -> SnapshotChannel:
-    waiting = None if recomputed is None else _messages(recording, channel, recomputed)
+    waiting = None if recomputed is None else _messages(tables, channel, recomputed)
     sent = {message.id: message for message in waiting or ()}
     missing = set(recorded or ()) - sent.keys()
     if missing:
-        ordinals = recording.tables.messages.table.find_texts("message", channel, sorted(missing))
-        sent |= {message.id: message for message in _messages(recording, channel, ordinals[::-1])}
+        ordinals = tables.messages.table.find_texts("message", channel, sorted(missing))
+        sent |= {message.id: message for message in _messages(tables, channel, ordinals[::-1])}
     return SnapshotChannel(
         None if recorded is None else tuple(recorded),
         waiting,
@@ -144,6 +140,6 @@ def _channel(
     )
 
 
-def _messages(recording: "StoredRecording", channel: int, ordinals) -> tuple[Message, ...]:
+def _messages(tables: Tables, channel: int, ordinals) -> tuple[Message, ...]:
     ordinals = np.asarray(ordinals, np.int64)
-    return recording.messages(np.full(len(ordinals), channel), ordinals)
+    return tables.read_messages(np.full(len(ordinals), channel), ordinals)

@@ -7,21 +7,18 @@ overlaps it, those included that are on their way at its left edge; a larger one
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapshots.domain.model.topology import JsonText
 from snapshots.store.bins import Bins, event_counts, most_messages
+from snapshots.store.cut import StoredCut
+from snapshots.store.in_flight import Flights
 from snapshots.store.layout import NONE
-from snapshots.store.levels import COUNTED_ON_THE_FLY, span
+from snapshots.store.levels import COUNTED_ON_THE_FLY, level, span
 from snapshots.store.mapped import Ints, Picked, ragged
-from snapshots.store.tables import AXES, TIME
-
-if TYPE_CHECKING:
-    from snapshots.store.in_flight import Flights
-    from snapshots.store.reader import StoredRecording
+from snapshots.store.tables import AXES, TIME, Tables
 
 _WIDTHS = 256, 4096  # bins, least and most
 
@@ -139,7 +136,7 @@ class Window:
 
 
 def window(
-    recording: "StoredRecording",
+    tables: Tables,
     from_: float,
     to: float,
     width: int,
@@ -154,26 +151,22 @@ def window(
         raise ValueError(f"axis {axis!r} is none of {', '.join(AXES)}")
     if not (math.isfinite(from_) and math.isfinite(to) and from_ <= to):
         raise ValueError(f"{from_} to {to} is no window: from must be finite and not beyond to")
-    return _View(recording, from_, to, axis, limits).window(width)
+    return _View(tables, from_, to, axis, limits).window(width)
 
 
 class _View:
     """The edges of one window, and what lies between them."""
 
-    def __init__(
-        self, recording: "StoredRecording", from_: float, to: float, axis: str, limits: Limits
-    ) -> None:
-        self.recording = recording
+    def __init__(self, tables: Tables, from_: float, to: float, axis: str, limits: Limits) -> None:
         self.limits = limits
-        self.tables = recording.tables
+        self.tables = tables
         self.from_, self.to, self.axis = from_, to, axis
         self.left = self.tables.positions_before(axis, math.ceil(from_))
         self.right = self.tables.positions_before(axis, math.floor(to) + 1)
         self.right = np.maximum(self.right, self.left)
 
     def window(self, width: int) -> Window:
-        recording = self.recording
-        cut = recording.cut(self.left)
+        cut = StoredCut(self.tables, self.left)
         per_process = self.right - self.left
         per_channel = self._overlapping(self.tables.messages)
         markers_total = int(self._overlapping(self.tables.markers).sum())
@@ -196,21 +189,21 @@ class _View:
             events=self._events() if exact else self._record_events(),
             messages=self._messages(exact),
             markers=self._markers(with_markers),
-            kinds=recording.manifest.kinds,
-            snapshots=recording.manifest.snapshots,
+            kinds=self.tables.manifest.kinds,
+            snapshots=self.tables.manifest.snapshots,
             bins=None if exact else self._bins(width, per_process, per_channel),
         )
 
-    def _ends(self, flights: "Flights") -> Ints:
+    def _ends(self, flights: Flights) -> Ints:
         """Per channel, how many flights are sent up to the right edge."""
         return flights.sent(self.tables.all_channels, self.right[self.tables.source])
 
-    def _overlapping(self, flights: "Flights") -> Ints:
+    def _overlapping(self, flights: Flights) -> Ints:
         """Per channel, how many flights overlap the window. Both edges are consistent cuts."""
         target = self.left[self.tables.target]
         return self._ends(flights) - flights.received(self.tables.all_channels, target)
 
-    def _drawn(self, flights: "Flights", drawn: bool) -> tuple[Ints, Ints]:
+    def _drawn(self, flights: Flights, drawn: bool) -> tuple[Ints, Ints]:
         """(channel, ordinal) of the flights that overlap the window, or of none."""
         if not drawn:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -221,7 +214,7 @@ class _View:
         return self._event_columns(*ragged(self.tables.all_processes, self.left, self.right))
 
     def _record_events(self) -> WindowEvents:
-        steps, processes, indices = self.recording.record_order
+        steps, processes, indices = self.tables.record_order
         first, end = np.searchsorted(steps, [self.left.sum(), self.right.sum()])
         end = end if end - first <= self.limits.beside_bins else first
         codes, indices = processes[first:end], indices[first:end]
@@ -283,8 +276,8 @@ class _View:
         channels = _busiest(per_channel, self.limits.channels)
         bins, stored = self._choose_bins(width, int(per_process.sum()))
         if stored:
-            events = self.recording.level(self.axis, bins, "events", processes)
-            depth = self.recording.level(self.axis, bins, "depth", channels)
+            events = level(self.tables, self.axis, bins, "events", processes)
+            depth = level(self.tables, self.axis, bins, "depth", channels)
         else:
             events = event_counts(self.tables, self.axis, processes, bins)
             depth = most_messages(self.tables, self.axis, channels, bins)
@@ -304,7 +297,7 @@ class _View:
 
         What no level holds is counted now; if that is too much, the finest level must do.
         """
-        manifest = self.recording.manifest
+        manifest = self.tables.manifest
         first, last = span(manifest.extent, self.axis)
         from_ = min(max(math.ceil(self.from_), first), last)
         to = max(min(math.floor(self.to), last), from_)

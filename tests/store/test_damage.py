@@ -119,7 +119,7 @@ def test_a_level_cut_short_is_named(folder):
     file.write_bytes(file.read_bytes()[:-1])
     limits = Limits(events=-1, counted=-1)
     with pytest.raises(StoreDamaged) as caught:
-        window(StoredRecording.open(folder), 0, 10**9, 4096, "time", limits)
+        window(StoredRecording.open(folder).tables, 0, 10**9, 4096, "time", limits)
     assert caught.value.where == f"levels/{file.name}"
 
 

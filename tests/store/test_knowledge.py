@@ -30,16 +30,16 @@ def test_the_store_knows_what_the_log_tells(recording):
     with stored(recording) as opened:
         for snapshot in opened.manifest.snapshots:
             expected = of_domain(recording, snapshot)
-            assert knowledge.knowledge(opened, snapshot).to_json() == expected.to_json()
+            assert knowledge.knowledge(opened.tables, snapshot).to_json() == expected.to_json()
 
 
 def test_everyone_knows_all_where_pieces_are_collected():
     with stored(run()) as opened:
-        found = knowledge.knowledge(opened, "s1")
+        found = knowledge.knowledge(opened.tables, "s1")
         assert all(found.whole(process) for process in found.learned)
 
 
 def test_too_much_to_look_at_is_said(monkeypatch):
     monkeypatch.setattr(knowledge, "_BUDGET", 10)
     with stored(run()) as opened, pytest.raises(knowledge.TooManyMessages, match="than 10"):
-        knowledge.knowledge(opened, "s1")
+        knowledge.knowledge(opened.tables, "s1")

@@ -156,7 +156,7 @@ def test_a_binned_window_counts_every_event_and_the_most_messages(log, with_leve
             opened = StoredRecording.open(opened.folder)
         from_, to = edges(data, opened, axis)
         limits = Limits(messages=-1, events=-1, counted=-1 if with_levels else 10**6)
-        asked = window(opened, from_, to, 300, axis, limits)
+        asked = window(opened.tables, from_, to, 300, axis, limits)
         assert not asked.exact
         assert_bins(asked.bins, recording, Expected(recording, axis, from_, to))
 
@@ -202,7 +202,7 @@ def test_depths_are_right_where_messages_overtake_or_meet(make, levels_above, ax
         opened = StoredRecording.open(opened.folder)
         limits = Limits(messages=-1, events=-1, counted=levels_above)
         for from_, to in ((0, 60), (15, 60), (42, 45), (0, 20_000)):
-            bins = window(opened, from_, to, 300, axis, limits).bins
+            bins = window(opened.tables, from_, to, 300, axis, limits).bins
             assert_bins(bins, recording, Expected(recording, axis, from_, to))
 
 
@@ -210,7 +210,7 @@ def test_bins_hold_the_part_of_the_window_that_the_recording_has():
     recording = recorded(simulated())
     with stored(recording) as opened:
         extent = opened.manifest.extent
-        bins = window(opened, -1e12, 1e12, 500, limits=NOTHING_FITS).bins
+        bins = window(opened.tables, -1e12, 1e12, 500, limits=NOTHING_FITS).bins
         assert bins.edges[0] <= extent.from_ < bins.edges[1]
         assert bins.edges[-2] <= extent.to < bins.edges[-1]
         assert 250 <= len(bins.edges) - 1 <= 500
@@ -235,7 +235,7 @@ def test_a_message_under_way_during_the_whole_window_is_in_it():
 def test_a_binned_window_still_holds_markers_and_records(axis):
     recording = recorded(simulated())
     with stored(recording) as opened:
-        asked = window(opened, 0, 10**9, 500, axis, NOTHING_FITS)
+        asked = window(opened.tables, 0, 10**9, 500, axis, NOTHING_FITS)
         expected = Expected(recording, axis, 0, 10**9)
         assert len(asked.markers.channel) == len(expected.flights(recording.markers)) > 0
         assert {asked.kinds[kind] for kind in asked.events.kind} == {RECORD_STATE}
@@ -247,7 +247,7 @@ def test_a_binned_window_still_holds_markers_and_records(axis):
 def test_too_many_markers_and_records_beside_bins_are_counted_only():
     with stored(recorded(simulated())) as opened:
         limits = Limits(messages=-1, events=-1, beside_bins=3)
-        asked = window(opened, 0, 10**9, 500, limits=limits)
+        asked = window(opened.tables, 0, 10**9, 500, limits=limits)
         assert len(asked.markers.channel) == len(asked.events.index) == 0
         assert asked.markers_total == opened.manifest.counts["markers"]
 
@@ -259,7 +259,7 @@ def test_a_binned_window_shows_the_busiest_and_says_how_many_it_hides():
     run.send("r->p", "m", value=1)
     with stored(recorded(run)) as opened:
         limits = Limits(messages=-1, events=-1, processes=1, channels=2)
-        bins = window(opened, 0, 10**6, 500, limits=limits).bins
+        bins = window(opened.tables, 0, 10**6, 500, limits=limits).bins
         assert bins.processes.tolist() == [1]
         assert bins.channels.tolist() == [1, 2]
         assert (bins.hidden_processes, bins.hidden_channels) == (2, 1)
@@ -289,5 +289,5 @@ def test_little_and_nothing_can_be_drawn(name, axis):
     recording = recorded(NOTHING[name]())
     with stored(recording) as opened:
         assert_exact(opened.window(0, 999, 100, axis), recording, Expected(recording, axis, 0, 999))
-        bins = window(opened, 0, 999, 100, axis, NOTHING_FITS).bins
+        bins = window(opened.tables, 0, 999, 100, axis, NOTHING_FITS).bins
         assert_bins(bins, recording, Expected(recording, axis, 0, 999))

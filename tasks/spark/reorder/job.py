@@ -133,7 +133,7 @@ class Reorder:
     def _own_events(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Processes and indexes of the markers' ends, of those that no send explains, and of the
         records."""
-        code = self.recording.snapshot_code(self.snapshot)
+        code = self.recording.tables.snapshot_code(self.snapshot)
         tables = self.recording.tables
         for batch in tables.markers.table.batches:
             markers = _named(batch, code)
@@ -142,7 +142,7 @@ class Reorder:
             yield tables.target[channel], _integers(markers.column("received_index"))
         strays, kind = self._strays
         markers = strays.filter(pa.array(kind == KINDS.index(MARKER_RECEIVE)))
-        for rows in (_named(markers, code), _named(self.recording.records, code)):
+        for rows in (_named(markers, code), _named(self.recording.tables.records, code)):
             yield _integers(rows.column("process")), _integers(rows.column("index"))
 
     @cached_property
@@ -247,7 +247,7 @@ class Reorder:
         return self._events(np.array([process]), np.array([index]))[0]
 
     def _is_prerecording(self, events: tuple[Event, ...]) -> np.ndarray:
-        process = [self.recording.process_code(event.process) for event in events]
+        process = [self.recording.tables.process_code(event.process) for event in events]
         index = [event.index for event in events]
         return prerecording(
             np.array(process, np.int64), np.array(index, np.int64), self.between.positions
@@ -289,7 +289,7 @@ class Reorder:
         if fault.head is None:
             return received_early(event)
         place = np.array([fault.channel]), np.array([fault.head])
-        return not_the_head(event, self.recording.messages(*place)[0].id)
+        return not_the_head(event, self.recording.tables.read_messages(*place)[0].id)
 
     def _first_stray(self) -> Event | None:
         """The first by rank of the receives without a send."""

@@ -147,7 +147,7 @@ class Between:
 
     @cached_property
     def application(self) -> np.ndarray:
-        return self.recording.kind_codes(APPLICATION_KINDS)
+        return self.recording.tables.kind_codes(APPLICATION_KINDS)
 
     def steps_of(self, process: int) -> np.ndarray:
         return self.events.run("step", process)

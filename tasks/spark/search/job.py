@@ -84,7 +84,7 @@ class Search:
         folder = str(self.recording.folder)
         counts = [0] * len(self.processes)
         for process in self.asked:
-            code = self.recording.process_code(process)
+            code = self.recording.tables.process_code(process)
             counts[code] = int(self.recording.tables.events.length[code]) + 1
         return [
             TruthTask(folder, self.text, self.evaluate, *bounds)

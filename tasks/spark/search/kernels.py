@@ -49,7 +49,7 @@ def stored_states(recording: StoredRecording, code: int) -> States:
     events = recording.tables.events
     length = int(events.length[code])
     rows = np.flatnonzero(
-        np.isin(events.run("kind", code), recording.kind_codes(APPLICATION_KINDS))
+        np.isin(events.run("kind", code), recording.tables.kind_codes(APPLICATION_KINDS))
     )
     texts = pa.array([recording.topology.processes[code].state], pa.large_string())
     if len(rows):

@@ -1,0 +1,55 @@
+"""Receives, of messages and of markers, that no send in the log explains."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from snapshots.domain.model.recording import MessageId, SnapshotId
+from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
+from snapshots.store.layout import NONE, STRAY_COLUMNS, STRAYS
+from snapshots.store.manifest import Manifest
+from snapshots.store.mapped import Ints, read_batch
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A receive that no send explains. Exactly one of ``message`` and ``snapshot`` is set."""
+
+    process: ProcessId
+    index: int
+    at: int
+    line: int
+    channel: ChannelId | None
+    message: MessageId | None
+    snapshot: SnapshotId | None
+
+
+class Strays:
+    """All strays of a stored recording, in the order of their lines."""
+
+    def __init__(self, folder: Path, manifest: Manifest, topology: Topology) -> None:
+        """Raises: StoreDamaged."""
+        self._batch = read_batch(folder / STRAYS, STRAY_COLUMNS)
+        self._manifest = manifest
+        self._topology = topology
+
+    @cached_property
+    def places(self) -> tuple[Ints, Ints]:
+        """process [N] and index [N] of every stray."""
+        return tuple(self._batch.column(name).to_numpy() for name in ("process", "index"))
+
+    def read(self, rows: Ints) -> tuple[Stray, ...]:
+        """Return the strays in these rows."""
+        taken = self._batch.take(pa.array(rows, pa.int64())).to_pylist()
+        return tuple(self._stray(**row) for row in taken)
+
+    def _stray(self, process: int, channel: int, snapshot: int, **fields: Any) -> Stray:
+        return Stray(
+            process=self._topology.processes[process].id,
+            channel=None if channel == NONE else self._topology.channels[channel].id,
+            snapshot=None if snapshot == NONE else self._manifest.snapshots[snapshot],
+            **fields,
+        )
