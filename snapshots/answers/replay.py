@@ -140,7 +140,7 @@ def _contents(asked: StoredCut) -> tuple[dict[str, Sequence[Message]], dict[str,
     contents = asked.all_contents(most)
     omitted = {
         channel.id: int(depth) - len(contents[channel.id])
-        for channel, depth in zip(asked.recording.topology.channels, depths, strict=True)
+        for channel, depth in zip(asked.tables.topology.channels, depths, strict=True)
         if depth > len(contents[channel.id])
     }
     return contents, omitted

@@ -24,7 +24,8 @@ from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.model.recording import Recording
 from snapshots.domain.simulators.samples import SAMPLES
 from snapshots.domain.simulators.script import Log
-from snapshots.sandbox import TooMuch, evaluation
+from snapshots.sandbox import evaluation
+from snapshots.sandbox.evaluation import TooMuch
 from snapshots.store.reader import StoredRecording
 from snapshots.store.writer import write_recording
 from tasks.spark.search import job
