@@ -259,7 +259,7 @@ def test_a_damaged_backup_is_refused_before_anything_changes(
 
 
 def test_a_used_installation_is_refused_and_stays_as_it_is(made, recording, settings, data_dir):
-    with pytest.raises(CommandError, match="empty installation"):
+    with pytest.raises(CommandError, match="There are uploads or stored recordings"):
         call_command("restore_backup", str(made))
     assert Recording.objects.get() == recording
     settings.UPLOADS_DIR = data_dir / "no-uploads"
@@ -267,6 +267,16 @@ def test_a_used_installation_is_refused_and_stays_as_it_is(made, recording, sett
     settings.STORE_URL = (data_dir / "no-store").as_uri()
     with pytest.raises(CommandError, match=r"database has users.* already"):
         call_command("restore_backup", str(made))
+
+
+def test_files_without_rows_are_not_written_over(made, elsewhere):
+    upload = Path(elsewhere["DATA_DIR"]) / "uploads" / "log"
+    upload.parent.mkdir(parents=True, exist_ok=True)
+    upload.write_bytes(b"somebody's")
+    ran = managed(elsewhere, "restore_backup", str(made))
+    assert ran.returncode == 1
+    assert "There are uploads or stored recordings" in ran.stderr
+    assert upload.read_bytes() == b"somebody's"
 
 
 def test_a_backup_of_another_version_is_refused(made, elsewhere):

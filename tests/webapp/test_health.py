@@ -7,6 +7,7 @@ import signal
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from snapshots.models import Job
@@ -85,6 +86,16 @@ def test_readyz_fails_before_the_database_is_migrated(client, live, data_dir):
     MigrationRecorder.Migration.objects.filter(app="snapshots").order_by("-pk").first().delete()
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["migrations"]) == (503, "failed")
+
+
+def test_readyz_fails_where_the_database_does_not_answer(client, live, data_dir):
+    def refuse(execute, sql, parameters, many, context):
+        raise OperationalError("the server closed the connection")
+
+    with connection.execute_wrapper(refuse):
+        answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["database"]) == (503, "failed")
+    assert "closed the connection" not in answer.content.decode()
 
 
 def test_readyz_answers_while_redis_is_frozen(client, live, live_redis, data_dir):
