@@ -133,6 +133,22 @@ def data_dir(tmp_path, settings, request) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def ada():
+    """A person with an account."""
+    from tests.web.given import a_person
+
+    return a_person()
+
+
+@pytest.fixture
+def api(ada):
+    """A client of the API with a token of ``ada``."""
+    from tests.web.given import a_client
+
+    return a_client(ada)
+
+
 @pytest.fixture(scope="session")
 def spark():
     from tasks.spark import session

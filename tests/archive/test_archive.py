@@ -16,8 +16,7 @@ from snapshots.domain.archive.model import CheckpointFacts, JobFacts, SubtaskFac
 from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.readers.engines.flink.rest.archive import facts_of_upload
 from snapshots.readers.engines.flink.upload import read_upload
-from tests.web.given import a_client, a_person, a_ready_recording
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import a_client, a_person, a_ready_recording, signed_in, text_of
 from tests.web.pages.test_snapshot import words
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
@@ -26,11 +25,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 @pytest.fixture(autouse=True)
 def nothing_kept():
     columns.forget_all()
-
-
-@pytest.fixture
-def ada():
-    return a_person()
 
 
 @pytest.fixture

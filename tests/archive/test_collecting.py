@@ -18,8 +18,7 @@ from snapshots.readers.engines.flink.rest.archive import facts_of_upload
 from snapshots.readers.engines.flink.upload import read_upload
 from tasks.queue import collectors
 from tests.archive.flink_server import RecordedFlink, Server
-from tests.web.given import a_client, a_person, post_json
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import a_client, a_person, post_json, signed_in, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -27,11 +26,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 @pytest.fixture(autouse=True)
 def nothing_kept():
     columns.forget_all()
-
-
-@pytest.fixture
-def ada():
-    return a_person()
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from snapshots.archive import collecting, columns, filling, queries
 from snapshots.domain.archive.model import CheckpointFacts, JobFacts
 from snapshots.models import Collector, EngineJob
 from tests.archive.flink_server import RecordedFlink, Server
-from tests.web.given import a_client, a_person
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import a_client, a_person, signed_in, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 OTHER = "0" * 31 + "1"
@@ -21,11 +20,6 @@ OTHER = "0" * 31 + "1"
 @pytest.fixture(autouse=True)
 def nothing_kept():
     columns.forget_all()
-
-
-@pytest.fixture
-def ada():
-    return a_person()
 
 
 @pytest.fixture

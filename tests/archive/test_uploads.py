@@ -11,8 +11,7 @@ from snapshots.archive import columns
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.jobs import running
 from snapshots.models import EngineCheckpoint, EngineJob, Job
-from tests.web.given import a_client, a_person, native
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import a_client, a_person, native, signed_in, text_of
 from tests.web.pages.test_snapshot import words
 
 pytestmark = [

@@ -16,11 +16,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 
 @pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
 def later(monkeypatch):
     """Move the clock of retention on by so many days."""
     begin = timezone.now()

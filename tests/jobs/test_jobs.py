@@ -29,11 +29,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 @pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
 def job(ada) -> Job:
     recording = Recording.objects.create(owner=ada, name="log", upload="file")
     return create_job(Job.Kind.INGEST, ada, recording=recording)

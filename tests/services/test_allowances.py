@@ -13,11 +13,6 @@ from tests.web.given import a_client, a_file, a_person, a_ready_recording, post_
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 
-@pytest.fixture
-def ada():
-    return a_person()
-
-
 def jobs_of(user, number: int) -> None:
     row = Recording.objects.create(owner=user, name="r")
     for _ in range(number):

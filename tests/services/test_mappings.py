@@ -12,19 +12,9 @@ from snapshots.problems import Invalid
 from snapshots.services.recordings import accept_file
 from tests.readers.inputs import text
 from tests.readers.logs.test_mapped_lines import MAPPING, RECEIVE, SEND, SNAP
-from tests.web.given import a_client, a_person, post_json, uploads_of
+from tests.web.given import a_person, post_json, uploads_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
-
-
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def api(ada):
-    return a_client(ada)
 
 
 @pytest.fixture

@@ -34,16 +34,6 @@ RING = {
 
 
 @pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def api(ada):
-    return a_client(ada)
-
-
-@pytest.fixture
 def ring(api) -> int:
     return post_json(api, "/api/topologies", RING).json()["id"]
 

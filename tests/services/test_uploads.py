@@ -12,16 +12,11 @@ from snapshots.domain.simulators.samples import two_banks
 from snapshots.files import uploads
 from snapshots.jobs import running, sweeping
 from snapshots.models import Job, Recording
-from tests.web.given import a_client, a_file, a_person, a_ready_recording, native, uploads_of
+from tests.web.given import a_file, a_person, a_ready_recording, native, uploads_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 ODD_NAME = "two banks/../ “<script>” 🙂.jsonl"
-
-
-@pytest.fixture
-def api():
-    return a_client(a_person())
 
 
 def upload(api, content: bytes, name: str = "log.jsonl", **fields):

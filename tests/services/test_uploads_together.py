@@ -13,20 +13,10 @@ from snapshots.jobs import running
 from snapshots.models import Job, Recording
 from snapshots.problems import Refused
 from snapshots.services.recordings import accept_folder
-from tests.web.given import a_client, a_person, native, uploads_of
+from tests.web.given import native, uploads_of
 
 # The heartbeat of a job sees only what is committed.
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
-
-
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def api(ada):
-    return a_client(ada)
 
 
 def files(*names: str, content: bytes = b"some bytes"):

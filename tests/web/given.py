@@ -149,3 +149,16 @@ def _channel(report: SnapshotReport, snapshot: int, place: int, channel: str) ->
         "recorded": None if recorded is None else list(recorded),
         "recomputed": None if recomputed is None else list(recomputed),
     }
+
+
+def signed_in(user) -> Client:
+    """A client like a browser, in which a person is signed in."""
+    client = Client(raise_request_exception=False)
+    client.force_login(user)
+    return client
+
+
+def text_of(answer, status: int = 200) -> str:
+    """The page that an answer holds. A status other than this fails."""
+    assert answer.status_code == status, answer.content[-2000:]
+    return answer.content.decode()

@@ -18,11 +18,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 
 @pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
 def owner():
     return a_person("owner@localhost")
 

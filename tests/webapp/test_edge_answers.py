@@ -5,17 +5,12 @@ import logging
 import pytest
 from django.test import Client
 
-from tests.web.given import a_client, a_person, a_ready_recording
+from tests.web.given import a_client, a_ready_recording
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 PAGES = ("/", "/archive", "/topologies", "/jobs", "/learn", "/account", "/sign-in")
 CALLS = ("recordings", "jobs", "topologies", "openapi.json", "docs", "nothing")
-
-
-@pytest.fixture
-def ada():
-    return a_person()
 
 
 def directives(answer) -> set[str]:

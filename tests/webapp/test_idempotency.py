@@ -29,16 +29,6 @@ KEY = {"Idempotency-Key": "0c7a"}
 REPLAYED = "Idempotency-Replayed"
 
 
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def api(ada):
-    return a_client(ada)
-
-
 def upload(api, content: bytes = b"", key: str = "0c7a", name: str = "log.jsonl", **fields):
     body = {"file": a_file(content, name), **fields}
     return api.post("/api/recordings", body, headers={"Idempotency-Key": key})

@@ -9,7 +9,7 @@ from snapshots import access, allowances
 from snapshots.models import Allowance, Collector, EngineJob, Job, Recording, Topology
 from snapshots.problems import NotFound
 from snapshots.services import mappings
-from tests.web.given import a_client, a_file, a_person, a_ready_recording, post_json
+from tests.web.given import a_client, a_file, a_person, a_ready_recording, post_json, signed_in
 from webapp.accounts import people, services
 from webapp.accounts.models import AuditEntry, Session, SignInLink
 from webapp.accounts.signals import account_closed
@@ -32,12 +32,6 @@ def ada() -> User:
 @pytest.fixture
 def bob() -> User:
     return a_person("bob@example.org")
-
-
-def signed_in(user) -> Client:
-    client = Client(raise_request_exception=False)
-    client.force_login(user)
-    return client
 
 
 def command(capsys, *arguments) -> str:

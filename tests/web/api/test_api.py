@@ -25,16 +25,6 @@ ODD = '<script>alert("1")</script> / ü 🙂 %2F ?#&\'"\\'
 
 
 @pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def api(ada):
-    return a_client(ada)
-
-
-@pytest.fixture
 def banks(ada):
     return a_ready_recording(ada)
 

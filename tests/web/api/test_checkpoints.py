@@ -12,16 +12,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 
 @pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def api(ada):
-    return a_client(ada)
-
-
-@pytest.fixture
 def address(ada):
     return f"/api/recordings/{a_ready_recording(ada, counted_twice()).pk}"
 

@@ -28,11 +28,6 @@ router = URLRouter(websocket_urlpatterns)
 
 
 @pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
 def banks(ada):
     return a_ready_recording(ada)
 

@@ -17,7 +17,7 @@ from snapshots.services import gallery
 from snapshots.simulating import dataflows as dataflow_simulations
 from snapshots.simulating import simulations, topology_documents
 from tests.readers.inputs import read, source
-from tests.web.given import a_client, a_file, a_person, post_json
+from tests.web.given import a_file, post_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -33,16 +33,6 @@ WORDS = {
     ],
 }
 DOCUMENT = {"name": "words", "dataflow": WORDS}
-
-
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def api(ada):
-    return a_client(ada)
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints
 from snapshots.jobs import running
 from snapshots.models import Job, Recording
 from tests.readers.engines.flink.engine import derived
-from tests.web.given import a_client, a_person
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import signed_in, text_of
 from tests.web.pages.test_snapshot import words
 
 pytestmark = [
@@ -21,11 +20,6 @@ pytestmark = [
     pytest.mark.usefixtures("data_dir"),
     pytest.mark.spark,
 ]
-
-
-@pytest.fixture
-def api():
-    return a_client(a_person())
 
 
 def zipped(folder: Path, *parts: str) -> bytes:

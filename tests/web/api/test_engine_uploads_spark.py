@@ -7,8 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from snapshots.jobs import running
 from snapshots.models import Job, Recording
-from tests.web.given import a_client, a_person
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import signed_in, text_of
 from tests.web.pages.test_snapshot import words
 
 pytestmark = [
@@ -16,11 +15,6 @@ pytestmark = [
     pytest.mark.usefixtures("data_dir"),
     pytest.mark.spark,
 ]
-
-
-@pytest.fixture
-def api():
-    return a_client(a_person())
 
 
 @pytest.fixture

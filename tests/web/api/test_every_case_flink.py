@@ -8,7 +8,6 @@ from tests.web.api import flink_rest_answers
 from tests.web.api.agreement import pairs, require_documented
 from tests.web.api.flink_answers import answers
 from tests.web.api.uploading import upload, zipped
-from tests.web.given import a_client, a_person
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -17,11 +16,6 @@ pytestmark = [
 ]
 PARTS = ("files", "rest-before", "rest")
 NOT_DECODED = {"v_kryo", "v_poly"}  # states whose values Kryo wrote, or of a class not described
-
-
-@pytest.fixture
-def api():
-    return a_client(a_person())
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])

@@ -8,7 +8,6 @@ import pytest
 from tests.web.api import seatunnel_answers
 from tests.web.api.agreement import pairs, require_documented
 from tests.web.api.uploading import as_it_is, upload
-from tests.web.given import a_client, a_person
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -28,11 +27,6 @@ DURATIONS = {
     "1 (pipeline 2)": 317_000,
     "2 (pipeline 2)": 306_000,
 }
-
-
-@pytest.fixture
-def api():
-    return a_client(a_person())
 
 
 @pytest.mark.parametrize("name", COUNTS)

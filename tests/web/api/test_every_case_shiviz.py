@@ -8,7 +8,6 @@ import pytest
 from tests.web.api import shiviz_answers
 from tests.web.api.agreement import pairs, require_documented
 from tests.web.api.uploading import as_it_is, upload
-from tests.web.given import a_client, a_person
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -16,11 +15,6 @@ pytestmark = [
     pytest.mark.spark,
 ]
 LOGS = ("simple-reliable-broadcast", "facebook-multiple", "simpledb", "chord", "slack-execution1")
-
-
-@pytest.fixture
-def api():
-    return a_client(a_person())
 
 
 @pytest.fixture

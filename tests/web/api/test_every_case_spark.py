@@ -9,7 +9,6 @@ from tests.readers.engines.spark_streaming.cases import DAMAGED, WRONG_ANSWERS
 from tests.web.api import spark_answers
 from tests.web.api.agreement import pairs, require_documented
 from tests.web.api.uploading import as_it_is, upload
-from tests.web.given import a_client, a_person
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -28,11 +27,6 @@ CASES = (
     "window-agg-hdfs", "window-agg-rocksdb-changelog", "window-agg-rocksdb-full",
 )  # fmt: skip
 LEFT = {(case, *name.split(" ")) for case, name in WRONG_ANSWERS}
-
-
-@pytest.fixture
-def api():
-    return a_client(a_person())
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from snapshots.web.api import api as the_api
 from tests.effort import examples
-from tests.web.given import a_client, a_person, a_ready_recording
+from tests.web.given import a_client, a_ready_recording
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir"), pytest.mark.slow]
 
@@ -65,11 +65,6 @@ CALLS = [
     for path, methods in the_api.get_openapi_schema()["paths"].items()
     for method in methods
 ]
-
-
-@pytest.fixture
-def ada():
-    return a_person()
 
 
 def raw(body: object) -> bytes:

@@ -9,8 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from snapshots.jobs import running
 from snapshots.models import Recording
-from tests.web.given import a_client, a_person, a_ready_recording
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import a_client, a_person, a_ready_recording, signed_in, text_of
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -22,16 +21,6 @@ INVARIANT = (
     '8000 - processes["withdraw"]["balance"] == '
     'processes["deposit"]["credited"] + channels["withdraw -> deposit"][2]'
 )
-
-
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def api(ada):
-    return a_client(ada)
 
 
 def packed(folder: Path) -> bytes:

@@ -18,8 +18,7 @@ from snapshots.services.jobs import cancel_job, request_search
 from tasks.spark.search import job as spark_job
 from tasks.spark.stages import StagesHere
 from tests.builders import recorded
-from tests.web.given import a_client, a_person, a_ready_recording, post_json
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import a_client, a_person, a_ready_recording, post_json, signed_in, text_of
 from tests.web.pages.test_snapshot import words
 
 pytestmark = [
@@ -28,16 +27,6 @@ pytestmark = [
     pytest.mark.slow,
 ]
 RICH = "A == 9000 && B <= 3000"
-
-
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def api(ada):
-    return a_client(ada)
 
 
 @pytest.fixture

@@ -5,22 +5,11 @@ import pytest
 from snapshots.answers import properties as module
 from snapshots.domain.simulators.samples import SAMPLES
 from snapshots.domain.simulators.script import Script
-from tests.web.given import a_client, a_person, a_ready_recording, post_json
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import a_client, a_person, a_ready_recording, post_json, signed_in, text_of
 from tests.web.pages.test_snapshot import words
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 BY_SLUG = {sample.slug: sample for sample in SAMPLES}
-
-
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def api(ada):
-    return a_client(ada)
 
 
 def ask(api, row, **question):

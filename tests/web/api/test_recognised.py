@@ -10,19 +10,9 @@ from snapshots.domain.simulators.samples import two_banks
 from snapshots.jobs import running
 from snapshots.models import Recording
 from snapshots.payloads import notes as header_notes
-from tests.web.given import a_client, a_person, a_ready_recording
+from tests.web.given import a_ready_recording
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
-
-
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def api(ada):
-    return a_client(ada)
 
 
 @pytest.fixture

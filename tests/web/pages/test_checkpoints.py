@@ -15,22 +15,11 @@ from snapshots.domain.simulators.script import Log
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording
 from snapshots.store.writer import write_checkpoints
-from tests.web.given import a_person, a_ready_recording
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import a_person, a_ready_recording, signed_in, text_of
 from tests.web.pages.test_snapshot import words
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir"), pytest.mark.slow]
 BY_SLUG = {sample.slug: sample for sample in SAMPLES_OF_DATAFLOWS}
-
-
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def client(ada):
-    return signed_in(ada)
 
 
 def explained(owner, of: str | Log, **fields) -> Recording:

@@ -11,23 +11,12 @@ from snapshots.services.topologies import save_topology
 from snapshots.simulating import dataflows as dataflow_simulations
 from snapshots.web.pages.dataflow_inputs import ADVANCED, AGAIN, FAILOVER, MAIN, MODE
 from tests.web.api.test_dataflows import DOCUMENT, WORDS, changed
-from tests.web.given import a_person
-from tests.web.pages.test_recordings import HOSTILE, signed_in, text_of
+from tests.web.pages.test_recordings import HOSTILE, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir"), pytest.mark.slow]
 
 NEW = "/topologies/new?kind=dataflow"
 INPUTS, CHOICES = (*MAIN, *ADVANCED), (MODE, FAILOVER, AGAIN)
-
-
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def client(ada):
-    return signed_in(ada)
 
 
 def a_form(action: str, dataflow: object = WORDS, **fields) -> dict:

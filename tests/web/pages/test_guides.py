@@ -8,8 +8,7 @@ from snapshots.domain.assembling.assembly import assemble
 from snapshots.guides import CHAPTERS, GUIDES, slug_after
 from snapshots.guides.terms import TERMS
 from snapshots.services.gallery import SAMPLES
-from tests.web.given import a_person, a_ready_recording
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import a_person, a_ready_recording, signed_in, text_of
 from tests.web.pages.test_snapshot import words
 
 pytestmark = pytest.mark.slow

@@ -10,18 +10,12 @@ from snapshots.files import recordings
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.store.inventory.layout import CONTENTS, UPLOAD
 from snapshots.store.inventory.writing import write_inventory
-from tests.web.given import a_client, a_person, a_ready_recording
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import a_client, a_ready_recording, signed_in, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 ORDER = "pojo demo.Order"
 PLAIN = re.compile(r"<[^>]*>")
-
-
-@pytest.fixture
-def ada():
-    return a_person()
 
 
 @pytest.fixture

@@ -7,16 +7,10 @@ from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 from snapshots.store.inventory.writing import write_inventory
 from tests.readers.engines.spark_streaming.cases import MAIN, unpack
-from tests.web.given import a_client, a_person, a_ready_recording
+from tests.web.given import a_client, a_ready_recording, signed_in
 from tests.web.pages.test_inventory import words
-from tests.web.pages.test_recordings import signed_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
-
-
-@pytest.fixture
-def ada():
-    return a_person()
 
 
 @pytest.fixture

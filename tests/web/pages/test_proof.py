@@ -12,21 +12,10 @@ from snapshots.models import Job, Recording
 from snapshots.web.pages import proof
 from tests.builders import simulated
 from tests.damage import record_late
-from tests.web.given import a_person, a_ready_recording
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import a_person, a_ready_recording, signed_in, text_of
 from tests.web.pages.test_snapshot import words
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
-
-
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def client(ada):
-    return signed_in(ada)
 
 
 def reordered(owner, log: Log) -> Recording:

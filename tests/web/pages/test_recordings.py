@@ -10,32 +10,11 @@ from snapshots.domain.simulators.samples import two_banks
 from snapshots.models import Job, Recording
 from tests.builders import simulated
 from tests.damage import lose_recorded_message
-from tests.web.given import a_file, a_person, a_ready_recording
+from tests.web.given import a_file, a_person, a_ready_recording, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 HOSTILE = """<script>alert("1")</script> / 'ü' 🏦 ?#&%2F\\"""
-
-
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def client(ada):
-    return signed_in(ada)
-
-
-def signed_in(user) -> Client:
-    client = Client(raise_request_exception=False)
-    client.force_login(user)
-    return client
-
-
-def text_of(answer, status: int = 200) -> str:
-    assert answer.status_code == status, answer.content[-2000:]
-    return answer.content.decode()
 
 
 def names_in(page: str) -> list[str]:

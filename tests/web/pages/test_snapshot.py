@@ -18,20 +18,9 @@ from snapshots.web.pages import links
 from snapshots.web.pages.snapshot_rows import state_rows
 from tests.builders import a_run, simulated
 from tests.damage import lose_recorded_message, never_sending, overtake
-from tests.web.given import a_client, a_person, a_ready_recording
-from tests.web.pages.test_recordings import signed_in, text_of
+from tests.web.given import a_client, a_person, a_ready_recording, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
-
-
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def client(ada):
-    return signed_in(ada)
 
 
 def words(page: str) -> str:

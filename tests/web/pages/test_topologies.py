@@ -9,7 +9,7 @@ import pytest
 from snapshots.models import Job, Recording, Topology
 from snapshots.services.topologies import save_topology
 from tests.web.given import a_file, a_person
-from tests.web.pages.test_recordings import HOSTILE, signed_in, text_of
+from tests.web.pages.test_recordings import HOSTILE, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -21,16 +21,6 @@ TWO = {
     ],
     "layout": {"A": [0.2, 0.5], "B": [0.8, 0.5]},
 }
-
-
-@pytest.fixture
-def ada():
-    return a_person()
-
-
-@pytest.fixture
-def client(ada):
-    return signed_in(ada)
 
 
 def a_form(action: str, document=TWO, **fields) -> dict:
