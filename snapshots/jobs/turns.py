@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from snapshots.jobs import leases
 from snapshots.jobs.leases import Lease
+from snapshots.jobs.postponing import LONGEST_PAUSE
 from snapshots.models import Job
 
 MOST_RACES = 50  # lost to other workers, before this one waits for the next message
@@ -47,8 +48,13 @@ def runnable() -> int:
 
 
 def due_jobs(now: datetime) -> QuerySet[Job]:
-    """Return the queued jobs that need not wait until a later time."""
-    return Job.objects.filter(Q(retry_at=None) | Q(retry_at__lte=now), state=Job.State.QUEUED)
+    """Return the queued jobs that need not wait until a later time.
+
+    No pause is longer than LONGEST_PAUSE. A job that would wait longer was put off before the clock
+    was set back, and is due.
+    """
+    is_due = Q(retry_at=None) | Q(retry_at__lte=now) | Q(retry_at__gt=now + LONGEST_PAUSE)
+    return Job.objects.filter(is_due, state=Job.State.QUEUED)
 
 
 def _turn(owner: int | None) -> tuple[int, float, int]:

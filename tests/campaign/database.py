@@ -21,6 +21,16 @@ def new_database() -> str:
     return postgres.server().new_database()
 
 
+def lock_tables(connection: psycopg.Connection) -> None:
+    """Lock jobs and recordings, again where PostgreSQL breaks a deadlock with a transaction."""
+    while True:
+        try:
+            connection.execute("LOCK snapshots_job, snapshots_recording IN EXCLUSIVE MODE")
+            return
+        except psycopg.errors.DeadlockDetected:
+            connection.rollback()
+
+
 @dataclass(frozen=True)
 class Database:
     url: str
@@ -41,7 +51,7 @@ class Database:
             if self.is_sqlite:
                 connection.execute("BEGIN IMMEDIATE")
             else:
-                connection.execute("LOCK snapshots_job, snapshots_recording IN EXCLUSIVE MODE")
+                lock_tables(connection)
             yield
             connection.rollback()
 

@@ -143,7 +143,7 @@ class System(Stack):
 
     def process(self, name: str) -> list[psutil.Process]:
         """The process of this name, alone in a list; nothing while it is being started again."""
-        with suppress(psutil.NoSuchProcess):
+        with suppress(psutil.NoSuchProcess, KeyError):  # a stop takes them out of the dict
             if name not in LAUNCHED:
                 return [psutil.Process(self.processes[name].pid)]
             below = psutil.Process(self.processes[LAUNCHER].pid).children(recursive=True)

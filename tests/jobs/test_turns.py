@@ -99,11 +99,19 @@ def test_a_lost_job_runs_before_all_that_wait(ada, bob, order):
 
 def test_a_job_that_is_put_off_is_passed_over_until_its_time(ada, order):
     first, second = a_job(ada), a_job(ada)
-    Job.objects.filter(pk=first.pk).update(retry_at=timezone.now() + timedelta(hours=1))
+    Job.objects.filter(pk=first.pk).update(retry_at=timezone.now() + timedelta(minutes=4))
     assert turns.next_job() == second
     assert turns.runnable() == 1
     Job.objects.filter(pk=first.pk).update(retry_at=timezone.now() - timedelta(seconds=1))
     assert turns.next_job() == first
+
+
+def test_a_job_that_is_put_off_does_not_wait_for_a_clock_that_was_set_back(ada, order):
+    job = a_job(ada)
+    Job.objects.filter(pk=job.pk).update(retry_at=timezone.now() + timedelta(hours=1))
+    assert turns.runnable() == 1
+    assert runs.run_next()
+    assert order == ["ada"]
 
 
 def test_a_worker_without_work_takes_nothing(ada):
