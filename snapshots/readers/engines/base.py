@@ -53,7 +53,7 @@ class EngineReader(Protocol):
     name: str
     title: str
 
-    def recognised(self, names: list[str], start: bytes) -> str | None:
+    def recognises(self, names: list[str], start: bytes) -> str | None:
         """Why an upload is this engine's, as a sentence; None if it is not.
 
         names: of its files, with /; start: the first 64 bytes of an upload that is one file.

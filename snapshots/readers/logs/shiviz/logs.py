@@ -8,8 +8,9 @@ from pathlib import Path
 
 from snapshots.domain.model.defects import InputRefused, quoted, refuse
 from snapshots.readers.formats.compression import open_stream
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.lines import BYTE_ORDER_MARK
-from snapshots.readers.logs.base import HEAD_BYTES, Limits
+from snapshots.readers.logs.base import HEAD_BYTES
 from snapshots.readers.logs.shiviz.clocks import Edges, edges, receives
 from snapshots.readers.logs.shiviz.events import (
     NEEDED,

@@ -23,7 +23,7 @@ from snapshots.readers.engines.spark_streaming.state.store_files import (
     chain,
 )
 from snapshots.readers.engines.spark_streaming.state.store_files import PartitionFiles as Listed
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.native import write_lines
 from tests.effort import FAST, examples
 from tests.readers.engines.spark_streaming.cases import MAIN, unpack

@@ -6,7 +6,7 @@ from pathlib import Path
 from snapshots.domain.assembling.assembly import Assembly, assemble
 from snapshots.domain.model.defects import Defects
 from snapshots.readers import recognition
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.shiviz.logs import executions, whole_file
 
 

@@ -52,7 +52,7 @@ class FlinkReader:
     name: str = "flink"
     title: str = "Flink checkpoints"
 
-    def recognised(self, names: list[str], start: bytes) -> str | None:
+    def recognises(self, names: list[str], start: bytes) -> str | None:
         if count := sum(name.rpartition("/")[2] == METADATA for name in names):
             files = f"{count:,} files" if count > 1 else "a file"
             return f"It holds {files} called {METADATA}, as Flink writes one for each checkpoint."

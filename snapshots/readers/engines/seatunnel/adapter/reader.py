@@ -33,7 +33,7 @@ class SeaTunnelReader:
     name = "seatunnel"
     title = "SeaTunnel checkpoints"
 
-    def recognised(self, names: list[str], start: bytes) -> str | None:
+    def recognises(self, names: list[str], start: bytes) -> str | None:
         """By the names of files; of one JSON file also by what it begins with."""
         for name in names:
             if file_name(name) is not None:

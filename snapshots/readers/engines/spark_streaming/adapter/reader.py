@@ -31,7 +31,7 @@ class SparkStreamingReader:
     name = "spark-streaming"
     title = "Spark Structured Streaming checkpoints"
 
-    def recognised(self, names: list[str], start: bytes) -> str | None:
+    def recognises(self, names: list[str], start: bytes) -> str | None:
         """By two of ``offsets/<batch>``, ``commits/<batch>`` and ``metadata`` in one folder."""
         found: dict[str, set[str]] = {}
         for name in names:
