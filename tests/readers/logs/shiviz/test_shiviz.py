@@ -16,11 +16,18 @@ from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.shiviz import scanning
 from snapshots.readers.logs.shiviz.expressions import compiled
 from snapshots.readers.logs.shiviz.known import BY_NAME, FORMS
-from snapshots.readers.logs.shiviz.logs import executions, whole_file
 from snapshots.readers.logs.shiviz.scanning import WINDOW, Scanner
 from tests.effort import examples
 from tests.readers.inputs import checked, source
-from tests.readers.logs.shiviz.cases import agreement, cases, counted, recorded, with_expressions
+from tests.readers.logs.shiviz.cases import (
+    agreement,
+    cases,
+    counted,
+    executions,
+    recorded,
+    whole_file,
+    with_expressions,
+)
 from tests.readers.mutated import MANY, mutated
 
 FILES = [
