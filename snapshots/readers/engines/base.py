@@ -23,7 +23,8 @@ class EngineUpload(Protocol):
         """By checkpoint, then operator."""
 
     def channel_bytes(self) -> Iterator[ChannelBytes]:
-        """By checkpoint, then number."""
+        """Yield what lay in channels, by checkpoint, then number: nothing, unless overridden."""
+        return iter(())
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
         """The upload as a recording: what the engine keeps as statistics becomes events that are
