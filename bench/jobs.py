@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from bench.recordings import write_log
 from snapshots.domain.model.defects import Defects
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.columns import RAW
 from snapshots.readers.logs.headers import header_text
 from snapshots.readers.logs.native import NativeReader

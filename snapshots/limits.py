@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 
 
 def recording_limits() -> Limits:

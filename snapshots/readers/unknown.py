@@ -1,49 +1,26 @@
-"""What is said of an input that no reader knows: what it seems to be, and what is read here."""
+"""What is said of an input that no reader recognises: what it may be, and what is read here."""
 
-import codecs
 from collections.abc import Iterable
 
-from snapshots.domain.model.defects import InputRefused, refuse
+from orjson import JSONDecodeError, loads
+
+from snapshots.domain.model.defects import InputRefused, quoted, refuse
+from snapshots.domain.model.recording import KINDS
 from snapshots.readers.engines.base import EngineReader
-from snapshots.readers.formats.lines import BYTE_ORDER_MARK
+from snapshots.readers.formats.head import Head
+from snapshots.readers.formats.json_lines import fault
+from snapshots.readers.formats.not_text import NOT_UTF8
+from snapshots.readers.logs import cos418, headers
 from snapshots.readers.logs.base import Reader
 
 MAPPINGS = "/mappings"
 """The page on which a person says what the fields of a log mean."""
 
-_PICKLE = "a Python pickle, which is not read here: write the events as JSON Lines"
-_ARCHIVE = (
-    "which is unpacked only as an upload of its own: on the page, by the API, or with “python "
-    "manage.py ingest FILE”"
-)
-_OTHER_FILES = {
-    b"PK\x03\x04": f"a zip archive, {_ARCHIVE}",
-    b"\x80\x02": _PICKLE,
-    b"\x80\x03": _PICKLE,
-    b"\x80\x04": _PICKLE,
-    b"\x80\x05": _PICKLE,
-    b"BZh": "bzip2: compress with gzip or zstd instead",
-    b"\xfd7zXZ": "xz: compress with gzip or zstd instead",
-    b"7z\xbc\xaf": "a 7-Zip archive: pack the files as zip or tar.gz",
-    b"\x1f\x8b": "gzip inside a compressed file: it is compressed twice",
-    b"\x28\xb5\x2f\xfd": "zstd inside a compressed file: it is compressed twice",
-    b"Obj\x01": "Avro: write the events as JSON Lines or Parquet",
-    b"ORC": "ORC: write the events as JSON Lines or Parquet",
-    b"ARROW1": "an Arrow file: write the events as JSON Lines or Parquet",
-    b"SQLite format 3": "an SQLite database: export the events as JSON Lines",
-    b"%PDF": "a PDF document",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"GIF8": "a picture",
-    b"\x7fELF": "a program",
-}
-_WIDE_TEXT = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF-32"}
-_CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\b\x1b") | {127}
-_MOST_WIDE = 0.8  # of every second byte: as many are zero in the UTF-16 of European languages
+_HEADERS = (headers.FORMAT, cos418.FORMAT)
 
 
-def known(logs: Iterable[Reader], engines: Iterable[EngineReader]) -> str:
-    """What is read here, as a sentence."""
+def readable(logs: Iterable[Reader], engines: Iterable[EngineReader]) -> str:
+    """Return a sentence that lists the formats that are read here."""
     listed = ", ".join(reader.title for reader in logs)
     written = ", ".join(reader.title for reader in engines)
     return (
@@ -52,44 +29,56 @@ def known(logs: Iterable[Reader], engines: Iterable[EngineReader]) -> str:
     )
 
 
-def refuse_other_files(start: bytes, read_here: str) -> None:
-    """Raises: InputRefused for what is no text in UTF-8. start: of the file, after
-    decompression."""
-    for magic, what in _OTHER_FILES.items():
-        if start.startswith(magic):
-            raise refuse("unknown-format", f"This is {what}. {read_here}")
-    for mark, name in _WIDE_TEXT.items():
-        if start.startswith(mark):
-            raise refuse("not-utf8", f"The file is {name}. Save it as UTF-8.", line=1)
-    if not is_binary(start):
-        return
-    if _is_wide(start):
-        raise refuse("not-utf8", "The file seems to be UTF-16. Save it as UTF-8.", line=1)
-    raise refuse("unknown-format", f"The file is binary, of no format known here. {read_here}")
+def refusal(head: Head, read_here: str) -> InputRefused:
+    """Return the refusal of an input that no reader recognises.
 
-
-def is_binary(start: bytes) -> bool:
-    """Whether it is no text: it holds NUL bytes, or is no UTF-8 and holds other control bytes."""
-    text = start.removeprefix(BYTE_ORDER_MARK)
-    if 0 in text:
-        return True
+    Args:
+        head: the beginning of the input.
+        read_here: what ``readable`` says.
+    """
+    if head.not_text is not None:
+        code, sentence = head.not_text
+        if code == NOT_UTF8:
+            return refuse(code, sentence, line=1)
+        return refuse(code, f"{sentence} {read_here}")
+    line, text = head.first_line
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(text)
-    except UnicodeDecodeError:
-        return not _CONTROLS.isdisjoint(text)
-    return False
+        fields = loads(text)
+    except JSONDecodeError:
+        return _not_json(text, line, read_here)
+    if type(fields) is not dict:
+        sentence = f"The first line is JSON but not a header object. {read_here}"
+        return refuse("unknown-format", sentence, line=line)
+    return _not_a_header(fields, line, read_here)
 
 
-def _is_wide(start: bytes) -> bool:
-    """Whether every second byte is zero, or almost, and what is left are characters."""
-    for zeros, others in ((start[0::2], start[1::2]), (start[1::2], start[0::2])):
-        if zeros and zeros.count(0) >= _MOST_WIDE * len(zeros) and _CONTROLS.isdisjoint(others):
-            return True
-    return False
+def _not_json(text: bytes, line: int, read_here: str) -> InputRefused:
+    defect = fault(text, line)
+    if defect.code == NOT_UTF8 or (text.lstrip().startswith(b'{"') and len(text) > 2):
+        return InputRefused([defect])
+    hint = ""
+    if text.strip() in (b"{", b"[", b"[{"):
+        hint = " Is it one JSON document over many lines? Each event must be on a line of its own."
+    return refuse("unknown-format", f"The first line is not JSON.{hint} {read_here}", line=line)
 
 
-def unmapped(read_here: str, line: int) -> InputRefused:
-    """The refusal of a log of JSON objects that are of no format known here."""
+def _not_a_header(fields: dict, line: int, read_here: str) -> InputRefused:
+    if fields.get("kind") == "header":
+        return refuse(
+            "unknown-format",
+            f"The header's format is {quoted(fields.get('format'))}, which is not read here. Known "
+            f"are: {', '.join(_HEADERS)}.",
+            line=line,
+            field="format",
+        )
+    if fields.get("kind") in KINDS or "process" in fields:
+        return refuse(
+            "header-missing",
+            'The first line is an event, not the header: an object with "kind":"header" that '
+            "names the processes and channels must come first.",
+            line=line,
+            field="kind",
+        )
     return refuse(
         "unknown-format",
         "The line is a JSON object, but neither a header nor an event of a format known here. "

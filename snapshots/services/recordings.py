@@ -20,6 +20,7 @@ from snapshots.models import Job, Mapping, Recording
 from snapshots.problems import Conflict, Invalid, Refused
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
+from snapshots.readers.formats.head import read_head
 from snapshots.readers.formats.unpacking.names import Names
 from snapshots.readers.formats.unpacking.packages import PackageLimits
 from snapshots.services import mappings
@@ -164,16 +165,15 @@ def _checked_head(file: uploads.DraftUpload, format: str) -> tuple[str, str | No
     try:
         if format in registry.FORMATS:
             return format, None
-        if not format and (
-            found := registry.format_of(file.draft.path, file.name, recording_limits())
-        ):
-            return found, None
-        head = recognition.check_head(file.draft.path, recording_limits(), format=format or None)
+        head = read_head(file.draft.path, recording_limits())
+        if not format and (engine := registry.format_of(head, file.name)):
+            return engine, None
+        checked = recognition.check_head(head, format or None)
     except InputRefused as refused:
         raise Refused.of(refused, file.name) from None
-    if len(head.format) > LONGEST_FORMAT:
+    if len(checked.format) > LONGEST_FORMAT:
         raise Refused("Choose the execution by its number: its name is too long.", field="format")
-    return head.format, head.reason
+    return checked.format, checked.reason
 
 
 @contextlib.contextmanager

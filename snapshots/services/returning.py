@@ -16,6 +16,7 @@ from snapshots.models import Job, Recording, Snapshot
 from snapshots.problems import Problem
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
+from snapshots.readers.formats.head import read_head
 from snapshots.services.recordings import accept_file
 from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
@@ -70,11 +71,12 @@ def _format_and_name(path: Path) -> tuple[str, str]:
 
     Raises: InputRefused, OSError.
     """
-    format = registry.format_of(path, path.name, recording_limits())
+    head = read_head(path, recording_limits())
+    format = registry.format_of(head, path.name)
     if format is not None:
         return format, ""
-    sniffed = recognition.sniff(path, recording_limits(), None)
-    return sniffed.reader.name, sniffed.reader.header(path, recording_limits()).name
+    reader = recognition.recognised(head).reader
+    return reader.name, reader.header(path, recording_limits()).name
 
 
 def _store_in_words(entry: aside.Entry) -> str:

@@ -7,7 +7,8 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.defects import Defect, Defects
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers import recognition
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.head import read_head
+from snapshots.readers.formats.limits import Limits
 
 HEADER = {
     "kind": "header",
@@ -67,3 +68,8 @@ def read(
     defects = Defects()
     events = list(recognition.events(reader, path, header, limits, defects))
     return header, events, defects.listed
+
+
+def checked(path: Path, limits: Limits, format: str | None = None) -> recognition.CheckedHead:
+    """Return what a request learns of a file. Raises: InputRefused."""
+    return recognition.check_head(read_head(Path(path), limits), format)

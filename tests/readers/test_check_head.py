@@ -8,27 +8,27 @@ import pytest
 from orjson import dumps
 
 from snapshots.domain.model.defects import InputRefused
-from snapshots.readers import recognition
-from snapshots.readers.logs.base import HEAD_BYTES, Limits
-from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, source, text
+from snapshots.readers.formats.limits import Limits
+from snapshots.readers.logs.base import HEAD_BYTES
+from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, checked, source, text
 from tests.readers.logs.test_raft_trace import a_line
 
 
 def test_a_small_log_is_read_to_its_end(tmp_path):
-    head = recognition.check_head(source(tmp_path, text(HEADER, SEND, RECEIVE)), SMALL)
+    head = checked(source(tmp_path, text(HEADER, SEND, RECEIVE)), SMALL)
     assert (head.format, head.complete, head.header.name) == ("native", True, "two banks")
     assert head.reason == "Cutline JSON Lines, by the format in its header."
 
 
 def test_the_reason_tells_the_packing(tmp_path):
-    head = recognition.check_head(source(tmp_path, gzip.compress(text(HEADER))), SMALL)
+    head = checked(source(tmp_path, gzip.compress(text(HEADER))), SMALL)
     assert "inside gzip" in head.reason
 
 
 def test_a_small_log_is_refused_for_what_only_its_order_shows(tmp_path):
     path = source(tmp_path, text(HEADER, SEND, SEND))
     with pytest.raises(InputRefused) as caught:
-        recognition.check_head(path, SMALL)
+        checked(path, SMALL)
     assert caught.value.defects[0].code == "index-twice"
 
 
@@ -42,14 +42,14 @@ def test_a_small_log_with_a_circle_of_causes_is_refused(tmp_path):
         {"process": "B", "kind": "send"} | back,
     ]
     with pytest.raises(InputRefused) as caught:
-        recognition.check_head(source(tmp_path, text(HEADER, *circle)), SMALL)
+        checked(source(tmp_path, text(HEADER, *circle)), SMALL)
     assert caught.value.defects[0].code == "causal-cycle"
 
 
 def test_of_a_large_log_only_the_head_is_read(tmp_path):
     line = text({"process": "A", "kind": "internal", "label": "x" * 1000})
     path = source(tmp_path, text(HEADER) + line * 15_000 + b"this is not JSON")
-    head = recognition.check_head(path, Limits())
+    head = checked(path, Limits())
     assert not head.complete
 
 
@@ -57,25 +57,25 @@ def test_a_bad_line_in_the_head_of_a_large_log_refuses_it(tmp_path):
     line = text({"process": "A", "kind": "internal", "label": "x" * 1000})
     path = source(tmp_path, text(HEADER, b"no JSON") + line * 15_000)
     with pytest.raises(InputRefused) as caught:
-        recognition.check_head(path, Limits())
+        checked(path, Limits())
     assert caught.value.defects[0].line == 2
 
 
 def test_the_format_can_be_given(tmp_path):
     path = source(tmp_path, text(HEADER, SEND))
-    head = recognition.check_head(path, SMALL, format="native")
+    head = checked(path, SMALL, format="native")
     assert (head.format, head.reason) == ("native", "The format was given as native.")
     with pytest.raises(InputRefused):
-        recognition.check_head(path, SMALL, format="cos418")
+        checked(path, SMALL, format="cos418")
 
 
 def test_parquet_and_cos418_are_recognised(tmp_path, shared_data):
     table = pa.table({"process": ["A"], "kind": ["internal"]})
     path = tmp_path / "log"
     pq.write_table(table.replace_schema_metadata({"cutline": dumps(HEADER)}), path)
-    assert recognition.check_head(path, SMALL).format == "parquet"
+    assert checked(path, SMALL).format == "parquet"
     log = shared_data / "cos418/original/2nodes-message.log.jsonl"
-    head = recognition.check_head(log, SMALL)
+    head = checked(log, SMALL)
     assert (head.format, head.header.time_unit) == ("cos418", "tick")
 
 
@@ -89,15 +89,15 @@ def long_log(tmp_path, line: bytes, first: bytes = b"", suffix=".log"):
 def test_a_long_log_without_a_header_is_not_read_whole_before_the_answer(tmp_path):
     """What lies behind the head would refuse each of them: the worker says so."""
     trace = long_log(tmp_path, text(a_line("Ready", "1"), a_line("Ready", "2")))
-    head = recognition.check_head(trace, Limits(processes=1))
+    head = checked(trace, Limits(processes=1))
     assert (head.format, head.header, head.complete) == ("raft-trace", None, False)
     clocks = long_log(tmp_path, b'an event\nhost {"host":1}\n')
-    assert recognition.check_head(clocks, Limits()).header is None
+    assert checked(clocks, Limits()).header is None
     given = long_log(tmp_path, b"host 1\n", b"(?<host>\\w+) (?<clock>.*)(?<event>)\n\n")
-    assert recognition.check_head(given, Limits()).format == "shiviz"
+    assert checked(given, Limits()).format == "shiviz"
     packed = tmp_path / "packed.gz"
     packed.write_bytes(gzip.compress(trace.read_bytes()))
-    assert recognition.check_head(packed, Limits(processes=1)).header is None
+    assert checked(packed, Limits(processes=1)).header is None
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,4 @@ def test_a_long_log_without_a_header_is_not_read_whole_before_the_answer(tmp_pat
 )
 def test_a_long_log_whose_head_is_none_is_refused_at_once(tmp_path, line, format, words):
     with pytest.raises(InputRefused, match=words):
-        recognition.check_head(long_log(tmp_path, line), Limits(), format)
+        checked(long_log(tmp_path, line), Limits(), format)

@@ -14,6 +14,7 @@ from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Topology
 from snapshots.problems import Refused
 from snapshots.readers import recognition
+from snapshots.readers.formats.head import read_head
 from snapshots.services import gallery
 from snapshots.simulating import simulations, topology_documents
 from tests.readers.inputs import read, source
@@ -195,7 +196,7 @@ def simulated(**parameters) -> bytes:
         document = {**checked, "topology": topology_documents.checked(RING)}
         simulations.write(draft, "a run", document, lambda *progress: None)
         draft.file.flush()
-        head = recognition.check_head(draft.path, recording_limits())
+        head = recognition.check_head(read_head(draft.path, recording_limits()))
         assert (head.format, head.complete) == ("native", True)
         return gzip.decompress(draft.path.read_bytes())
 

@@ -15,7 +15,7 @@ from snapshots.domain.model.recording import Recording
 from snapshots.domain.replaying.restore import NotRestorable, restore
 from snapshots.domain.simulators.script import Log
 from snapshots.readers import recognition
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.native import write_lines
 from snapshots.store.layout import CHANNELS, PARTED, PROCESSES, RECORDS, STRAYS
 from snapshots.store.manifest import Manifest

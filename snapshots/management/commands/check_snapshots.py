@@ -18,6 +18,7 @@ from snapshots.domain.model.recording import LoggedEvent
 from snapshots.limits import recording_limits
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
+from snapshots.readers.formats.head import read_head
 
 NOT_CONSISTENT = 1
 REFUSED = 2
@@ -63,9 +64,7 @@ class Command(BaseCommand):
 
     def _checked(self, file: Path, format: str | None) -> Assembly:
         limits, defects = recording_limits(), Defects()
-        if format is None:
-            self._require_a_log(file)
-        sniffed = recognition.sniff(file, limits, format)
+        sniffed = self._sniffed(file, format)
         self._tell(f"{file}: {sniffed.reason}")
         header = sniffed.reader.header(file, limits)
         logged = recognition.events(sniffed.reader, file, header, limits, defects)
@@ -74,21 +73,18 @@ class Command(BaseCommand):
         total = defects.total + assembly.defects_total - len(assembly.defects)
         return Assembly(assembly.recording, defects.listed, total)
 
-    def _require_a_log(self, file: Path) -> None:
-        """Raises: InputRefused for archives, and for what an engine wrote."""
+    def _sniffed(self, file: Path, format: str | None) -> recognition.Sniffed:
+        """Return the reader. Raises: InputRefused, also for archives and an engine's files."""
+        if format is not None:
+            return recognition.sniff(file, recording_limits(), format)
         if file.is_dir():
-            is_log = any(file.glob("*.parquet"))
-            found = None if is_log else "a folder without a .parquet file"
-        else:
-            format = registry.format_of(file, file.name, recording_limits())
-            found = _NOT_A_LOG[format] if format else None
-        if found is not None:
-            raise refuse(
-                "unknown-format",
-                f"This is {found}; this command checks one log. “python manage.py ingest {file}” "
-                "reads archives, and folders and files that an engine wrote; the page shows what "
-                "is in them.",
-            )
+            if not any(file.glob("*.parquet")):
+                raise _not_a_log(file, "a folder without a .parquet file")
+            return recognition.sniff(file, recording_limits())
+        head = read_head(file, recording_limits())
+        if (engine := registry.format_of(head, file.name)) is not None:
+            raise _not_a_log(file, _NOT_A_LOG[engine])
+        return recognition.recognised(head)
 
     def _counted(self, logged: Iterable[LoggedEvent]) -> Iterator[LoggedEvent]:
         for count, event in enumerate(logged, 1):
@@ -154,6 +150,15 @@ class Command(BaseCommand):
                     self.stdout.write(_indented(f"{finding.verdict}: {finding.sentence}"))
             for verdict, left in _not_listed(report):
                 self.stdout.write(_indented(f"{verdict}: and {left:,} more"))
+
+
+def _not_a_log(file: Path, what: str) -> InputRefused:
+    return refuse(
+        "unknown-format",
+        f"This is {what}; this command checks one log. “python manage.py ingest {file}” "
+        "reads archives, and folders and files that an engine wrote; the page shows what "
+        "is in them.",
+    )
 
 
 def _row(report: SnapshotReport, processes: int, checked: Assembly) -> tuple[str, ...]:

@@ -23,7 +23,8 @@ class EngineUpload(Protocol):
         """By checkpoint, then operator."""
 
     def channel_bytes(self) -> Iterator[ChannelBytes]:
-        """By checkpoint, then number."""
+        """Yield what lay in channels, by checkpoint, then number: nothing, unless overridden."""
+        return iter(())
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
         """The upload as a recording: what the engine keeps as statistics becomes events that are
@@ -53,7 +54,7 @@ class EngineReader(Protocol):
     name: str
     title: str
 
-    def recognised(self, names: list[str], start: bytes) -> str | None:
+    def recognises(self, names: list[str], start: bytes) -> str | None:
         """Why an upload is this engine's, as a sentence; None if it is not.
 
         names: of its files, with /; start: the first 64 bytes of an upload that is one file.

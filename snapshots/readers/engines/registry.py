@@ -12,11 +12,11 @@ from snapshots.readers.engines.base import EngineReader
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.readers.engines.seatunnel.adapter.reader import SeaTunnelReader
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkStreamingReader
-from snapshots.readers.formats.compression import open_stream
+from snapshots.readers.formats.head import Head
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.unpacking import tar as tar_entries
 from snapshots.readers.formats.unpacking import zip as zip_entries
 from snapshots.readers.formats.unpacking.packages import PackageLimits, Unpacked, unpack
-from snapshots.readers.logs.base import Limits
 
 PACKAGE = "archive"
 READERS: dict[str, EngineReader] = {
@@ -38,20 +38,20 @@ class Recognised:
     log: Path | None = None
 
 
-def format_of(source: Path, name: str, limits: Limits) -> str | None:
-    """One of FORMATS for an archive or an engine's file; None for what is none of these.
+def format_of(head: Head, name: str) -> str | None:
+    """Return one of FORMATS for a package or an engine's file, None for anything else.
 
-    name: what the file was called. Raises: InputRefused where its packing is damaged.
+    Args:
+        head: the beginning of the file.
+        name: what the file was called.
+
+    Raises: InputRefused where the file's compression is damaged.
     """
-    with source.open("rb") as file:
-        start = file.read(_START)
-    if zip_entries.is_zip(start):
+    start = head.first(_START)
+    is_zip = head.compression is None and zip_entries.is_zip(start)
+    if is_zip or tar_entries.is_tar(start):
         return PACKAGE
-    with open_stream(source, limits) as stream:
-        start = stream.read(_START)
-    if tar_entries.is_tar(start):
-        return PACKAGE
-    return next((key for key, item in READERS.items() if item.recognised([name], start)), None)
+    return next((key for key, item in READERS.items() if item.recognises([name], start)), None)
 
 
 def unpacked(source: Path, name: str, folder: Path, limits: Limits) -> Unpacked:
@@ -71,7 +71,7 @@ def recognise(folder: Path, files: tuple[str, ...], format: str) -> Recognised:
         with (folder / files[0]).open("rb") as file:
             start = file.read(_START)
     for reader in READERS.values():
-        if reason := reader.recognised(list(files), start):
+        if reason := reader.recognises(list(files), start):
             return Recognised(reader, reason)
     if len(files) == 1:
         return Recognised(None, "An archive with one file.", folder / files[0])

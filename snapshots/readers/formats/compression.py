@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from snapshots.domain.model.defects import refuse
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BLOCK = 2**20
@@ -16,17 +16,20 @@ _BLOCK = 2**20
 class BoundedStream:
     """Reads what is inside a file, up to ``limit`` bytes.
 
-    Raises: InputRefused (``truncated``, ``too-large``) from read.
+    Args:
+        file: the file, or what unpacks it.
+        compression: of the file, None where it is not compressed.
+        limit: bytes that may be read; ``read`` refuses more (``too-large``).
     """
 
     def __init__(self, file: pa.NativeFile, compression: str | None, limit: int) -> None:
         self._file = file
-        self._compression = compression
+        self.compression = compression
         self._limit = limit
         self._read = 0
 
     def read(self, size: int = _BLOCK) -> bytes:
-        """At most ``size`` bytes; none at the end."""
+        """Return at most ``size`` bytes, none at the end. Raises: InputRefused."""
         try:
             data = self._file.read(size)
         except OSError as error:
@@ -46,21 +49,25 @@ class BoundedStream:
             if "Truncated" in str(error)
             else f"is damaged after {self._read:,} bytes of content, or something else follows it."
         )
-        return refuse("truncated", f"The {self._compression} file {reason}")
+        return refuse("truncated", f"The {self.compression} file {reason}")
 
 
 def compression_of(path: Path) -> str | None:
-    """``gzip`` or ``zstd`` by the first bytes, None for anything else."""
+    """Return ``gzip`` or ``zstd`` by a file's first bytes, None for anything else."""
     with path.open("rb") as file:
-        start = file.read(4)
+        return _compression(file.read(4))
+
+
+def _compression(start: bytes) -> str | None:
     return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
 
 
 @contextmanager
 def open_stream(path: Path, limits: Limits) -> Iterator[BoundedStream]:
-    """The content of the file, unpacked while it is read."""
-    compression = compression_of(path)
+    """Open a file; its content is unpacked while it is read."""
     with pa.OSFile(str(path)) as file:
+        compression = _compression(file.read(4))
+        file.seek(0)
         if compression is None:
             yield BoundedStream(file, None, limits.total_bytes)
             return
@@ -69,6 +76,6 @@ def open_stream(path: Path, limits: Limits) -> Iterator[BoundedStream]:
 
 
 def spool(path: Path, target: Path, limits: Limits) -> int:
-    """Writes the unpacked content to ``target``; gives its bytes. Raises: InputRefused."""
+    """Write the unpacked content to ``target`` and return its size. Raises: InputRefused."""
     with open_stream(path, limits) as stream, target.open("wb") as file:
         return sum(file.write(block) for block in iter(stream.read, b""))

@@ -1,17 +1,28 @@
 """Text as chunks of whole lines, never more than a chunk and a line in memory."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from snapshots.domain.model.defects import refuse
 from snapshots.readers.formats.compression import BoundedStream, open_stream
-from snapshots.readers.logs.base import CHUNK_BYTES, Chunk, Limits
+from snapshots.readers.formats.limits import Limits
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+CHUNK_BYTES = 4 * 2**20
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Whole lines of a text. offset: of the first byte, unpacked; first_line: 1-based."""
+
+    offset: int
+    first_line: int
+    data: bytes
 
 
 def chunks(path: Path, limits: Limits, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
-    """The lines of a plain or compressed text, about ``size`` bytes at a time.
+    """Yield the lines of a plain or compressed text, about ``size`` bytes at a time.
 
     A byte order mark is left out. Raises: InputRefused (``truncated``, ``too-large``,
     ``line-too-long``).
@@ -38,7 +49,7 @@ def chunks(path: Path, limits: Limits, size: int = CHUNK_BYTES) -> Iterator[Chun
 
 
 def _fill(stream: BoundedStream, data: bytes, size: int) -> bytes:
-    """``data`` and what follows it, ``size`` bytes or more if there is as much."""
+    """Return ``data`` and what follows it, ``size`` bytes or more if there is as much."""
     parts, held = [data], len(data)
     while held < size and (block := stream.read(size - held)):
         parts.append(block)
@@ -63,7 +74,7 @@ def _too_long(line: int, limits: Limits) -> Exception:
 
 
 def first_line(path: Path, limits: Limits) -> tuple[int, bytes]:
-    """The first line that is not blank, and its number.
+    """Return the number and the text of the first line that is not blank.
 
     Raises: InputRefused (``empty``, and those of ``chunks``).
     """

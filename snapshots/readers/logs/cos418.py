@@ -33,12 +33,13 @@ from snapshots.readers.formats.fields import (
     name_problem,
     text_problem,
 )
+from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.json_lines import load
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.lines import chunks, first_line
-from snapshots.readers.logs.base import Limits
 from snapshots.readers.logs.checks import check_batch
 from snapshots.readers.logs.columns import NONE, raw_batch
-from snapshots.readers.logs.headers import HeaderFaults, check_counts
+from snapshots.readers.logs.headers import HeaderFaults, check_counts, names_format
 
 FORMAT = "cos418-event-log"
 VERSION = 1
@@ -72,6 +73,9 @@ class Cos418Reader:
 
     name = "cos418"
     title = "COS 418 event log"
+
+    def recognises(self, head: Head) -> str | None:
+        return f"{self.title}, by the format in its header" if names_format(head, FORMAT) else None
 
     def header(self, source: Path, limits: Limits) -> Header:
         line, text = first_line(source, limits)

@@ -16,12 +16,19 @@ from snapshots.readers.formats.fields import (
     json_text,
     text_problem,
 )
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.head import Head
+from snapshots.readers.formats.limits import Limits
 
 FORMAT = "cutline"
 VERSION = 1
 _HEADER_FIELDS = {"kind", "format", "version", "name", "time_unit", "processes", "channels"}
 _LONGEST_UNIT = 16  # characters
+
+
+def names_format(head: Head, format: str) -> bool:
+    """Return whether an input begins with a header that names this format."""
+    fields = head.fields or {}
+    return fields.get("kind") == "header" and fields.get("format") == format
 
 
 class HeaderFaults:

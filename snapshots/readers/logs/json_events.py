@@ -16,9 +16,11 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.defects import Defects, defect, quoted, refuse, times
 from snapshots.domain.model.recording import MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
 from snapshots.domain.model.topology import Channel, Process, Topology
+from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.json_lines import load
-from snapshots.readers.formats.lines import chunks
-from snapshots.readers.logs.base import CHUNK_BYTES, HEAD_BYTES, Chunk, Limits
+from snapshots.readers.formats.limits import Limits
+from snapshots.readers.formats.lines import CHUNK_BYTES, Chunk, chunks
+from snapshots.readers.logs.base import HEAD_BYTES
 from snapshots.readers.logs.columns import BATCH_ROWS, NONE, raw_batch
 from snapshots.readers.logs.pairing import Pairing
 
@@ -95,8 +97,12 @@ class ToldLinesReader:
     fifo: bool = False
     key: ClassVar[str] = "lines"  # of what is said about the log, in the header
 
+    def recognises(self, head: Head) -> str | None:
+        """Return None: lines that only a person can interpret are read where that is asked for."""
+        return None
+
     def tell(self, fields: dict) -> Told | None:
-        """The event of a line; None for one that is to be left out. Raises: Misfit."""
+        """Return the event of a line, None for one that is left out. Raises: Misfit."""
         raise NotImplementedError
 
     def about(self) -> dict[str, object]:

@@ -22,12 +22,13 @@ from snapshots.readers.formats.fields import (
     name_problem,
     text_problem,
 )
+from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.json_lines import load
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.lines import chunks, first_line
-from snapshots.readers.logs.base import Limits
 from snapshots.readers.logs.checks import check_batch
 from snapshots.readers.logs.columns import NONE, raw_batch
-from snapshots.readers.logs.headers import header_text, parse_header
+from snapshots.readers.logs.headers import FORMAT, header_text, names_format, parse_header
 
 _KINDS = frozenset(KINDS)
 _CHECKS: dict[str, Check] = {
@@ -48,6 +49,9 @@ class NativeReader:
 
     name = "native"
     title = "Cutline JSON Lines"
+
+    def recognises(self, head: Head) -> str | None:
+        return f"{self.title}, by the format in its header" if names_format(head, FORMAT) else None
 
     def header(self, source: Path, limits: Limits) -> Header:
         line, text = first_line(source, limits)

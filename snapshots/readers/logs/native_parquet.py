@@ -24,13 +24,15 @@ from snapshots.domain.model.defects import (
     quoted,
     refuse,
 )
+from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.json_lines import load
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.arrow_columns import parse_rows
-from snapshots.readers.logs.base import Limits
 from snapshots.readers.logs.columns import BATCH_ROWS
 from snapshots.readers.logs.headers import parse_header
 
 METADATA_KEY = b"cutline"
+_MAGIC = b"PAR1"
 _EXCEPTION = re.compile(r"\b\w*(?:Exception|Error)\b:?\s*")
 _DENSE_BYTES = 2**28  # of a batch whose texts are written out
 
@@ -69,6 +71,16 @@ class ParquetReader:
 
     name = "parquet"
     title = "Cutline Parquet"
+
+    def recognises(self, head: Head) -> str | None:
+        if not head.start.startswith(_MAGIC):
+            return None
+        if head.compression is not None:
+            raise refuse(
+                "unknown-format",
+                "This is Parquet inside a compressed file: upload the Parquet file itself.",
+            )
+        return "Parquet, by its first four bytes"
 
     def header(self, source: Path, limits: Limits) -> Header:
         with _opened(parts(source)[0]) as file:

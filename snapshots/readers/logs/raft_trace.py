@@ -10,6 +10,7 @@ from datetime import datetime
 
 from snapshots.domain.model.recording import INTERNAL, RECEIVE, SEND
 from snapshots.readers.formats.fields import Unfit, given_name_problem, json_text
+from snapshots.readers.formats.head import Head
 from snapshots.readers.logs.json_events import Link, Misfit, Told, ToldLinesReader
 
 TAG = "trace"
@@ -29,6 +30,11 @@ class RaftTraceReader(ToldLinesReader):
         "order.",
     )
 
+    def recognises(self, head: Head) -> str | None:
+        if head.fields is None or not _is_trace(head.fields):
+            return None
+        return f"{self.title}, by the event on its first line"
+
     def tell(self, fields: dict) -> Told | None:
         event = fields.get("event")
         if fields.get("tag", TAG) != TAG or event is None:
@@ -46,8 +52,8 @@ class RaftTraceReader(ToldLinesReader):
             raise Misfit(f"{unfit.problem[1]}") from None
 
 
-def is_trace(fields: dict) -> bool:
-    """Whether a line is one of such a trace."""
+def _is_trace(fields: dict) -> bool:
+    """Return whether a line is one of such a trace."""
     event = fields.get("event")
     return (
         fields.get("tag", TAG) == TAG

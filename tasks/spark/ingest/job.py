@@ -27,7 +27,7 @@ from pyspark.sql import SparkSession
 from snapshots.domain.model import defects as say
 from snapshots.domain.model.defects import Defect, Defects
 from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.recognition import sniff
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.defects import Defects
 from snapshots.domain.model.recording import MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.native import parse_lines
 from snapshots.readers.logs.native_parquet import RowGroup, read_row_group
 from snapshots.readers.recognition import reader_named

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.readers.formats.compression import compression_of, spool
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.lines import chunks, first_line
-from snapshots.readers.logs.base import Limits
 from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.logs.native_parquet import ParquetReader, RowGroup, row_groups
 from tasks.spark.ingest.parse import (

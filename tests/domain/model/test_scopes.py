@@ -102,7 +102,7 @@ def test_processes_without_a_scope_are_one():
 @pytest.mark.parametrize("end", ["source", "target"])
 def test_no_channel_leaves_a_scope(end):
     from snapshots.domain.model.defects import InputRefused
-    from snapshots.readers.logs.base import Limits
+    from snapshots.readers.formats.limits import Limits
     from snapshots.readers.logs.headers import parse_header
 
     ends = {"source": "p", "target": "q"} if end == "source" else {"source": "q", "target": "p"}

@@ -8,7 +8,7 @@ import zstandard
 
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.formats.compression import compression_of, spool
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, read, source, text
 
 LOG = text(HEADER, SEND, RECEIVE)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers import recognition
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.mapped.lines import format_of, microseconds
 from snapshots.readers.logs.mapped.mapping import MappingRefused, parse
 from snapshots.readers.logs.mapped.preview import fields_of, preview
 from tests.effort import examples
-from tests.readers.inputs import read, source, text
+from tests.readers.inputs import checked, read, source, text
 from tests.readers.logs.test_raft_trace import REAL
 from tests.readers.mutated import mutated
 
@@ -243,7 +243,7 @@ def test_what_is_no_mapping_names_its_field(document, field):
 def test_the_name_of_the_reader_holds_its_mapping(tmp_path):
     path = source(tmp_path, text(SEND, RECEIVE))
     name = format_of(parse(MAPPING))
-    head = recognition.check_head(path, Limits(), format=name)
+    head = checked(path, Limits(), format=name)
     assert (head.format, head.complete) == (name, True)
     assert recognition.reader_named(name).mapping == parse(MAPPING)
 

@@ -9,8 +9,8 @@ import pytest
 
 from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.model.recording import LoggedEvent
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs import native_parquet
-from snapshots.readers.logs.base import Limits
 from snapshots.readers.logs.native_parquet import row_groups
 from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, read, source, text
 

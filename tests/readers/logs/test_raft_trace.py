@@ -10,10 +10,9 @@ import pytest
 
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.model.defects import InputRefused
-from snapshots.readers import recognition
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs import pairing
-from snapshots.readers.logs.base import Limits
-from tests.readers.inputs import read, source, text
+from tests.readers.inputs import checked, read, source, text
 from tests.readers.mutated import mutated
 
 REAL = os.environ.get("RAFT_TRACE", "")
@@ -168,12 +167,12 @@ def test_times(tmp_path, ts, at):
 
 def test_it_is_told_by_its_first_line(tmp_path):
     path = source(tmp_path, text(a_line("InitState", "1")))
-    head = recognition.check_head(path, Limits())
+    head = checked(path, Limits())
     assert (head.format, head.complete) == ("raft-trace", True)
     assert "by the event on its first line" in head.reason
     other = source(tmp_path, text({"event": "x", "tag": "trace"}), "other")
     with pytest.raises(InputRefused, match="neither a header nor an event"):
-        recognition.check_head(other, Limits())
+        checked(other, Limits())
 
 
 def test_a_log_without_any_event_is_refused(tmp_path):

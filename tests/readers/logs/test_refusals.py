@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from snapshots.domain.model.defects import MOST_LISTED, InputRefused
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, read, source, text
 
 

@@ -13,6 +13,7 @@ from snapshots.files import uploads
 from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording, Topology
 from snapshots.readers import recognition
+from snapshots.readers.formats.head import read_head
 from snapshots.services import gallery
 from snapshots.simulating import dataflows as dataflow_simulations
 from snapshots.simulating import simulations, topology_documents
@@ -267,7 +268,7 @@ def simulated(dataflow: dict = WORDS, **parameters) -> bytes:
         document = {**checked, "topology": definition}
         simulations.write(draft, "a run", document, lambda *progress: None)
         draft.file.flush()
-        head = recognition.check_head(draft.path, recording_limits())
+        head = recognition.check_head(read_head(draft.path, recording_limits()))
         assert (head.format, head.complete) == ("native", True)
         return gzip.decompress(draft.path.read_bytes())
 

@@ -55,12 +55,11 @@ class Place:
 class Usage:
     """Which files the checkpoints need.
 
-    used: path -> the checkpoints (as their folders are called) that need it; unused: the other
-    paths; missing: checkpoint -> what it needs and the upload does not hold.
+    used: path -> the checkpoints (as their folders are called) that need it; missing: checkpoint ->
+    what it needs and the upload does not hold.
     """
 
     used: dict[str, tuple[str, ...]]
-    unused: tuple[str, ...]
     missing: dict[str, tuple[Missing, ...]]
 
 
@@ -207,8 +206,7 @@ class Files:
                 else:
                     used.setdefault(place.path, {})[metadata] = None
             missing[metadata] = tuple(lacking)
-        unused = tuple(path for path in self.sizes if path not in used)
-        return Usage({path: tuple(by) for path, by in used.items()}, unused, missing)
+        return Usage({path: tuple(by) for path, by in used.items()}, missing)
 
 
 def _tails(names: list[str]) -> list[str]:

@@ -117,11 +117,6 @@ class Metadata:
         """State size in bytes, coordinators included."""
         return sum(operator.size for operator in self.operators)
 
-    @property
-    def subtask_size(self) -> int:
-        """State size in bytes as Flink's REST API counts it: without coordinators."""
-        return self.size - sum(operator.coordinator_size for operator in self.operators)
-
     def streams(self) -> Iterator[Stream]:
         """Every stream that this checkpoint needs."""
         for operator in self.operators:

@@ -5,8 +5,6 @@ Times are epoch milliseconds as written. None: the file does not say.
 
 from dataclasses import dataclass, field
 
-from snapshots.readers.formats.opaque import Opaque
-
 TYPES = (
     "CHECKPOINT_TYPE",
     "SCHEMA_CHANGE_BEFORE_POINT_TYPE",
@@ -16,7 +14,6 @@ TYPES = (
 )
 FINAL_TYPES = frozenset({"SAVEPOINT_TYPE", "COMPLETED_POINT_TYPE"})
 STATUSES = ("RUNNING", "SAVEPOINT_PREPARE_CLOSE", "AUTO_PREPARE_CLOSE")
-COORDINATOR = -1  # the index of a state that the enumerator or the committer keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +29,6 @@ class Payload:
     encoding: str | None
     content: object
     offset: int
-
-    @property
-    def is_opaque(self) -> bool:
-        return isinstance(self.content, Opaque)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,10 +73,6 @@ class SparkCheckpoint:
         return self.settings.get(CONF + "compression.codec", "lz4")
 
     @property
-    def is_rocksdb(self) -> bool:
-        return (self.provider or "").endswith(".RocksDBStateStoreProvider")
-
-    @property
     def state_format(self) -> int:
         """2 where the commit log names the unique ids of the state's files."""
         commits = self.logs.committed.values()

@@ -40,7 +40,6 @@ _WRAPPED = {
     "java.util.Collections$UnmodifiableRandomAccessList": "list",
     "java.util.Collections$UnmodifiableSet": "c",
 }
-_SINGLE = ("java.util.Collections$SingletonList", "java.util.Collections$SingletonSet")
 _IMMUTABLE_MAP = 3  # the tag of what Map.of and its like give
 _EMPTY: Mapping[str, Callable[[], object]] = {
     "java.util.Collections$EmptyList": list,

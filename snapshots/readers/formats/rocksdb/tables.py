@@ -98,11 +98,6 @@ class Table:
         name = self._properties.get(b"rocksdb.column.family.name")
         return None if name is None else name.decode("utf-8", "replace")
 
-    @property
-    def entry_count(self) -> int | None:
-        """How many versions the table says that it has."""
-        return self._number("rocksdb.num.entries")
-
     def blocks(self) -> Iterator[Handle]:
         """The data blocks. Raises: Malformed, also where they do not follow one another."""
         end = 0

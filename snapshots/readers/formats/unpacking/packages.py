@@ -13,10 +13,10 @@ from pathlib import Path
 
 from snapshots.domain.model.defects import quoted, refuse, times
 from snapshots.readers.formats.compression import compression_of, open_stream
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.unpacking import tar as tar_entries
 from snapshots.readers.formats.unpacking import zip as zip_entries
 from snapshots.readers.formats.unpacking.names import Names
-from snapshots.readers.logs.base import Limits
 
 RATIO_FLOOR = 64 * 2**20  # bytes that may always be unpacked, however small the archive is
 _BLOCK = 2**20

@@ -10,8 +10,8 @@ import orjson
 from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.model.recording import RECEIVE, SEND
 from snapshots.readers.formats.json_lines import load
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.lines import chunks
-from snapshots.readers.logs.base import Limits
 from snapshots.readers.logs.json_events import Misfit, Misfits, Told
 from snapshots.readers.logs.mapped.lines import MappedReader
 from snapshots.readers.logs.mapped.mapping import DATE, Mapping

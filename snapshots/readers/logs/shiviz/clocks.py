@@ -148,11 +148,6 @@ def _candidates(clocks: Clocks) -> np.ndarray:
     return clocks.keys[others & (clocks.counts > before)]
 
 
-def receives(clocks: Clocks) -> int:
-    """How many events know something new of another host."""
-    return len(np.unique(_candidates(clocks) // len(clocks.hosts)))
-
-
 def _expanded(
     clocks: Clocks, senders: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:

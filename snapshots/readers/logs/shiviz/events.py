@@ -9,7 +9,7 @@ import orjson
 
 from snapshots.domain.model.defects import quoted, refuse
 from snapshots.readers.formats.fields import LONGEST_NAME
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.shiviz.clocks import Clocks
 from snapshots.readers.logs.shiviz.expressions import Expression
 from snapshots.readers.logs.shiviz.scanning import Scanner

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from snapshots.domain.model.defects import InputRefused, quoted, refuse
 from snapshots.readers.formats.compression import open_stream
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.lines import BYTE_ORDER_MARK
-from snapshots.readers.logs.base import HEAD_BYTES, Limits
-from snapshots.readers.logs.shiviz.clocks import Edges, edges, receives
+from snapshots.readers.logs.base import HEAD_BYTES
+from snapshots.readers.logs.shiviz.clocks import Edges, edges
 from snapshots.readers.logs.shiviz.events import (
     NEEDED,
     Events,
@@ -20,7 +21,7 @@ from snapshots.readers.logs.shiviz.events import (
     valid_events,
 )
 from snapshots.readers.logs.shiviz.expressions import Expression, compiled
-from snapshots.readers.logs.shiviz.known import DEFAULT, EXECUTIONS, FORMS, Form, recognised
+from snapshots.readers.logs.shiviz.known import EXECUTIONS, FORMS, Form, recognised
 from snapshots.readers.logs.shiviz.scanning import Scanner
 
 MOST_TEXT = 128 * 2**20  # bytes of a log
@@ -43,30 +44,9 @@ class Log:
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True)
-class Execution:
-    """What a log has of one execution, in numbers."""
-
-    name: str
-    events: dict[str, int]  # of each host
-    receives: int
-    edges: int
-    skipped_lines: int
-
-
 def has_expressions(first_line: bytes) -> bool:
     """Whether a file's first line is a parser expression."""
     return b"(?<" in first_line
-
-
-def whole_file(parser: str, delimiter: str, log: bytes) -> bytes:
-    """A file with the expressions in front, as ShiViz takes it. Raises: InputRefused."""
-    if "\n" in parser or "\n" in delimiter:
-        raise refuse("bad-expression", "An expression must stand on one line: write \\n.")
-    compiled(parser or DEFAULT.parser, NEEDED)
-    if delimiter:
-        compiled(delimiter)
-    return f"{parser or DEFAULT.parser}\n{delimiter}\n".encode() + log
 
 
 def glance(source: Path, limits: Limits) -> None:
@@ -208,22 +188,3 @@ def read_execution(log: Log, part: Part, limits: Limits) -> tuple[Events, Edges]
     """Raises: InputRefused."""
     events = read_part(log.text, part, log.parser, Scanner(), limits)
     return events, edges(events.clocks)
-
-
-def executions(source: Path, limits: Limits) -> list[Execution]:
-    """All executions of a log. Raises: InputRefused."""
-    log, found = open_log(source, limits), []
-    for part in log.parts:
-        events, messages = read_execution(log, part, limits)
-        clocks = events.clocks
-        counts = (clocks.starts[1:] - clocks.starts[:-1]).tolist()
-        found.append(
-            Execution(
-                part.name,
-                dict(zip(clocks.hosts, counts, strict=True)),
-                receives(clocks),
-                len(messages.senders),
-                events.skipped.lines,
-            )
-        )
-    return found

@@ -17,11 +17,20 @@ from snapshots.domain.model.defects import Defects, defect, quoted, refuse, time
 from snapshots.domain.model.recording import INTERNAL, RECEIVE, SEND
 from snapshots.domain.model.topology import Channel, Process, Topology
 from snapshots.readers.formats.fields import json_text
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.head import Head
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.columns import BATCH_ROWS, NONE, raw_batch
 from snapshots.readers.logs.shiviz.clocks import Edges
 from snapshots.readers.logs.shiviz.events import Events, clock_value
-from snapshots.readers.logs.shiviz.logs import Log, chosen, glance, open_log, read_execution
+from snapshots.readers.logs.shiviz.known import recognised
+from snapshots.readers.logs.shiviz.logs import (
+    Log,
+    chosen,
+    glance,
+    has_expressions,
+    open_log,
+    read_execution,
+)
 
 NOTES = (
     "Which events send and receive follows from the clocks, not from the log.",
@@ -48,6 +57,15 @@ class ShivizReader:
         self.name = "shiviz" if execution is None else f"shiviz:{execution}"
         self._execution = execution
         self._kept: tuple[object, tuple[Log, Events, Edges]] | None = None
+
+    def recognises(self, head: Head) -> str | None:
+        _, first = head.first_line
+        if has_expressions(first):
+            return "A log with vector clocks, by the parser expression on its first line"
+        if head.not_text is not None or first.lstrip().startswith(b"{"):
+            return None
+        form = recognised(head.start)
+        return form and f"A log with vector clocks ({form.title}), by the events found in it"
 
     def glance(self, source: Path, limits: Limits) -> None:
         """See ``base.Glancing``: clocks name events that may stand anywhere in the log."""

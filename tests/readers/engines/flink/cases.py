@@ -203,7 +203,7 @@ def found_facts(upload: FlinkUpload, stored: StoredCheckpoint) -> Facts:
         facts |= _half(half)
     facts |= {
         ("in flight", "channelEntries"): len(in_flight.halves),
-        ("in flight", "buffers"): in_flight.buffer_count,
+        ("in flight", "buffers"): sum(len(half.buffers) for half in in_flight.halves),
         ("in flight", "bytes"): in_flight.byte_count,
     }
     return facts | _edges(upload, stored)
@@ -277,7 +277,7 @@ def _half(half: Half) -> Facts:
     where = half.operator, half.subtask, side, half.place
     return {
         (*where, "handleSize"): half.size,
-        (*where, "bufferSizes"): list(half.buffer_sizes),
+        (*where, "bufferSizes"): list(map(len, half.buffers)),
         (*where, "bytes"): half.byte_count,
     }
 
@@ -319,8 +319,13 @@ def _rest(stored: StoredCheckpoint) -> Facts:
         ("rest", "checkpoint_type"): stored.rest.kind,
         ("rest", "is_savepoint"): stored.rest.is_savepoint,
         ("rest", "external_path"): stored.rest.path,
-        ("rest", "subtask size"): stored.metadata.subtask_size,
+        ("rest", "subtask size"): _size_of_subtasks(stored.metadata),
     }
+
+
+def _size_of_subtasks(metadata: Metadata) -> int:
+    """State size in bytes as Flink's REST API counts it: without coordinators."""
+    return metadata.size - sum(operator.coordinator_size for operator in metadata.operators)
 
 
 def _edges(upload: FlinkUpload, stored: StoredCheckpoint) -> Facts:
@@ -371,7 +376,7 @@ def _channel(channel: Channel, type_) -> dict[str, object]:
     ]
     return {
         "inputBytes": channel.input_bytes,
-        "outputBytes": channel.output_bytes,
+        "outputBytes": channel.output.byte_count if channel.output else 0,
         "elements": len(elements),
         "records": elements.count(RECORD),
         "watermarks": elements.count(WATERMARK),

@@ -26,7 +26,7 @@ from snapshots.readers.engines.flink.adapter import runs as engine_runs
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.readers.engines.flink.checkpoint_state import state_types, types_described
 from snapshots.readers.engines.flink.types.element_types import UnknownType
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.native import write_lines
 from tests.readers.engines.flink import engine as given
 from tests.readers.engines.flink.cases import CASES, LEGACY, UNALIGNED
@@ -657,7 +657,7 @@ def test_in_a_graph_that_is_no_dataflow_messages_are_in_their_channels(
     ],
 )
 def test_what_flink_wrote_is_recognised_with_a_reason(names, start):
-    reason = FlinkReader().recognised(names, start)
+    reason = FlinkReader().recognises(names, start)
     assert reason.endswith(".")
     assert "Flink" in reason
 
@@ -673,13 +673,13 @@ def test_what_flink_wrote_is_recognised_with_a_reason(names, start):
     ],
 )
 def test_what_others_wrote_is_not(names, start):
-    assert FlinkReader().recognised(names, start) is None
+    assert FlinkReader().recognises(names, start) is None
 
 
 def test_the_real_answers_are_recognised_alone(shared_data):
     rest = given.folder_of(shared_data, "failures") / "rest"
     for name in ("job.json", "plan.json", "checkpoints.json", "checkpoint-3.json"):
-        assert FlinkReader().recognised([name], (rest / name).read_bytes()[:512]), name
+        assert FlinkReader().recognises([name], (rest / name).read_bytes()[:512]), name
 
 
 def test_it_is_one_of_the_readers():

@@ -343,7 +343,7 @@ def test_the_frame_of_a_real_case_is_what_flink_reads(shared_data, name):
 
 def _accounts_for(metadata: Metadata) -> None:
     """Walks over all that a reader of metadata would show."""
-    assert metadata.size >= metadata.subtask_size >= 0
+    assert metadata.size >= 0
     assert all(one.size >= 0 for one in metadata.streams())
 
 

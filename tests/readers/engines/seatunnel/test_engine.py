@@ -528,7 +528,7 @@ def test_a_graph_alone_is_a_recording_without_events(tmp_path):
     ],
 )
 def test_what_is_recognised(names, start, known):
-    assert (SeaTunnelReader().recognised(names, start) is not None) is known
+    assert (SeaTunnelReader().recognises(names, start) is not None) is known
 
 
 def test_an_archive_of_a_case_is_recognised(shared_data, tmp_path):

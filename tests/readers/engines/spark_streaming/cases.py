@@ -11,7 +11,8 @@ from snapshots.readers.engines.spark_streaming.checkpoint import SparkCheckpoint
 from snapshots.readers.engines.spark_streaming.files import DamagedFile
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, kind_of
-from snapshots.readers.engines.spark_streaming.state.readings import parse_reading
+from snapshots.readers.engines.spark_streaming.state.readings import Reading
+from snapshots.readers.engines.spark_streaming.state.store_files import PartitionFiles
 from snapshots.readers.engines.spark_streaming.state.stored_state import (
     NotDecodable,
     read_partition,
@@ -147,17 +148,25 @@ def _source(source: SourceRange) -> dict:
     return told
 
 
+def reading_called(label: str) -> Reading:
+    """Return the way of reading state that has this label."""
+    kind, _, name = label.partition("=")
+    return Reading(kind, name or None)
+
+
 def _versions(checkpoint: SparkCheckpoint) -> dict:
     return {
         str(operator): {
-            store: {
-                str(one.partition): {"max_version": one.max_version, "snapshots": one.snapshots}
-                for one in partitions.values()
-            }
+            store: {str(one.partition): _version(one) for one in partitions.values()}
             for store, partitions in stores.items()
         }
         for operator, stores in checkpoint.versions.items()
     }
+
+
+def _version(found: PartitionFiles) -> dict:
+    newest = max((file.version for file in found.files), default=None)
+    return {"max_version": newest, "snapshots": found.snapshots}
 
 
 def _operator(checkpoint: SparkCheckpoint, expected: dict) -> dict:
@@ -201,7 +210,7 @@ def _state(checkpoint: SparkCheckpoint, expected: dict, session, every: int):
 def _request(read: dict):
     from tasks.spark.engine_state.state import StateRequest
 
-    reading = parse_reading(read.get("read", "default"))
+    reading = reading_called(read.get("read", "default"))
     return StateRequest(read.get("operator", 0), reading, read["batch"])
 
 
@@ -226,7 +235,7 @@ def _metadata(answer, expected: list[dict]):
 
 def state_by_files(checkpoint: SparkCheckpoint, read: dict) -> dict | None:
     """A read of state without Spark; None where that is not possible."""
-    reading = parse_reading(read["read"])
+    reading = reading_called(read["read"])
     partitions = checkpoint.versions[read["operator"]].get(reading.store, {})
     rows = {}
     try:

@@ -8,9 +8,10 @@ from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.inventory.model import CheckpointInventory, UploadInventory
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
-from snapshots.readers.engines.spark_streaming.state.readings import TIMERS, parse_reading
+from snapshots.readers.engines.spark_streaming.state.readings import TIMERS
 from snapshots.readers.engines.spark_streaming.state.rocksdb_zips import read_zip
 from snapshots.readers.engines.spark_streaming.state.store_files import ZIP, chain
+from tests.readers.engines.spark_streaming.cases import reading_called
 
 VALUES = {"ListState": "list_value", "MapState": "map_value"}
 
@@ -55,7 +56,7 @@ def _column(kind: str) -> str:
 
 def name_of(label: str) -> str:
     """Of the state that a recorded read is of."""
-    reading = parse_reading(label)
+    reading = reading_called(label)
     return reading.name or reading.kind
 
 

@@ -2,7 +2,7 @@
 
 import struct
 
-from snapshots.readers.engines.spark_streaming.state.blocks import MAGIC, xxh32
+from snapshots.readers.engines.spark_streaming.state.blocks import MAGIC, checksum
 from snapshots.readers.engines.spark_streaming.state.sql_types import Array, Map, Plain, Struct
 
 _FORMATS = {"boolean": "<?", "integer": "<i", "long": "<q", "double": "<d", "timestamp": "<q"}
@@ -10,8 +10,7 @@ _FORMATS = {"boolean": "<?", "integer": "<i", "long": "<q", "double": "<d", "tim
 
 def lz4_stream(data: bytes) -> bytes:
     """A stream of one stored block, and the block that ends it."""
-    checksum = xxh32(data) & 0x0FFFFFFF
-    block = struct.pack("<8sBiiI", MAGIC, 0x10 | 5, len(data), len(data), checksum) + data
+    block = struct.pack("<8sBiiI", MAGIC, 0x10 | 5, len(data), len(data), checksum(data)) + data
     return (block if data else b"") + struct.pack("<8sBiiI", MAGIC, 0x10 | 5, 0, 0, 0)
 
 

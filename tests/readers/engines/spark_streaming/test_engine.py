@@ -80,7 +80,7 @@ def test_every_case_is_recognised_by_its_folders(cases):
     ],
 )
 def test_one_folder_must_hold_two_of_the_three(names, known):
-    assert (SparkStreamingReader().recognised(names, b"") is not None) is known
+    assert (SparkStreamingReader().recognises(names, b"") is not None) is known
 
 
 def test_every_file_of_every_case_is_told_once_with_its_size(cases):

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from snapshots.readers.engines.spark_streaming.files import DamagedFile, list_files
 from snapshots.readers.engines.spark_streaming.state.blocks import unpack as unpack_blocks
-from snapshots.readers.engines.spark_streaming.state.blocks import xxh32
 from snapshots.readers.engines.spark_streaming.state.private_copy import PrivateCopy
-from snapshots.readers.engines.spark_streaming.state.readings import parse_reading, readings_of
+from snapshots.readers.engines.spark_streaming.state.readings import readings_of
 from snapshots.readers.engines.spark_streaming.state.rocksdb_zips import read_zip
 from snapshots.readers.engines.spark_streaming.state.sql_types import (
     Array,
@@ -36,17 +35,10 @@ from snapshots.readers.engines.spark_streaming.state.unsafe_rows import decimal_
 from snapshots.readers.engines.spark_streaming.upload import read_checkpoint
 from snapshots.readers.formats.cursor import Malformed
 from tests.effort import examples
-from tests.readers.engines.spark_streaming.cases import LIMITS, unpack
+from tests.readers.engines.spark_streaming.cases import LIMITS, reading_called, unpack
 from tests.readers.engines.spark_streaming.rows import lz4_stream, records, row
 
 LONG, TEXT, TIME = Plain("long", 8), Plain("string", None), Plain("timestamp", 8)
-
-
-def test_the_hash_of_blocks_is_xxh32():
-    # https://github.com/Cyan4973/xxHash, the empty input and "abc" with seed 0
-    assert xxh32(b"", 0) == 0x02CC5D05
-    assert xxh32(b"abc", 0) == 0x32D153FF
-    assert xxh32(b"Nobody inspects the spammish repetition", 0) == 0xE2293B2F
 
 
 def test_a_flipped_byte_in_a_block_is_found():
@@ -234,7 +226,7 @@ def test_the_ways_to_read_an_operator(checkpoint_of, case, labels):
     checkpoint = checkpoint_of(case)
     readings = readings_of(checkpoint.operators[0], checkpoint.versions)
     assert [one.label for one in readings] == labels
-    assert [parse_reading(label) for label in labels] == list(readings)
+    assert [reading_called(label) for label in labels] == list(readings)
 
 
 def test_a_copy_leaves_out_a_damaged_file_and_says_so(checkpoint_of, tmp_path):

@@ -55,7 +55,7 @@ def test_a_table_has_as_many_versions_as_it_says(name):
     for data in cases()[name][0]:
         table = opened(data).table
         versions = [version for block in table.blocks() for version in table.versions(block)]
-        assert len(versions) + len(list(table.ranges())) == table.entry_count
+        assert len(versions) + len(list(table.ranges())) == table._number("rocksdb.num.entries")
 
 
 def test_an_older_table_alone_gives_older_values():

@@ -1,13 +1,51 @@
 """ShiViz's logs with the counts that ShiViz itself gives, beside what the reader gives."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from snapshots.domain.assembling.assembly import Assembly, assemble
 from snapshots.domain.model.defects import Defects
 from snapshots.readers import recognition
-from snapshots.readers.logs.base import Limits
-from snapshots.readers.logs.shiviz.logs import executions, whole_file
+from snapshots.readers.formats.limits import Limits
+from snapshots.readers.logs.shiviz.clocks import _candidates
+from snapshots.readers.logs.shiviz.known import DEFAULT
+from snapshots.readers.logs.shiviz.logs import open_log, read_execution
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What a log has of one execution, in numbers."""
+
+    name: str
+    events: dict[str, int]  # of each host
+    receives: int
+    edges: int
+    skipped_lines: int
+
+
+def executions(source: Path, limits: Limits) -> list[Execution]:
+    """Read all executions of a log. Raises: InputRefused."""
+    log, found = open_log(source, limits), []
+    for part in log.parts:
+        events, messages = read_execution(log, part, limits)
+        clocks = events.clocks
+        counts = (clocks.starts[1:] - clocks.starts[:-1]).tolist()
+        hosts = dict(zip(clocks.hosts, counts, strict=True))
+        sizes = (
+            len(np.unique(_candidates(clocks) // len(clocks.hosts))),
+            len(messages.senders),
+            events.skipped.lines,
+        )
+        found.append(Execution(part.name, hosts, *sizes))
+    return found
+
+
+def whole_file(parser: str, delimiter: str, log: bytes) -> bytes:
+    """Return a file with the expressions in front, as ShiViz takes it."""
+    return f"{parser or DEFAULT.parser}\n{delimiter}\n".encode() + log
 
 
 def cases(shared_data: Path) -> list[dict]:

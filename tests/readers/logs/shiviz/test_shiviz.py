@@ -12,15 +12,22 @@ from hypothesis import strategies as st
 
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers import recognition
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.shiviz import scanning
 from snapshots.readers.logs.shiviz.expressions import compiled
 from snapshots.readers.logs.shiviz.known import BY_NAME, FORMS
-from snapshots.readers.logs.shiviz.logs import executions, whole_file
 from snapshots.readers.logs.shiviz.scanning import WINDOW, Scanner
 from tests.effort import examples
-from tests.readers.inputs import source
-from tests.readers.logs.shiviz.cases import agreement, cases, counted, recorded, with_expressions
+from tests.readers.inputs import checked, source
+from tests.readers.logs.shiviz.cases import (
+    agreement,
+    cases,
+    counted,
+    executions,
+    recorded,
+    whole_file,
+    with_expressions,
+)
 from tests.readers.mutated import MANY, mutated
 
 FILES = [
@@ -99,7 +106,7 @@ def test_a_log_with_its_expressions_in_front_is_counted_the_same(shared_data, tm
 
 def test_a_log_says_what_it_is_and_what_it_cannot_tell(shared_data):
     entry = case(shared_data, "chord.log")
-    head = recognition.check_head(entry["path"], Limits())
+    head = checked(entry["path"], Limits())
     assert (head.format, head.complete) == ("shiviz", True)
     assert "GoVector" in head.reason
     assert any("never received" in note for note in head.header.extra["notes"])
@@ -196,13 +203,13 @@ def test_skipped_text_is_named_with_its_line(tmp_path):
 def test_the_refusal_offers_each_execution_with_its_events(shared_data):
     path = shared_data / "shiviz" / "facebook-multiple.log"
     with pytest.raises(InputRefused) as caught:
-        recognition.check_head(path, Limits())
+        checked(path, Limits())
     choices = caught.value.members["choices"]
     assert [(item["name"], item["events"]) for item in choices] == [
         (found.name, sum(found.events.values())) for found in executions(path, Limits())
     ]
     for item in choices:
-        head = recognition.check_head(path, Limits(), format=item["format"])
+        head = checked(path, Limits(), format=item["format"])
         assert (head.format, head.header.name) == (item["format"], item["name"])
 
 
@@ -213,11 +220,11 @@ def test_an_execution_whose_name_is_anothers_number_is_offered_by_its_name(tmp_p
         f"(?<clock>{{.*}}) (?<host>.*)\\n(?<event>.*)\n^=== (?<trace>.*) ===$\n{runs}".encode(),
     )
     with pytest.raises(InputRefused) as caught:
-        recognition.check_head(path, Limits())
+        checked(path, Limits())
     choices = caught.value.members["choices"]
     assert [item["name"] for item in choices] == ["2", "1"]
     for item in choices:
-        head = recognition.check_head(path, Limits(), format=item["format"])
+        head = checked(path, Limits(), format=item["format"])
         assert head.header.name == item["name"]
 
 

@@ -1,7 +1,7 @@
 """The state of Flink's operators as entries that every engine's pages and comparisons know.
 
-Identity and digest follow ``differences``: a key stays the same in whichever layout it is stored,
-and what is decoded is compared by value. Bytes of lists and maps that are not decoded depend on
+The identity of a key is the same in whichever layout it is stored, and what is decoded is compared
+by value. Bytes of lists and maps that are not decoded depend on
 the layout, so that whether they changed cannot be told.
 """
 

@@ -21,6 +21,7 @@ from snapshots.domain.model.recording import (
     SEND,
 )
 from snapshots.domain.model.topology import ChannelId
+from snapshots.readers.engines.derived_log import present
 from snapshots.readers.engines.flink.adapter.barriers import Barrier, barriers
 from snapshots.readers.engines.flink.adapter.flights import Flights
 from snapshots.readers.engines.flink.adapter.log import RunLog
@@ -167,7 +168,7 @@ class _Checkpoint:
         found = {"id": self.place.id, "status": self.place.status, "bytes": bytes_}
         if self.place.has_files:
             found["bytes"] = self.place.stored.metadata.size
-        return {"checkpoint": {name: value for name, value in found.items() if value is not None}}
+        return {"checkpoint": present(found)}
 
     def end(self) -> None:
         self.run_log.pending |= self.new
@@ -355,16 +356,17 @@ class _Checkpoint:
 
 def _durations(told: SubtaskTimes) -> dict[str, int]:
     """What the REST API says, ms and bytes, whatever had to be rounded to make one order of it."""
-    found = {
-        "start_delay": told.start_delay,
-        "alignment": told.alignment,
-        "sync": told.sync,
-        "async": told.async_,
-        "duration": told.duration,
-        "processed": told.processed,
-        "persisted": told.persisted,
-    }
-    return {name: value for name, value in found.items() if value is not None}
+    return present(
+        {
+            "start_delay": told.start_delay,
+            "alignment": told.alignment,
+            "sync": told.sync,
+            "async": told.async_,
+            "duration": told.duration,
+            "processed": told.processed,
+            "persisted": told.persisted,
+        }
+    )
 
 
 def _failure(rest: RestCheckpoint) -> dict[str, object]:

@@ -18,6 +18,7 @@ from snapshots.domain.inventory.model import (
     UploadInventory,
 )
 from snapshots.domain.model.derived import WHY_EMPTY, WHY_UNKNOWN
+from snapshots.readers.engines.derived_log import present
 from snapshots.readers.engines.flink.adapter.channels import InFlightReading
 from snapshots.readers.engines.flink.adapter.emptiness import why_empty, why_unknown
 from snapshots.readers.engines.flink.adapter.entries import OperatorSeen
@@ -229,7 +230,7 @@ def subtask_inventory(one: Subtask) -> SubtaskInventory:
         one.index,
         one.size,
         groups,
-        {name: size for name, size in parts.items() if size is not None},
+        present(parts),
         one.finished,
     )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.readers.engines.derived_log import present
 from snapshots.readers.engines.flink.adapter.flights import FlightReading
 from snapshots.readers.engines.flink.adapter.runs import Run
 from snapshots.readers.engines.flink.adapter.states import States, Subtask
@@ -29,12 +30,11 @@ class Log:
     ) -> None:
         """timed: whether ``when`` is an instant; else it only gives the place. extra: what is not
         known is left out."""
-        told = {name: value for name, value in extra.items() if value is not None}
         event = {
             "process": process,
             "kind": kind,
             "at": when if timed else None,
-            "extra": json_text({"derived": True} | told),
+            "extra": json_text({"derived": True} | present(extra)),
         }
         self.rows.append((when, len(self.rows), event | fields))
 

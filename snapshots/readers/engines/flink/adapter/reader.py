@@ -11,6 +11,7 @@ from snapshots.domain.inventory.entries import ChannelBytes, StateEntry, StateTy
 from snapshots.domain.inventory.model import UploadInventory
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
+from snapshots.readers.engines.base import EngineUpload
 from snapshots.readers.engines.flink import checkpoint_state
 from snapshots.readers.engines.flink.adapter.channels import InFlightReading
 from snapshots.readers.engines.flink.adapter.entries import OperatorSeen, entries_of
@@ -52,7 +53,7 @@ class FlinkReader:
     name: str = "flink"
     title: str = "Flink checkpoints"
 
-    def recognised(self, names: list[str], start: bytes) -> str | None:
+    def recognises(self, names: list[str], start: bytes) -> str | None:
         if count := sum(name.rpartition("/")[2] == METADATA for name in names):
             files = f"{count:,} files" if count > 1 else "a file"
             return f"It holds {files} called {METADATA}, as Flink writes one for each checkpoint."
@@ -72,7 +73,7 @@ class FlinkReader:
         return FlinkEngineUpload(read_upload(root), self.types)
 
 
-class FlinkEngineUpload:
+class FlinkEngineUpload(EngineUpload):
     """An upload of Flink's, in the form that every engine's has."""
 
     def __init__(self, upload: FlinkUpload, types: Mapping[str, str]) -> None:

@@ -7,6 +7,8 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
+from snapshots.readers.engines import derived_log
+from snapshots.readers.engines.derived_log import LONGEST_NAME
 from snapshots.readers.engines.flink.adapter.channels import InFlightReading
 from snapshots.readers.engines.flink.adapter.emptiness import why_empty, why_unknown
 from snapshots.readers.engines.flink.adapter.events import write_checkpoint
@@ -21,7 +23,6 @@ MOST_EVENTS = 400_000  # about; beyond it the earliest checkpoints are left out
 MOST_CHECKPOINTS = 2_000
 MOST_ON_CHANNELS = 300_000  # events of barriers; beyond it their ways are left out
 _OF_SUBTASK, _OF_CHANNEL, _OF_COORDINATOR = 4, 3, 3  # events of a checkpoint
-_LONGEST_NAME = 200
 
 _ABOUT_TIMES = (
     "Of each subtask the REST API tells when the first and the last barrier came. Which channel "
@@ -63,17 +64,16 @@ def recording(
         notes.append("There are too many channels to show the way of each barrier.")
     if flights.left_out:
         notes.append(f"More than {MOST_MESSAGES:,} elements were in flight; not all are shown.")
-    extra: dict[str, object] = {
-        "engine": "flink",
-        "derived": True,
+    about = {
         **_whys(runs, kept),
         "runs": [_run(run) for run in runs],
         "record_types": [_type(ends, found) for ends, found in types.items()],
         "notes": notes,
+        "epoch": epoch,
+        "dataflow": None if epoch is None else _dataflow(runs),
     }
-    if epoch is not None:
-        extra |= {"epoch": epoch, "dataflow": _dataflow(runs)}
-    return Header(_name(upload), "ms", _topology(runs), extra), log.events()
+    header = derived_log.header("flink", _name(upload), _topology(runs), about, "ms")
+    return header, log.events()
 
 
 def _whys(runs: tuple[Run, ...], kept: set[int]) -> dict[str, object]:
@@ -137,14 +137,15 @@ def _dataflow(runs: tuple[Run, ...]) -> dict[str, object]:
 
 def _run(run: Run) -> dict[str, object]:
     rest = run.job.rest
-    found = {
-        "number": run.number,
-        "job": run.job.id,
-        "name": rest and rest.name and rest.name[:_LONGEST_NAME],
-        "flink": rest and rest.flink_version and rest.flink_version[:_LONGEST_NAME],
-        "checkpoints": len(run.places),
-    }
-    return {name: value for name, value in found.items() if value is not None}
+    return derived_log.present(
+        {
+            "number": run.number,
+            "job": run.job.id,
+            "name": rest and rest.name and rest.name[:LONGEST_NAME],
+            "flink": rest and rest.flink_version and rest.flink_version[:LONGEST_NAME],
+            "checkpoints": len(run.places),
+        }
+    )
 
 
 def _type(ends: tuple[str, str], found: tuple[str, str | None]) -> dict[str, object]:
@@ -155,4 +156,4 @@ def _type(ends: tuple[str, str], found: tuple[str, str | None]) -> dict[str, obj
 def _name(upload: FlinkUpload) -> str:
     names = {job.rest.name for job in upload.jobs if job.rest is not None and job.rest.name}
     text = "".join(one for one in ", ".join(sorted(names)) if one.isprintable())
-    return text[:_LONGEST_NAME] or "Flink checkpoints"
+    return text or "Flink checkpoints"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.model.topology import JsonText
+from snapshots.readers.engines.derived_log import present
 from snapshots.readers.engines.flink.adapter.entries import OperatorSeen, entries_of
 from snapshots.readers.engines.flink.adapter.inventory import subtask_inventory
 from snapshots.readers.engines.flink.adapter.places import Place
@@ -111,7 +112,7 @@ class States:
 
 def _told(one: SubtaskTimes) -> dict[str, object]:
     parts = {"state": one.state_size, "uploaded": one.uploaded_size, "in flight": one.persisted}
-    return {"bytes": {name: size for name, size in parts.items() if size is not None}}
+    return {"bytes": present(parts)}
 
 
 def finished(place: Place, run: Run) -> set[Subtask]:

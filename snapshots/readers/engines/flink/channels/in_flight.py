@@ -36,10 +36,6 @@ class Half:
     problem: str | None = None
 
     @property
-    def buffer_sizes(self) -> tuple[int, ...]:
-        return tuple(len(buffer) for buffer in self.buffers)
-
-    @property
     def byte_count(self) -> int:
         return sum(len(buffer) for buffer in self.buffers)
 
@@ -56,10 +52,6 @@ class InFlight:
 
     halves: tuple[Half, ...]
     unread: dict[str, int]
-
-    @property
-    def buffer_count(self) -> int:
-        return sum(len(half.buffers) for half in self.halves)
 
     @property
     def byte_count(self) -> int:

@@ -40,10 +40,6 @@ class Channel:
     def input_bytes(self) -> int:
         return self.input.byte_count if self.input else 0
 
-    @property
-    def output_bytes(self) -> int:
-        return self.output.byte_count if self.output else 0
-
     def data(self) -> bytes:
         return _joined(self.input, self.output)
 

@@ -14,7 +14,6 @@ from snapshots.readers.formats.cursor import Cursor, Malformed
 
 _LONGEST_NUMBER = 1_500  # bytes of a BigInteger; its decimal digits cost the square of that
 _LONGEST_NAME = 200
-_SURROGATES = range(0xD800, 0xE000)
 
 
 class Undecodable(Malformed):

@@ -21,9 +21,11 @@ from snapshots.domain.dataflow_logs.kinds import (
 )
 from snapshots.domain.inventory.model import COMPLETED, FAILED, UNKNOWN
 from snapshots.domain.model.derived import NOT_TOLD
-from snapshots.domain.model.recording import RECORD_STATE, Instant, LoggedEvent, SnapshotId
+from snapshots.domain.model.recording import RECORD_STATE, LoggedEvent, SnapshotId
 from snapshots.domain.model.topology import JsonText, ProcessId
 from snapshots.domain.model.values import canonical
+from snapshots.readers.engines import derived_log
+from snapshots.readers.engines.derived_log import TIME
 from snapshots.readers.engines.seatunnel.adapter.graph import Graph, Graphs, graphs_of
 from snapshots.readers.engines.seatunnel.adapter.jobs import Found, Known
 from snapshots.readers.engines.seatunnel.adapter.parts import Part, parts_of
@@ -31,9 +33,7 @@ from snapshots.readers.engines.seatunnel.adapter.tasks import INFERRED_BY
 from snapshots.readers.engines.seatunnel.history import StoredCheckpoint
 from snapshots.readers.engines.seatunnel.model import SubtaskState, SubtaskStatistics
 
-TIME_UNIT = "us"
-LONGEST_SPAN_MS = 2**53 // 1000
-TIME, TASK = "at", "acknowledged by"
+TASK = "acknowledged by"
 CLOSED, ABSENT = "closed before", "not part of this checkpoint"
 _NOTES = (
     "Derived from what the engine stores: no record, no barrier and no channel's content is in it.",
@@ -69,20 +69,16 @@ def _header(found: Found, graphs: Graphs, origin: int | None) -> Header:
         notes.append(_NOT_TOLD)
     elif any(known.stored for item in found.pipelines for known in item.checkpoints):
         notes.append(f"Which task acknowledged for which action is inferred. {INFERRED_BY}")
-    extra: dict[str, object] = {
-        "engine": "seatunnel",
-        "derived": True,
+    about = {
         "why_unknown": NOT_TOLD,
         "notes": notes,
+        "epoch": origin,
+        "dataflow": graphs.dataflow,
+        "channels": graphs.inferred,
     }
-    if origin is not None:
-        extra["epoch"] = origin
-    extra["dataflow"] = graphs.dataflow
-    if graphs.inferred:
-        extra["channels"] = {id: {"inferred": True} for id in graphs.inferred}
     job = next((job for job in found.jobs.values() if job is not None and job.name), None)
-    key = next(iter(found.jobs), "")
-    return Header((job.name if job else key)[:200], TIME_UNIT, graphs.topology, extra)
+    name = job.name if job else next(iter(found.jobs), "")
+    return derived_log.header("seatunnel", name, graphs.topology, about)
 
 
 def _events(graphs: Graphs, origin: int | None) -> Iterator[LoggedEvent]:
@@ -223,22 +219,10 @@ class _PipelineWriter:
         inferred: list[str],
         **fields: object,
     ) -> LoggedEvent:
-        at = self._instant(at_ms)
+        at = derived_log.instant(at_ms, self.origin)
         if at is None and TIME not in inferred:
             inferred = [TIME, *inferred]
-        extra = {"derived": True, **{name: one for name, one in told.items() if one is not None}}
-        if inferred:
-            extra["inferred"] = inferred
-        return LoggedEvent(
-            0, process, kind, at=at, snapshot=snapshot, extra=canonical(extra), **fields
-        )
-
-    def _instant(self, at_ms: int | None) -> Instant | None:
-        """Microseconds since the recording began; None where there is no such time."""
-        if at_ms is None or self.origin is None:
-            return None
-        span = at_ms - self.origin
-        return Instant(span * 1000) if 0 <= span <= LONGEST_SPAN_MS else None
+        return derived_log.event(0, process, kind, at, told, inferred, snapshot=snapshot, **fields)
 
 
 def _in_time(events: list[LoggedEvent]) -> list[LoggedEvent]:

@@ -8,9 +8,11 @@ processes of its own, which do nothing but acknowledge.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 
 from snapshots.domain.dataflow_logs.dataflow import FORWARD, OPERATOR, REBALANCE, SINK, SOURCE
-from snapshots.domain.model.topology import Channel, Process, ProcessId, Topology
+from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
+from snapshots.readers.engines.derived_log import Channels, dataflow
 from snapshots.readers.engines.seatunnel import names
 from snapshots.readers.engines.seatunnel.adapter.jobs import Found, Pipeline
 from snapshots.readers.engines.seatunnel.adapter.tasks import acknowledging
@@ -19,7 +21,6 @@ from snapshots.readers.engines.seatunnel.names import action_name
 
 MOST_TASKS = 5_000
 MOST_RECORDS = 2_000_000  # processes times checkpoints
-MOST_CHANNELS = 20_000
 LONGEST_NAME = 70  # characters of a vertex
 WHOLE = "The subtasks of an action are drawn as one process: all would be too many."
 LEFT_OUT = "Actions are not drawn, only coordinators: all would be too many."
@@ -67,14 +68,14 @@ class Graph:
         for vertex in self.vertices.values():
             if vertex.role == names.SOURCE and vertex.has_coordinator:
                 yield vertex.coordinator
-            yield from self._subtasks(vertex)
+            yield from self.subtasks(vertex)
             if vertex.role != names.SOURCE and vertex.has_coordinator:
                 yield vertex.coordinator
         for vertex in self.tasks.values():
-            yield from self._subtasks(vertex)
+            yield from self.subtasks(vertex)
 
-    def _subtasks(self, vertex: Vertex) -> Iterator[ProcessId]:
-        return (self._process(vertex, index) for index in range(self.width(vertex)))
+    def subtasks(self, vertex: Vertex) -> list[ProcessId]:
+        return [self._process(vertex, index) for index in range(self.width(vertex))]
 
     def width(self, vertex: Vertex) -> int:
         return min(vertex.width, 1) if self.whole else vertex.width
@@ -85,13 +86,19 @@ class Graph:
 
 @dataclass(frozen=True)
 class Graphs:
-    """dataflow: as JSON; without edges where no file has them. inferred: channels between subtasks,
-    of which a REST answer has only the actions."""
+    """The graphs of all pipelines.
+
+    Args:
+        dataflow: as JSON; without edges where no file has them.
+        inferred: what the header says of channels between subtasks, since a REST answer has only
+            the actions; None where there are none.
+        notes: what the picture leaves out.
+    """
 
     pipelines: tuple[Graph, ...]
     topology: Topology
     dataflow: dict[str, object]
-    inferred: tuple[str, ...]
+    inferred: dict[ChannelId, object] | None
     notes: tuple[str, ...] = field(default=())
 
 
@@ -109,18 +116,16 @@ def graphs_of(found: Found) -> Graphs:
         _graph(pipeline, len(found.pipelines), ({}, {}) if none else part, whole)
         for pipeline, part in zip(found.pipelines, parts, strict=True)
     )
-    channels, inferred, left_out = _channels(graphs)
+    channels = _channels(graphs)
     processes = [
-        Process(name, scope=graph.scope)
-        for graph in graphs
-        for name in (*graph.processes, graph.coordinator)
+        (name, graph.scope) for graph in graphs for name in (*graph.processes, graph.coordinator)
     ]
     return Graphs(
         graphs,
-        Topology(tuple(processes or [Process(ProcessId("coordinator"))]), tuple(channels)),
+        channels.topology(processes or [(ProcessId("coordinator"), None)]),
         _dataflow(graphs),
-        tuple(inferred),
-        tuple(notes + [NO_CHANNELS] * left_out),
+        channels.about_inferred(),
+        tuple(notes + [NO_CHANNELS] * channels.left_out),
     )
 
 
@@ -189,25 +194,16 @@ def _graph(pipeline: Pipeline, pipelines: int, parts: tuple[dict, dict], whole: 
     return Graph(pipeline, coordinator, None if alone else str(coordinator), *parts, whole)
 
 
-def _channels(graphs: tuple[Graph, ...]) -> tuple[list[Channel], list[str], bool]:
-    """The channels, the ids of the inferred ones, and whether some are left out."""
-    channels: list[Channel] = []
-    inferred: list[str] = []
-    left_out = False
+def _channels(graphs: tuple[Graph, ...]) -> Channels:
+    channels = Channels()
     for graph in graphs:
         for source, target, exchange in _edges(graph):
-            one, other = graph.width(source), graph.width(target)
-            count = one if exchange == FORWARD else one * other
-            if len(channels) + count > MOST_CHANNELS:
-                left_out = True
-                continue
-            for index in range(one):
-                for place in (index,) if exchange == FORWARD else range(other):
-                    ends = graph._process(source, index), graph._process(target, place)
-                    channels.append(Channel(f"{ends[0]}->{ends[1]}", *ends))
-                    if one * other > 1:
-                        inferred.append(channels[-1].id)
-    return channels, inferred, left_out
+            one, other = graph.subtasks(source), graph.subtasks(target)
+            forward = exchange == FORWARD
+            pairs = zip(one, other, strict=True) if forward else product(one, other)
+            wide = len(one) * len(other)
+            channels.connect(pairs, len(one) if forward else wide, inferred=wide > 1)
+    return channels
 
 
 def _edges(graph: Graph) -> Iterator[tuple[Vertex, Vertex, str]]:
@@ -233,20 +229,15 @@ def _plain(name: str | None) -> str:
 
 
 def _dataflow(graphs: tuple[Graph, ...]) -> dict[str, object]:
-    return {
-        "vertices": [
-            {
-                "id": vertex.id,
-                "kind": _KINDS.get(vertex.role, OPERATOR),
-                "parallelism": graph.width(vertex),
-                "max_parallelism": max(graph.width(vertex), 1),
-            }
+    return dataflow(
+        (
+            (vertex.id, _KINDS.get(vertex.role, OPERATOR), graph.width(vertex))
             for graph in graphs
             for vertex in graph.vertices.values()
-        ],
-        "edges": [
-            {"source": source.id, "target": target.id, "exchange": exchange}
+        ),
+        (
+            (source.id, target.id, exchange)
             for graph in graphs
             for source, target, exchange in _edges(graph)
-        ],
-    }
+        ),
+    )

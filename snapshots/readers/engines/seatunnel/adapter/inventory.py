@@ -20,6 +20,7 @@ from snapshots.domain.inventory.model import (
     UploadInventory,
 )
 from snapshots.domain.model.derived import NOT_TOLD, WHY_UNKNOWN
+from snapshots.readers.engines import listing
 from snapshots.readers.engines.seatunnel.adapter.entries import operator_ids, states_of
 from snapshots.readers.engines.seatunnel.adapter.jobs import Found, Known, Pipeline, job_key
 from snapshots.readers.engines.seatunnel.history import Inference
@@ -261,10 +262,10 @@ def _listed_notes(known: Known) -> Iterator[str]:
 
 
 def _unknown_fields(checkpoint: Checkpoint) -> Iterator[str]:
-    for where, size in checkpoint.unknown[:MOST_NAMED]:
-        yield f"{where}: {size:,} bytes that mean nothing here."
-    if len(checkpoint.unknown) > MOST_NAMED:
-        yield f"{len(checkpoint.unknown) - MOST_NAMED:,} more fields mean nothing here."
+    fields = [
+        f"{where}: {size:,} bytes that mean nothing here." for where, size in checkpoint.unknown
+    ]
+    return listing.first(fields, MOST_NAMED, "fields mean nothing here.")
 
 
 def _job(key: str, job: Job | None) -> JobInventory:
@@ -292,9 +293,7 @@ def _files(files: tuple[FileAccount, ...], found: Found) -> Iterator[FileUse]:
 
 
 def _notes(upload: SeaTunnelUpload, found: Found) -> Iterator[str]:
-    yield from upload.notes[:MOST_NAMED]
-    if len(upload.notes) > MOST_NAMED:
-        yield f"{len(upload.notes) - MOST_NAMED:,} more things do not fit together."
+    yield from listing.first(upload.notes, MOST_NAMED, "things do not fit together.")
     for pipeline in found.pipelines:
         yield from _gaps(pipeline)
     if found.hidden:

@@ -7,10 +7,11 @@ from functools import cached_property
 from pathlib import Path
 
 from snapshots.domain.assembling.assembly import Header
-from snapshots.domain.inventory.entries import ChannelBytes, StateEntry
+from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.inventory.model import UploadInventory
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
+from snapshots.readers.engines.base import EngineUpload
 from snapshots.readers.engines.seatunnel.adapter.entries import entries_of
 from snapshots.readers.engines.seatunnel.adapter.events import derived_recording
 from snapshots.readers.engines.seatunnel.adapter.inventory import upload_inventory
@@ -33,7 +34,7 @@ class SeaTunnelReader:
     name = "seatunnel"
     title = "SeaTunnel checkpoints"
 
-    def recognised(self, names: list[str], start: bytes) -> str | None:
+    def recognises(self, names: list[str], start: bytes) -> str | None:
         """By the names of files; of one JSON file also by what it begins with."""
         for name in names:
             if file_name(name) is not None:
@@ -54,8 +55,8 @@ class SeaTunnelReader:
 
 
 @dataclass(frozen=True)
-class SeaTunnelFiles:
-    """An EngineUpload of SeaTunnel's."""
+class SeaTunnelFiles(EngineUpload):
+    """An upload of SeaTunnel's. Barriers are aligned, so that nothing of a channel is stored."""
 
     upload: SeaTunnelUpload
 
@@ -64,10 +65,6 @@ class SeaTunnelFiles:
 
     def entries(self) -> Iterator[StateEntry]:
         return entries_of(self._found)
-
-    def channel_bytes(self) -> Iterator[ChannelBytes]:
-        """None: barriers are aligned, and nothing of a channel is stored."""
-        return iter(())
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
         return derived_recording(self._found)

@@ -23,6 +23,8 @@ from snapshots.domain.model.recording import (
 )
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 from snapshots.domain.model.values import canonical
+from snapshots.readers.engines import derived_log
+from snapshots.readers.engines.derived_log import TIME
 from snapshots.readers.engines.spark_streaming import upload as uploads
 from snapshots.readers.engines.spark_streaming.adapter.flaws import flaws_by_batch
 from snapshots.readers.engines.spark_streaming.adapter.graph import Graph, JobGraph, graph_of
@@ -33,14 +35,12 @@ from snapshots.readers.engines.spark_streaming.documents import Json
 from snapshots.readers.engines.spark_streaming.timeline import Batch, SourceRange
 from snapshots.readers.formats.fields import json_problem
 
-TIME_UNIT = "us"
-LONGEST_SPAN_MS = 2**53 // 1000
 MOST_CHANNEL_RECORDS = 500_000
 MOST_EVENTS = 2_000_000  # about, without those of channels
 _EVENTS_OF_A_TASK = 3  # in a batch
 READ = "read"  # label of the event with which a source has come to the end of its range
 EPOCH_ENDED = "epoch ended"
-TIME, COMMIT = "at", "commit"
+COMMIT = "commit"  # in ``inferred``
 _NO_CHANNEL_RECORDS = "That channels are empty is not logged for each: there would be too many."
 
 
@@ -86,22 +86,16 @@ def _header(
     graph: Graph, origin: int | None, notes: list[str], states: dict[str, StateSizes]
 ) -> Header:
     name = next((job.job.folder for job in graph.jobs if job.job.folder), "checkpoint")
-    extra: dict[str, object] = {
-        "engine": "spark",
-        "derived": True,
+    about = {
         "why_empty": DRAINED,
         "why_unknown": NOT_TOLD,
         "notes": notes,
+        "epoch": origin if json_problem(origin) is None else None,
+        "dataflow": graph.dataflow,
+        "channels": graph.inferred,
+        "flaws": _flaws(graph, states),
     }
-    if origin is not None and json_problem(origin) is None:
-        extra["epoch"] = origin
-    if graph.dataflow is not None:
-        extra["dataflow"] = graph.dataflow
-    if graph.inferred:
-        extra["channels"] = {id: {"inferred": True} for id in graph.inferred}
-    if flaws := _flaws(graph, states):
-        extra["flaws"] = flaws
-    return Header(name[:200], TIME_UNIT, graph.topology, extra)
+    return derived_log.header("spark", name, graph.topology, about)
 
 
 def _flaws(graph: Graph, states: dict[str, StateSizes]) -> dict[str, object] | None:
@@ -270,12 +264,10 @@ class _JobWriter:
 
     def _advance(self, at_ms: int | None) -> list[str]:
         """Sets ``now`` to a time that a file has; says whether it did not."""
-        if at_ms is None or self.settings.origin is None:
+        at = derived_log.instant(at_ms, self.settings.origin)
+        if at is None:
             return [TIME]
-        span = at_ms - self.settings.origin
-        if not 0 <= span <= LONGEST_SPAN_MS:
-            return [TIME]
-        self.now = Instant(span * 1000)
+        self.now = at
         return []
 
     def _record(
@@ -301,18 +293,10 @@ class _JobWriter:
         **fields: object,
     ) -> LoggedEvent:
         self.line += 1
-        extra = {"derived": True, **{name: one for name, one in told.items() if one is not None}}
-        if inferred:
-            extra["inferred"] = inferred
-        named = None if kind == INTERNAL else snapshot_of(self.own.job, batch.batch)
-        return LoggedEvent(
-            self.line,
-            process,
-            kind,
-            at=self.now,
-            snapshot=named,
-            extra=canonical(extra),
-            **fields,
+        snapshot = None if kind == INTERNAL else snapshot_of(self.own.job, batch.batch)
+        at = self.now
+        return derived_log.event(
+            self.line, process, kind, at, told, inferred, snapshot=snapshot, **fields
         )
 
     # --- what lies on disk -----------------------------------------------------------------------

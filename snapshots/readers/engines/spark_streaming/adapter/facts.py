@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 import orjson
 
 from snapshots.domain.inventory.model import COUNT, EPOCH_MS, MILLISECONDS, Fact
+from snapshots.readers.engines import listing
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.documents import Json
 from snapshots.readers.engines.spark_streaming.logs.offsets import PlannedBatch
@@ -88,9 +89,9 @@ def _range_facts(source: SourceRange) -> Iterator[Fact]:
     name = f"source {short(source.source)}"
     yield Fact(f"{name}: offsets", f"{start} to {_offset(source.end, 'no offset yet')}")
     if source.files is not None:
-        named = ", ".join(source.files[:MOST_NAMED]) or "none"
+        named = short(", ".join(source.files[:MOST_NAMED]) or "none")
         more = len(source.files) - MOST_NAMED
-        yield Fact(f"{name}: files", short(named) + (f" and {more:,} more" if more > 0 else ""))
+        yield Fact(f"{name}: files", named + (f" and {more:,} more" if more > 0 else ""))
     if source.rows is not None:
         yield Fact(f"{name}: rows", source.rows, _COUNTED, COUNT)
     elif source.offset_span is not None:
@@ -123,4 +124,4 @@ def as_text(offset: Json) -> str:
 
 
 def short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
+    return listing.clipped(text, LONGEST)

@@ -8,6 +8,7 @@ settle the edges they are marked ``inferred``.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 
 from snapshots.domain.dataflow_logs.dataflow import (
     HASH,
@@ -20,14 +21,14 @@ from snapshots.domain.dataflow_logs.dataflow import (
     Edge,
     Vertex,
 )
-from snapshots.domain.model.topology import Channel, Process, ProcessId, Topology
+from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
+from snapshots.readers.engines.derived_log import Channels, dataflow
 from snapshots.readers.engines.spark_streaming import topology as topologies
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.state.operators import Operator
 
 MOST_TASKS = 5_000
 MOST_TASK_BATCHES = 1_000_000  # tasks of all batches together
-MOST_CHANNELS = 20_000
 LONGEST_NAME = 60  # characters of a vertex without the label of its job
 ONE_PROCESS = "The partitions of an operator are drawn as one process: all would be too many."
 NO_CHANNELS = "Channels between operators are not drawn: there would be too many."
@@ -75,15 +76,18 @@ class JobGraph:
 
 @dataclass(frozen=True)
 class Graph:
-    """dataflow: as JSON, without what only a simulation needs; None where there is none.
+    """The graphs of all jobs.
 
-    inferred: the channels that no file settles. notes: what the picture leaves out or assumes.
+    Args:
+        dataflow: as JSON; None where there is none.
+        inferred: what the header says of the channels that no file settles, None without such.
+        notes: what the picture leaves out or assumes.
     """
 
     jobs: tuple[JobGraph, ...]
     topology: Topology
     dataflow: dict[str, object] | None
-    inferred: tuple[str, ...]
+    inferred: dict[ChannelId, object] | None
     notes: tuple[str, ...] = field(default=())
 
 
@@ -92,16 +96,21 @@ def graph_of(jobs: tuple[SparkJob, ...]) -> Graph:
     batches = sum(width * len(job.batches) for job, width in zip(jobs, widths, strict=True))
     whole = sum(widths) > MOST_TASKS or batches > MOST_TASK_BATCHES
     graphs = tuple(_job_graph(job, whole, len(jobs)) for job in jobs)
-    channels, inferred, left_out = _channels(graphs)
+    channels = _channels(graphs)
     notes = [job.checkpoint.topology.note for job in jobs if job.checkpoint.topology.note]
-    notes += [ONE_PROCESS] * whole + [NO_CHANNELS] * left_out
-    processes = [
-        Process(name, scope=graph.job.label)
+    notes += [ONE_PROCESS] * whole + [NO_CHANNELS] * channels.left_out
+    processes = (
+        (name, graph.job.label)
         for graph in graphs
         for name in (*graph.processes, graph.coordinator)
-    ]
-    topology = Topology(tuple(processes), tuple(channels))
-    return Graph(graphs, topology, _dataflow(graphs), tuple(inferred), tuple(dict.fromkeys(notes)))
+    )
+    return Graph(
+        graphs,
+        channels.topology(processes),
+        _dataflow(graphs),
+        channels.about_inferred(),
+        tuple(dict.fromkeys(notes)),
+    )
 
 
 def _width(job: SparkJob, operator: Operator) -> int:
@@ -143,25 +152,18 @@ def _plain(name: str, otherwise: str) -> str:
     return name if fits and not name.startswith("coordinator") else otherwise
 
 
-def _channels(graphs: tuple[JobGraph, ...]) -> tuple[list[Channel], list[str], bool]:
-    """The channels, the ids of the inferred ones, and whether some are left out."""
-    channels: list[Channel] = []
-    inferred: list[str] = []
-    left_out = False
+def _channels(graphs: tuple[JobGraph, ...]) -> Channels:
+    channels = Channels()
     for graph in graphs:
         topology = graph.job.checkpoint.topology
-        for source, target in topology.edges:
-            ends = [_width_of(graph, node) for node in (source, target)]
-            if len(channels) + ends[0] * ends[1] > MOST_CHANNELS:
-                left_out = True
-                continue
-            for one in range(ends[0]):
-                for other in range(ends[1]):
-                    names = (graph.process(source, one), graph.process(target, other))
-                    channels.append(Channel(f"{names[0]}->{names[1]}", *names))
-                    if topology.assumed:
-                        inferred.append(channels[-1].id)
-    return channels, inferred, left_out
+        for edge in topology.edges:
+            one, other = (
+                [graph.process(node, index) for index in range(_width_of(graph, node))]
+                for node in edge
+            )
+            pairs = product(one, other)
+            channels.connect(pairs, len(one) * len(other), inferred=topology.assumed)
+    return channels
 
 
 def _width_of(graph: JobGraph, node: str) -> int:
@@ -181,21 +183,10 @@ def _dataflow(graphs: tuple[JobGraph, ...]) -> dict[str, object] | None:
         Dataflow(tuple(vertices), tuple(edges))
     except DataflowRefused:
         return None
-    return {
-        "vertices": [
-            {
-                "id": vertex.id,
-                "kind": vertex.kind,
-                "parallelism": vertex.parallelism,
-                "max_parallelism": vertex.max_parallelism,
-            }
-            for vertex in vertices
-        ],
-        "edges": [
-            {"source": edge.source, "target": edge.target, "exchange": edge.exchange}
-            for edge in edges
-        ],
-    }
+    return dataflow(
+        ((vertex.id, vertex.kind, vertex.parallelism) for vertex in vertices),
+        ((edge.source, edge.target, edge.exchange) for edge in edges),
+    )
 
 
 def _vertex(graph: JobGraph, node: str) -> Vertex:

@@ -22,6 +22,7 @@ from snapshots.domain.inventory.model import (
     UploadInventory,
 )
 from snapshots.domain.model.derived import DRAINED, NOT_COMPLETED, NOT_TOLD, WHY_EMPTY, WHY_UNKNOWN
+from snapshots.readers.engines import listing
 from snapshots.readers.engines.spark_streaming.adapter.entries import (
     TOO_MUCH,
     Reads,
@@ -324,10 +325,8 @@ def _type(job: SparkJob, operator: Operator, reading: Reading) -> str | None:
 
 
 def _columns(struct: Struct, without: str | None) -> str:
-    known = [name for name in struct.names if name != without]
-    names = ", ".join(known[:MOST_COLUMNS])
-    more = len(known) - MOST_COLUMNS
-    return f"({names}{f', {more:,} more' if more > 0 else ''})"
+    columns = [name for name in struct.names if name != without]
+    return f"({listing.names(columns, MOST_COLUMNS)})"
 
 
 def _schema_facts(job: SparkJob, operator: Operator) -> Iterator[Fact]:

@@ -7,10 +7,11 @@ from functools import cached_property
 from pathlib import Path
 
 from snapshots.domain.assembling.assembly import Header
-from snapshots.domain.inventory.entries import ChannelBytes, StateEntry
+from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.inventory.model import UploadInventory
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
+from snapshots.readers.engines.base import EngineUpload
 from snapshots.readers.engines.spark_streaming import upload as uploads
 from snapshots.readers.engines.spark_streaming.adapter.entries import Reads, rows_by_files
 from snapshots.readers.engines.spark_streaming.adapter.events import derived_recording
@@ -31,7 +32,7 @@ class SparkStreamingReader:
     name = "spark-streaming"
     title = "Spark Structured Streaming checkpoints"
 
-    def recognised(self, names: list[str], start: bytes) -> str | None:
+    def recognises(self, names: list[str], start: bytes) -> str | None:
         """By two of ``offsets/<batch>``, ``commits/<batch>`` and ``metadata`` in one folder."""
         found: dict[str, set[str]] = {}
         for name in names:
@@ -50,9 +51,10 @@ class SparkStreamingReader:
 
 
 @dataclass
-class SparkUpload:
-    """An EngineUpload of Spark's. reads: what was told of states while entries were read.
+class SparkUpload(EngineUpload):
+    """An upload of Spark's. reads: what was told of states while entries were read.
 
+    A batch drains its channels, so that what is in flight is a range of offsets.
     Raises: InputRefused where there is no checkpoint in it.
     """
 
@@ -75,10 +77,6 @@ class SparkUpload:
     def entries(self) -> Iterator[StateEntry]:
         """By the decoder of the files; what it cannot read is said in ``contents``."""
         return self.reads.entries(self.jobs, lambda wanted: rows_by_files(wanted, self.limits))
-
-    def channel_bytes(self) -> Iterator[ChannelBytes]:
-        """None: a batch drains its channels, and what is in flight is a range of offsets."""
-        return iter(())
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
         return derived_recording(self.found, self.jobs, self.states)

@@ -19,7 +19,6 @@ class SinkEntry:
 
     name: str
     provider: str | None
-    api_version: str | None
     active: bool | None
 
 
@@ -78,7 +77,6 @@ def _sinks(value: Json) -> tuple[SinkEntry, ...]:
         SinkEntry(
             name,
             _of_type(one.get("providerName"), str),
-            _of_type(one.get("apiVersion"), str),
             _of_type(one.get("isActive"), bool),
         )
         for name, one in value.items()

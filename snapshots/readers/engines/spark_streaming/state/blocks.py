@@ -3,7 +3,7 @@
 An LZ4 block: "LZ4Block", a byte of method (high half) and level, three little-endian ints
 (compressed length, length, checksum), the bytes. A block of length 0 ends the stream.
 
-Source: lz4-java's LZ4BlockOutputStream; xxHash's specification (XXH32).
+Source: lz4-java's LZ4BlockOutputStream.
 """
 
 import struct
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
+import xxhash
 
 from snapshots.readers.formats.cursor import Malformed
 
@@ -20,8 +21,6 @@ _STORED, _LZ4 = 0x10, 0x20
 _LARGEST_BLOCK = 32 * 2**20
 _SEED = 0x9747B28C
 _CHECKSUM_BITS = 0x0FFFFFFF
-_P1, _P2, _P3, _P4, _P5 = 2654435761, 2246822519, 3266489917, 668265263, 374761393
-_MASK = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def _content(data: bytes, block: _Block) -> bytes:
             raise Malformed("An LZ4 block cannot be unpacked", block.at) from error
     else:
         raise Malformed("An LZ4 block of a known method is expected", block.at)
-    if len(content) != block.length or xxh32(content) & _CHECKSUM_BITS != block.checksum:
+    if len(content) != block.length or checksum(content) != block.checksum:
         raise Malformed("An LZ4 block does not have its checksum", block.at)
     return content
 
@@ -100,32 +99,6 @@ def _unpack_zstd(data: bytes, most: int) -> bytes:
     return content
 
 
-def xxh32(data: bytes, seed: int = _SEED) -> int:
-    """The 32-bit xxHash."""
-    stripes = len(data) // 16
-    total = _stripes(data, stripes, seed) if stripes else (seed + _P5) & _MASK
-    total = (total + len(data)) & _MASK
-    at = stripes * 16
-    while at + 4 <= len(data):
-        (word,) = struct.unpack_from("<I", data, at)
-        total = _turn((total + word * _P3) & _MASK, 17) * _P4 & _MASK
-        at += 4
-    for byte in data[at:]:
-        total = _turn((total + byte * _P5) & _MASK, 11) * _P1 & _MASK
-    total = (total ^ total >> 15) * _P2 & _MASK
-    total = (total ^ total >> 13) * _P3 & _MASK
-    return total ^ total >> 16
-
-
-def _stripes(data: bytes, count: int, seed: int) -> int:
-    a, b, c, d = (seed + _P1 + _P2) & _MASK, (seed + _P2) & _MASK, seed, (seed - _P1) & _MASK
-    for w, x, y, z in struct.iter_unpack("<4I", data[: count * 16]):
-        a = _turn((a + w * _P2) & _MASK, 13) * _P1 & _MASK
-        b = _turn((b + x * _P2) & _MASK, 13) * _P1 & _MASK
-        c = _turn((c + y * _P2) & _MASK, 13) * _P1 & _MASK
-        d = _turn((d + z * _P2) & _MASK, 13) * _P1 & _MASK
-    return (_turn(a, 1) + _turn(b, 7) + _turn(c, 12) + _turn(d, 18)) & _MASK
-
-
-def _turn(word: int, bits: int) -> int:
-    return (word << bits | word >> (32 - bits)) & _MASK
+def checksum(content: bytes) -> int:
+    """Return the checksum that lz4-java stores beside a block: 28 bits of XXH32."""
+    return xxhash.xxh32_intdigest(content, _SEED) & _CHECKSUM_BITS

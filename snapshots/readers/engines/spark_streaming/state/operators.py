@@ -28,13 +28,12 @@ class StoreInfo:
     """One state store of an operator.
 
     prefix_columns: how many columns of the key a prefix scan uses; -1 in version 2, where the
-    schema says it for each column family. schema_urls: as the engine wrote them, never opened.
+    schema says it for each column family.
     """
 
     name: str
     prefix_columns: int
     partitions: int
-    schema_urls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def _store(document: Json, version: int) -> StoreInfo:
     if not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
         raise NotReadable('The field "stateSchemaFilePaths" must hold texts.')
     prefix = whole(document, "numColsPrefixKey") if version == 1 else NOT_APPLICABLE
-    return StoreInfo(name, prefix, partitions, tuple(urls))
+    return StoreInfo(name, prefix, partitions)
 
 
 def _properties(document: dict[str, Json], limits: SparkLimits) -> dict[str, Json] | None:

@@ -37,16 +37,6 @@ class Reading:
         return DEFAULT_STORE
 
 
-def parse_reading(label: str) -> Reading:
-    """Raises: ValueError for what ``Reading.label`` never gives."""
-    kind, separator, name = label.partition("=")
-    plain = kind in (DEFAULT, TIMERS) and not separator
-    named = kind in (JOIN_SIDE, STORE, VARIABLE) and name
-    if not plain and not named or kind == JOIN_SIDE and name not in SIDES:
-        raise ValueError(f"{label[:60]!r} is no way to read state.")
-    return Reading(kind, name or None)
-
-
 def readings_of(operator: Operator, versions: StoreVersions) -> tuple[Reading, ...]:
     """Every way in which the state of this operator can be read."""
     stores = [one.name for one in operator.stores or ()] or list(versions.get(operator.id, {}))

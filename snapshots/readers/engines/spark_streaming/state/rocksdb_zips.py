@@ -13,7 +13,6 @@ import zlib
 from dataclasses import dataclass
 
 from snapshots.readers.engines.spark_streaming.documents import (
-    Json,
     NotReadable,
     parse_object,
     text_of,
@@ -43,7 +42,6 @@ class RocksSnapshot:
 
     tables: tuple[str, ...]
     keys: int | None
-    column_families: dict[str, Json]
 
 
 def read_zip(files: Files, path: str, limits: SparkLimits) -> RocksSnapshot:
@@ -107,10 +105,5 @@ def _snapshot(text: bytes, path: str, limits: SparkLimits) -> RocksSnapshot:
         names.append(f"{folder}/{table['dfsSstFileName']}")
     if document.get("logFiles"):
         raise NotReadable("it names log files, which Spark no longer writes.")
-    families = document.get("columnFamilyMapping")
     keys = document.get("numKeys")
-    return RocksSnapshot(
-        tuple(names),
-        keys if isinstance(keys, int) else None,
-        families if isinstance(families, dict) else {},
-    )
+    return RocksSnapshot(tuple(names), keys if isinstance(keys, int) else None)

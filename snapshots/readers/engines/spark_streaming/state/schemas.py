@@ -39,12 +39,6 @@ class ColumnFamily:
     value: Struct
     encoder: dict[str, Json] | None = None
 
-    @property
-    def plain_keys(self) -> bool:
-        """Whether keys are stored as plain rows."""
-        kind = (self.encoder or {}).get("keyStateEncoderType", "NoPrefixKeyStateEncoderSpec")
-        return kind == "NoPrefixKeyStateEncoderSpec"
-
 
 @dataclass(frozen=True)
 class StateSchema:

@@ -40,10 +40,6 @@ class PartitionFiles:
     tables: tuple[str, ...] = ()
 
     @property
-    def max_version(self) -> int | None:
-        return max((file.version for file in self.files), default=None)
-
-    @property
     def snapshots(self) -> list[int]:
         return sorted({file.version for file in self.files if file.kind in WHOLE})
 
