@@ -234,9 +234,10 @@ def _edge(stored: StoredRecording, positions: Ints, codes: Ints, indices: Ints) 
 
 
 def window(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
-    """What there is to draw between two coordinates, see docs/architecture.md. Raises: Invalid.
+    """Return what there is to draw between two coordinates (docs/websocket.md, "The window").
 
     question: ``from`` <= ``to`` (by default the whole), ``width`` in pixels, ``axis``.
+    Raises: Invalid.
     """
     axis = question.get("axis") or TIME
     if axis not in (TIME, ORDER):

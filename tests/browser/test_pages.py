@@ -17,7 +17,7 @@ from datetime import timedelta
 from django.contrib.auth.models import User
 from django.utils import timezone
 from snapshots.models import Job, Recording
-from snapshots.services import save_topology
+from snapshots.services.topologies import save_topology
 owner = User.objects.get(username="owner@localhost")
 now = timezone.now()
 sentence = 'The channel "A->C" is not in the header. Is its id spelled as there?'

@@ -27,7 +27,10 @@ def to_predicate(recording: int, expression: str) -> str:
 
 
 def to_workbench(recording: int, **view: str) -> str:
-    """view: the parameters of docs/architecture.md, "The workbench page and its links"."""
+    """Return the address of the workbench with the parameters ``view``.
+
+    Source: docs/workbench.md, "Links into it".
+    """
     query = urlencode({name: item for name, item in view.items() if item})
     return f"/recordings/{recording}?{query}" if query else f"/recordings/{recording}"
 
