@@ -54,7 +54,7 @@ def restore_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId
 def get_snapshot_named_restore(
     request: HttpRequest, id: RecordingId, snapshot: SnapshotId
 ) -> HttpResponse:
-    """A snapshot's id may end like this address."""
+    """Return the snapshot whose id ends in `/restore`, like this address."""
     return get_snapshot(request, id, f"{snapshot}/restore")
 
 
@@ -84,7 +84,7 @@ def reorder_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId
 def get_snapshot_named_reordering(
     request: HttpRequest, id: RecordingId, snapshot: SnapshotId
 ) -> HttpResponse:
-    """A snapshot's id may end like this address, too."""
+    """Return the snapshot whose id ends in `/reordering`, like this address."""
     return get_snapshot(request, id, f"{snapshot}/reordering")
 
 
