@@ -148,7 +148,7 @@ def _contents(asked: StoredCut) -> tuple[dict[str, Sequence[Message]], dict[str,
 
 
 def _orphan(stored: StoredRecording, message: Message) -> Finding:
-    """Return the finding for an orphan, with a sentence that fits a cut that no snapshot recorded."""
+    """Return the finding for an orphan, in words that fit a cut that no snapshot recorded."""
     channel = stored.topology.channel_by_id[message.channel]
     sentence = (
         f"Not consistent: {channel.target} received {witnesses.named(message)} inside the cut, but "
@@ -215,7 +215,10 @@ def cones(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
 
 
 def knowledge(stored: StoredRecording, snapshot: str) -> dict[str, Any]:
-    """Return who knew which pieces of a snapshot when, if its run collects them. Raises: Conflict."""
+    """Return who knew which pieces of a snapshot when, if its run collects them.
+
+    Raises: Conflict.
+    """
     try:
         return store_knowledge.knowledge(stored.tables, snapshot).to_json()
     except store_knowledge.TooManyMessages as error:
