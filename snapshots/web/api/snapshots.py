@@ -24,8 +24,12 @@ router = Router()
 def list_snapshots(request: HttpRequest, id: RecordingId) -> HttpResponse:
     """List the snapshots with their verdicts, in the order in which they began.
 
-    Each has its findings (the first 100 of each verdict), positions and totals, but not its states
-    and channels.
+    Each has its findings, positions and totals, but not its states and channels. `verdict_counts`
+    counts all findings; `verdicts` holds the first 100 of each verdict, worst first.
+
+    A finding has `verdict` and `sentence`, and of these fields those that apply: `channel`,
+    `message`, `process`, `value`, `event`, `rule`, `recorded`, `recomputed`, `path`, and `sent`,
+    `received` and `other` as `{"process", "index", "at"}`.
     """
     recording = access.recording(request.user, id)
     require_ready(recording)
@@ -67,8 +71,14 @@ def get_snapshot_named_restore(
 def reorder_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId) -> HttpResponse:
     """Reorder the run so that it passes through the recorded state (Theorem 1).
 
-    The job's result has both orders and what was checked. The same question about the same stored
-    recording returns the same job. A snapshot that is not complete is answered with 409.
+    The same question about the same stored recording returns the same job. A snapshot that is not
+    complete is answered with 409. The job's result has
+
+    * `began` and `ended` as steps, and the first 5,000 `events` between them;
+    * `permuted`: the new order of these events, the prerecording ones first, with `swaps`;
+    * `start`, `recorded` and `end`: states, and messages by channel;
+    * `checks`: `name`, `sentence`, `reason` and `holds`, which is null if it cannot be told;
+    * `occurred` and `occurred_after`: whether the run passed through the recorded state.
     """
     recording = access.recording(request.user, id)
     require_ready(recording)
