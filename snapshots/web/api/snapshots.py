@@ -28,8 +28,9 @@ def list_snapshots(request: HttpRequest, id: RecordingId) -> HttpResponse:
     counts all findings; `verdicts` holds the first 100 of each verdict, worst first.
 
     A finding has `verdict` and `sentence`, and of these fields those that apply: `channel`,
-    `message`, `process`, `value`, `event`, `rule`, `recorded`, `recomputed`, `path`, and `sent`,
-    `received` and `other` as `{"process", "index", "at"}`.
+    `message`, `process`, `value`, `rule`, `recorded`, `recomputed`, `path`; the events `sent`,
+    `received` and `event` as `{"process", "index", "at"}`; and `other`, a second message or marker
+    with its own events.
     """
     recording = access.recording(request.user, id)
     require_ready(recording)
