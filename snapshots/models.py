@@ -15,7 +15,7 @@ class Topology(models.Model):
     )
     name = Line(max_length=200)
     slug = models.SlugField(max_length=80, null=True, unique=True)  # of a sample  # noqa: DJ001
-    definition = JsonField()  # a topology document: see docs/architecture.md
+    definition = JsonField()  # a topology document, see TopologyDocument in web/api
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -1,4 +1,4 @@
-"""The addresses of the pages; docs/architecture.md lists them."""
+"""Defines the addresses of the pages; docs/pages.md lists them."""
 
 from django.urls import path
 

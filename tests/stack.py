@@ -17,6 +17,7 @@ from tests import postgres
 from webapp import embedded_redis
 
 ROOT = Path(__file__).resolve().parent.parent
+PICTURES = ROOT / "artifacts" / "pictures"  # docs/tests.md says which of them the pages show
 PATIENCE_SECONDS = 90
 
 

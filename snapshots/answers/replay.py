@@ -1,7 +1,8 @@
-"""Questions about a stored recording, as the API and the websocket ask them, and their answers.
+"""Answers the questions about a stored recording that the API and the websocket ask.
 
-A question that makes no sense is an ``Invalid`` with the field's name. States and values go out as
-the JSON text that they are in the store. Where a list is cut short, the answer says by how much.
+A question that makes no sense raises ``Invalid`` with the name of the field. States and values
+leave as the JSON text that they are in the store. If a list is cut short, the answer says by how
+much.
 """
 
 import math
@@ -37,7 +38,7 @@ _NULL = orjson.Fragment("null")
 
 @observed.cut_seconds.time()
 def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
-    """Is the cut consistent, and what lies in it? See CutAnswer in content_payloads.py.
+    """Answer whether a cut is consistent and what lies in it, as CutAnswer in payloads/cuts.py.
 
     question: exactly one of ``positions`` (by process id, absent ones are 0, or a list in the order
     of the processes), ``at`` and ``step``. Raises: Invalid.
@@ -79,7 +80,7 @@ def _positions(stored: StoredRecording, question: Mapping[str, Any]) -> Ints:
 
 
 def _instant(value: Any, field: str) -> int:
-    """A number as a coordinate: a fraction counts as the whole number below."""
+    """Return a number as a coordinate; a fraction counts as the whole number below."""
     number = finite(value, field)
     if not -(2**62) <= number <= 2**62:
         raise Invalid(f"{field} is beyond every recording.", field=field)
@@ -87,7 +88,7 @@ def _instant(value: Any, field: str) -> int:
 
 
 def finite(value: Any, field: str) -> int | float:
-    """Raises: Invalid unless it is a number, and a finite one."""
+    """Return ``value`` if it is a finite number. Raises: Invalid."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise Invalid(f"{field} is a finite number.", field=field)
     return value
@@ -133,7 +134,7 @@ def _checked(stored: StoredRecording, positions: Sequence[Any]) -> Sequence[int]
 
 
 def _contents(asked: StoredCut) -> tuple[dict[str, Sequence[Message]], dict[str, int]]:
-    """What lies in every channel, and how many messages of which channel are not listed."""
+    """Return the messages in every channel, and how many of each channel are not listed."""
     depths = asked.depths
     filled = int(np.count_nonzero(depths)) or 1
     most = None if depths.sum() <= MOST_CONTENTS else max(MOST_CONTENTS // filled, 1)
@@ -147,7 +148,7 @@ def _contents(asked: StoredCut) -> tuple[dict[str, Sequence[Message]], dict[str,
 
 
 def _orphan(stored: StoredRecording, message: Message) -> Finding:
-    """As in a snapshot's verdict, in the words of a cut that nobody recorded."""
+    """Return the finding for an orphan, in words that fit a cut that no snapshot recorded."""
     channel = stored.topology.channel_by_id[message.channel]
     sentence = (
         f"Not consistent: {channel.target} received {witnesses.named(message)} inside the cut, but "
@@ -157,7 +158,7 @@ def _orphan(stored: StoredRecording, message: Message) -> Finding:
 
 
 def states(stored: StoredRecording, texts: Sequence[JsonText | None]) -> dict[str, Any]:
-    """By process id; one that is not known is absent."""
+    """Return the states by process id; a state that is not known is absent."""
     return {
         process.id: orjson.Fragment(text)
         for process, text in zip(stored.topology.processes, texts, strict=True)
@@ -166,7 +167,7 @@ def states(stored: StoredRecording, texts: Sequence[JsonText | None]) -> dict[st
 
 
 def fragment(text: JsonText | None) -> orjson.Fragment:
-    """JSON text as it is; null where there is none."""
+    """Return JSON text unchanged, and null for None."""
     return _NULL if text is None else orjson.Fragment(text)
 
 
@@ -176,7 +177,7 @@ def _by_process(stored: StoredRecording, numbers: Ints) -> dict[str, int]:
 
 
 def event(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
-    """All fields of one event and the message it belongs to. Raises: NotFound."""
+    """Return all fields of one event and the message it belongs to. Raises: NotFound."""
     try:
         found = stored.event(process, index) if index <= LARGEST else None
     except KeyError:
@@ -192,7 +193,7 @@ def event(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
 
 
 def cones(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
-    """What happened before an event, and what it could influence. See ConesPayload.
+    """Return what happened before an event and what it could influence, as ConesPayload.
 
     Raises: NotFound.
     """
@@ -214,7 +215,10 @@ def cones(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
 
 
 def knowledge(stored: StoredRecording, snapshot: str) -> dict[str, Any]:
-    """Who knew which pieces of a snapshot when, where its run collects them. Raises: Conflict."""
+    """Return who knew which pieces of a snapshot when, if its run collects them.
+
+    Raises: Conflict.
+    """
     try:
         return store_knowledge.knowledge(stored.tables, snapshot).to_json()
     except store_knowledge.TooManyMessages as error:
@@ -222,7 +226,10 @@ def knowledge(stored: StoredRecording, snapshot: str) -> dict[str, Any]:
 
 
 def _edge(stored: StoredRecording, positions: Ints, codes: Ints, indices: Ints) -> dict[str, Any]:
-    """A cone's positions, and where its outermost event of each process stands; null for none."""
+    """Return a cone's positions, and ``at`` and ``step`` of its outermost event of each process.
+
+    They are null for a process without an event in the cone.
+    """
     rows = stored.tables.events.pick(codes, indices[codes])
     found: dict[str, Any] = {"positions": positions.tolist()}
     for name in ("at", "step"):
@@ -234,9 +241,10 @@ def _edge(stored: StoredRecording, positions: Ints, codes: Ints, indices: Ints) 
 
 
 def window(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
-    """What there is to draw between two coordinates, see docs/architecture.md. Raises: Invalid.
+    """Return what there is to draw between two coordinates (docs/websocket.md, "The window").
 
     question: ``from`` <= ``to`` (by default the whole), ``width`` in pixels, ``axis``.
+    Raises: Invalid.
     """
     axis = question.get("axis") or TIME
     if axis not in (TIME, ORDER):

@@ -11,8 +11,8 @@ CONTENTS, STATES, SELECTED = "contents", "states", "details"
 
 @dataclass(frozen=True)
 class Step:
-    """title, text: what to see and why. view: parameters of a link to the workbench (see
-    docs/architecture.md), in its words; without ``from`` and ``to`` the whole recording is in
+    """title, text: what to see and why. view: parameters of a link to the workbench
+    (docs/workbench.md, "Links into it"); without ``from`` and ``to`` the whole recording is in
     view. leads: what to open next, (words, address below /recordings/ID/). look: the panel that
     the text speaks of."""
 

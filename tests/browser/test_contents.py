@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_pages import IMAGES
 from tests.conftest import watch_for_errors
+from tests.stack import PICTURES
 
 ORDER = "pojo demo.Order"
 
@@ -130,7 +130,7 @@ def test_every_page_of_contents_is_pictured(orders, browser, stack, signed_in_st
         page.evaluate("document.fonts.ready")
         wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wider <= 0, f"{name} is {wider} px too wide at {width}"
-        page.screenshot(path=Path(IMAGES, f"{name}-{scheme}-{width}.png"))
+        page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png")
     context.close()
     assert not errors, errors
 

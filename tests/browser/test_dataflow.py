@@ -5,9 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.stack import ROOT
-
-IMAGES = ROOT / "docs" / "images"
+from tests.stack import PICTURES
 
 
 @pytest.fixture
@@ -128,5 +126,5 @@ def test_the_page_fits_its_width_and_is_pictured(editor, width, scheme):
     editor.get_by_role("button", name="Subtasks", exact=True).click()
     expect(editor.locator(".flow-chip")).to_have_count(6)
     assert editor.evaluate("document.documentElement.scrollWidth") <= width
-    IMAGES.mkdir(parents=True, exist_ok=True)
-    editor.screenshot(path=IMAGES / f"dataflow-{scheme}-{width}.png")
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    editor.screenshot(path=PICTURES / f"dataflow-{scheme}-{width}.png")

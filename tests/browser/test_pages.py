@@ -10,15 +10,14 @@ from snapshots.readers.logs.native import write_lines
 from tests.builders import simulated
 from tests.conftest import watch_for_errors
 from tests.damage import record_late
-from tests.stack import ROOT
+from tests.stack import PICTURES
 
-IMAGES = ROOT / "docs" / "images"
 FURNISH = """
 from datetime import timedelta
 from django.contrib.auth.models import User
 from django.utils import timezone
 from snapshots.models import Job, Recording
-from snapshots.services import save_topology
+from snapshots.services.topologies import save_topology
 owner = User.objects.get(username="owner@localhost")
 now = timezone.now()
 sentence = 'The channel "A->C" is not in the header. Is its id spelled as there?'
@@ -120,7 +119,7 @@ def test_the_header_of_a_long_list_stays_in_view(furnished, page):
 
 @pytest.mark.parametrize(("scheme", "width"), list(product(("light", "dark"), (1280, 390))))
 def test_every_page_is_pictured(furnished, browser, server, signed_in_state, scheme, width):
-    IMAGES.mkdir(parents=True, exist_ok=True)
+    PICTURES.mkdir(parents=True, exist_ok=True)
     context = browser.new_context(
         base_url=server.url,
         storage_state=signed_in_state,
@@ -142,6 +141,6 @@ def test_every_page_is_pictured(furnished, browser, server, signed_in_state, sch
         page.evaluate("document.fonts.ready")
         wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wider <= 0, f"{name} is {wider} px too wide at {width}"
-        page.screenshot(path=IMAGES / f"{name}-{scheme}-{width}.png")
+        page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png")
     context.close()
     assert not errors, errors

@@ -8,9 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.conftest import watch_for_errors
-from tests.stack import ROOT
-
-IMAGES = ROOT / "docs" / "images"
+from tests.stack import PICTURES
 
 
 @pytest.fixture(scope="session")
@@ -282,8 +280,8 @@ def test_it_works_at_every_width_and_in_both_themes(
         assert small == 0
     page.get_by_role("button", name="Next event").click()
     page.get_by_role("button", name="Previous event").click()
-    IMAGES.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=IMAGES / f"workbench-{scheme}-{width}.png")
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES / f"workbench-{scheme}-{width}.png")
     assert not errors
     context.close()
 

@@ -1,8 +1,8 @@
-"""How much of the real inputs is read as their expected answers say: the table of docs/formats.md.
+"""Counts how many expected answers of the real inputs the readers give.
 
-``python -m tests.readers.agreements FOLDER`` prints it; FOLDER holds the inputs. What the readers
-give is compared here. What the API tells of an upload takes a worker with Spark: its columns stay
-as documented, and ``tests/web/test_every_case_*.py`` compare them, case by case.
+``python -m tests.readers.agreements FOLDER`` prints the table of docs/formats/agreement.md; FOLDER
+holds the inputs. The columns of the API need a worker with Spark: they stay as documented, and
+``tests/web/api/test_every_case_*.py`` compare them, case by case.
 """
 
 import re
@@ -18,7 +18,7 @@ from tests.readers.engines.seatunnel import cases as seatunnel_cases
 from tests.readers.engines.spark_streaming import cases as spark_cases
 from tests.readers.logs.shiviz import cases as shiviz_cases
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "formats" / "agreement.md"
 HEAD = (
     "| format | case | by the reader: compared | agree | by the API: compared | agree | remark |",
     "| --- | --- | ---: | ---: | ---: | ---: | --- |",

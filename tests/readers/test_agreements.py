@@ -1,4 +1,4 @@
-"""The table of docs/formats.md is what the readers do today."""
+"""The table of docs/formats/agreement.md is what the readers do today."""
 
 import pytest
 

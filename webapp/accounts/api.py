@@ -1,13 +1,13 @@
-"""A person's own account in the API: usage, tokens, sessions, and what they did.
+"""The calls about a person's own account: usage, tokens, sessions, and what they did.
 
-Tokens are made on the account page alone: a token that could make others would outlive its end.
+Tokens are made only on the account page: a token that could make others would outlive its end.
 """
 
 from typing import Annotated
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from ninja import Field, Router
+from ninja import Path, Router
 
 from snapshots.problems import NotFound
 from snapshots.web.api.parameters import Limit, Offset
@@ -17,16 +17,19 @@ from webapp.accounts.account_pages import forget_token
 
 router = Router()
 
+SessionId = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The id of the session.")]
+TokenId = Annotated[int, Path(description="The number of the token.")]
+
 
 @router.get("/account", response=payloads.OwnAccount)
 def get_account(request: HttpRequest) -> HttpResponse:
-    """Who you are, what you may use, and what you use."""
+    """Return who you are, what you may use, and what you use."""
     return reply(payloads.own_account(request.user))
 
 
 @router.get("/account/activity", response=payloads.AuditList)
 def list_activity(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
-    """What you did, and what was done to your account, the newest first."""
+    """List what you did and what was done to your account, newest first."""
     entries = audit.entries_of(request.user)
     page = entries[offset : offset + limit]
     items = [payloads.own_audit_item(entry, request.user) for entry in page]
@@ -35,15 +38,13 @@ def list_activity(request: HttpRequest, limit: Limit, offset: Offset) -> HttpRes
 
 @router.get("/account/sessions", response=payloads.SessionList)
 def list_sessions(request: HttpRequest) -> HttpResponse:
-    """The browsers in which you are signed in."""
+    """List the browsers in which you are signed in."""
     return reply({"items": [payloads.session_item(row) for row in request.user.sessions.all()]})
 
 
 @router.delete("/account/sessions/{id}", response={204: None})
-def end_session(
-    request: HttpRequest, id: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-) -> HttpResponse:
-    """Sign one browser out."""
+def end_session(request: HttpRequest, id: SessionId) -> HttpResponse:
+    """End one session, which signs its browser out."""
     session = request.user.sessions.filter(pk=id).first()
     if session is None:
         raise NotFound("There is no such session, or it belongs to someone else.")
@@ -55,12 +56,13 @@ def end_session(
 
 @router.get("/account/tokens", response=payloads.TokenList)
 def list_tokens(request: HttpRequest) -> HttpResponse:
-    """Your tokens, without what opens something."""
+    """List your tokens, without their secret part."""
     return reply({"items": [payloads.token_item(row) for row in request.user.api_tokens.all()]})
 
 
 @router.delete("/account/tokens/{int:id}", response={204: None})
-def revoke_token(request: HttpRequest, id: int) -> HttpResponse:
+def revoke_token(request: HttpRequest, id: TokenId) -> HttpResponse:
+    """Revoke a token. It stops working at once."""
     token = request.user.api_tokens.filter(pk=id).first()
     if token is None:
         raise NotFound(f"There is no token {id}, or it belongs to someone else.")

@@ -1,13 +1,13 @@
-"""The operator's half of the API: people and the audit log. Everybody else gets 404."""
+"""The calls for operators: people and the audit log. Everybody else gets 404."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from ninja import Router, Schema
+from ninja import Field, Query, Router, Schema
 
 from snapshots import access
-from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.api.parameters import Limit, Offset, PersonId
 from snapshots.web.json import reply
 from webapp.accounts import people
 from webapp.accounts.payloads import AuditList, audit_item
@@ -18,28 +18,35 @@ router = Router()
 
 
 class PersonChange(Schema):
-    is_active: bool | None = None
-    is_operator: bool | None = None
+    """What changes about a person; what is left out stays."""
+
+    is_active: bool | None = Field(None, description="False closes the account, true opens it.")
+    is_operator: bool | None = Field(None, description="Whether the person is an operator.")
 
 
 class LimitsChange(Schema):
-    """A limit that is left out stays; null lets the server's setting hold; 0 is no limit."""
+    """Limits of a person. What is left out stays; null means the server's setting; 0 means none."""
 
-    open_jobs: Any = None
-    collectors: Any = None
-    stored_bytes: Any = None
-    retention_days: Any = None
+    open_jobs: Any = Field(None, description="How many jobs may be open at once.")
+    collectors: Any = Field(None, description="How many collectors the person may have.")
+    stored_bytes: Any = Field(None, description="How many bytes uploads and stores may take.")
+    retention_days: Any = Field(None, description="Days after which a recording is removed.")
 
 
 class Taker(Schema):
-    """to: the e-mail address of who gets it."""
+    """Who gets what a person owns."""
 
-    to: str
+    to: str = Field(description="The e-mail address of the other person.")
 
 
 @router.get("/operator/people", response=payloads.PersonList)
-def list_people(request: HttpRequest, limit: Limit, offset: Offset, q: str = "") -> HttpResponse:
-    """Everybody with what they use, by address. q: part of the address."""
+def list_people(
+    request: HttpRequest,
+    limit: Limit,
+    offset: Offset,
+    q: Annotated[str, Query(description="Part of the e-mail address; empty for all.")] = "",
+) -> HttpResponse:
+    """List everybody with what they use, by e-mail address."""
     access.require_operator(request.user)
     rows = people.people().order_by("username")
     if q:
@@ -49,15 +56,16 @@ def list_people(request: HttpRequest, limit: Limit, offset: Offset, q: str = "")
 
 
 @router.get("/operator/people/{int:id}", response=payloads.PersonDetail)
-def get_person(request: HttpRequest, id: int) -> HttpResponse:
+def get_person(request: HttpRequest, id: PersonId) -> HttpResponse:
+    """Return a person with what they use and may use."""
     access.require_operator(request.user)
     return reply(payloads.person_detail(people.person(id)))
 
 
 @router.patch("/operator/people/{int:id}", response=payloads.PersonDetail)
 @transaction.atomic
-def change_person(request: HttpRequest, id: int, body: PersonChange) -> HttpResponse:
-    """Close or open the account; make the person an operator, or take that back."""
+def change_person(request: HttpRequest, id: PersonId, body: PersonChange) -> HttpResponse:
+    """Close or open an account; make the person an operator, or take that back."""
     access.require_operator(request.user)
     user = people.person(id)
     if body.is_active is not None and body.is_active != user.is_active:
@@ -68,7 +76,7 @@ def change_person(request: HttpRequest, id: int, body: PersonChange) -> HttpResp
 
 
 @router.delete("/operator/people/{int:id}", response={204: None})
-def delete_person(request: HttpRequest, id: int) -> HttpResponse:
+def delete_person(request: HttpRequest, id: PersonId) -> HttpResponse:
     """Delete a closed account that holds no recording, topology or mapping any more."""
     access.require_operator(request.user)
     people.delete(people.person(id), request.user)
@@ -76,24 +84,24 @@ def delete_person(request: HttpRequest, id: int) -> HttpResponse:
 
 
 @router.patch("/operator/people/{int:id}/limits", response=payloads.PersonDetail)
-def change_limits(request: HttpRequest, id: int, body: LimitsChange) -> HttpResponse:
-    """Change what the person may use."""
+def change_limits(request: HttpRequest, id: PersonId, body: LimitsChange) -> HttpResponse:
+    """Change what a person may use."""
     access.require_operator(request.user)
     people.allow(people.person(id), request.user, body.dict(exclude_unset=True))
     return reply(payloads.person_detail(people.person(id)))
 
 
 @router.post("/operator/people/{int:id}/end-sessions", response=payloads.PersonDetail)
-def end_sessions_of_person(request: HttpRequest, id: int) -> HttpResponse:
-    """Sign the person out everywhere; tokens keep working."""
+def end_sessions_of_person(request: HttpRequest, id: PersonId) -> HttpResponse:
+    """Sign a person out everywhere. Tokens keep working."""
     access.require_operator(request.user)
     people.end_sessions(people.person(id), request.user)
     return reply(payloads.person_detail(people.person(id)))
 
 
 @router.post("/operator/people/{int:id}/hand-over", response=payloads.HandOverPayload)
-def hand_over(request: HttpRequest, id: int, body: Taker) -> HttpResponse:
-    """Make what the person owns another person's."""
+def hand_over(request: HttpRequest, id: PersonId, body: Taker) -> HttpResponse:
+    """Give everything that a person owns to another person."""
     access.require_operator(request.user)
     result = people.hand_over(people.person(id), people.named(body.to), request.user)
     return reply({"moved": result.moved, "left": result.left})
@@ -104,12 +112,12 @@ def list_audit_entries(
     request: HttpRequest,
     limit: Limit,
     offset: Offset,
-    person: str = "",
-    action: str = "",
-    since: str = "",
-    until: str = "",
+    person: Annotated[str, Query(description="Part of an e-mail address; empty for all.")] = "",
+    action: Annotated[str, Query(description="The action; empty for all.")] = "",
+    since: Annotated[str, Query(description="The first day, in UTC, as 2026-11-22.")] = "",
+    until: Annotated[str, Query(description="The last day, in UTC, as 2026-11-22.")] = "",
 ) -> HttpResponse:
-    """The audit log, the newest first. person: part of an address. since, until: days in UTC."""
+    """List the entries of the audit log, newest first."""
     access.require_operator(request.user)
     entries = AuditFilter.asked(request.GET.dict()).entries()
     items = [audit_item(entry) for entry in entries[offset : offset + limit]]

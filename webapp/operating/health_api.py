@@ -1,4 +1,4 @@
-"""The API's call for operators: how the server is."""
+"""The call that reports the state of the server to operators."""
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
@@ -12,6 +12,9 @@ router = Router()
 
 @router.get("/operator/health", response=OperatorHealth)
 def operator_health(request: HttpRequest) -> HttpResponse:
-    """How the server, its workers, its queue and its disks are. Only operators may ask."""
+    """Return the state of the server, its workers, its queue and its disks.
+
+    Only operators may ask.
+    """
     access.require_operator(request.user)
     return reply(report())

@@ -1,7 +1,7 @@
-"""The events of a checkpoint protocol as a log holds them: sparse beside the records it carries.
+"""Picks the events of a checkpoint protocol out of a log; they are few beside its records.
 
-Reports are made of these and of counts of records. The fields of any log may be missing or of
-another type than docs/dataflow-events.md says; then they are not known here.
+Reports are made from these events and from counts of records. A field that is missing, or has
+another type than docs/formats/dataflow-events.md says, is not known here.
 """
 
 from collections.abc import Iterable

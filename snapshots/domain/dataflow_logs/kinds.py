@@ -1,7 +1,7 @@
-"""The kinds of events that dataflow engines log, beside those of every distributed system.
+"""Names the kinds of events that dataflow engines log, beside those of every distributed system.
 
-Their fields are in docs/dataflow-events.md. READ and WRITE change the state of their process, as a
-send does; all others leave it as it was.
+Their fields are in docs/formats/dataflow-events.md. READ and WRITE change the state of their
+process, as a send does; all others leave it as it was.
 """
 
 READ = "read"

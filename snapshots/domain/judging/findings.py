@@ -91,7 +91,7 @@ class Finding:
     path: tuple[ChannelId, ...] | None = None
 
     def to_json(self) -> dict[str, object]:
-        """The finding of architecture.md; keys that do not apply are absent."""
+        """Return the finding as JSON; keys that do not apply are absent."""
         return _present(
             verdict=self.verdict,
             sentence=self.sentence,

@@ -82,7 +82,7 @@ class SnapshotReport:
         return self.findings[0].verdict
 
     def summary(self) -> dict[str, object]:
-        """The snapshot summary of architecture.md, as JSON."""
+        """Return the snapshot's summary as JSON, as the API answers it."""
         return {
             "snapshot": self.snapshot,
             "verdict": self.verdict,

@@ -2,7 +2,7 @@
 
 One JSON object a line, with an ``event``: the node, what happened, its state after it, and the
 message of a send or a receive. Messages have no id. Lines of the same logger that are no trace are
-left out. Source: etcd-io/raft, state_trace.go and tla/README.md.
+left out. Source: etcd-io/raft, state_trace.go and the README of its folder tla.
 """
 
 import re

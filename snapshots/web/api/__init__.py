@@ -1,8 +1,8 @@
 """The HTTP API under /api/: whatever a page can do, a program can do.
 
-A call fetches through ``access``, acts through ``services`` and answers with a payload. Ids of
-processes and snapshots are any text: in an address they stand percent-encoded, a slash as %2F or
-as it is.
+A call fetches through ``access``, acts through ``services`` or ``answers``, and replies with a
+payload. The OpenAPI document is the only list of calls: the docstring of a view is the description
+of its call.
 """
 
 from ninja import NinjaAPI
@@ -38,10 +38,24 @@ class Api(NinjaAPI):
         return name.replace("snapshots_web_api_", "snapshots_api_")
 
 
+DESCRIPTION = """Whatever a page of Cutline can do, this API can do.
+
+Send `Authorization: Bearer TOKEN`, or the session of a signed-in browser with its CSRF token. A
+token of scope `read` changes nothing.
+
+Every refusal is `application/problem+json` with `type`, `title`, `status` and `detail`. For input
+it also has `line`, `field` and `defects`.
+
+Long lists take `limit` and `offset`; `total` counts all items. What takes long answers 202 with the
+number of a job. Ids of processes and snapshots are any text: in an address they are
+percent-encoded, a slash as `%2F` or as it is.
+
+`docs/api.md` has an example and all kinds of refusals."""
+
 api = Api(
     title="Cutline",
     version="1",
-    description=__doc__,
+    description=DESCRIPTION,
     auth=[Bearer(), SessionWithCsrf()],
     parser=OrjsonParser(),
     renderer=OrjsonRenderer(),

@@ -1,54 +1,84 @@
-"""The archive: jobs of engines, their checkpoints over months, and who collects them."""
+"""The calls about the archive: jobs of engines, their checkpoints over months, collectors."""
 
 from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Query, Router, Schema
+from ninja import Field, Path, Query, Router, Schema
 
 from snapshots import access
 from snapshots.archive import payloads, queries, services
-from snapshots.domain.archive.columns import Filter
+from snapshots.domain.archive.columns import SORTABLE, Filter
+from snapshots.domain.archive.model import STATUSES
 from snapshots.models import EngineJob
 from snapshots.problems import Invalid
-from snapshots.web.api.parameters import MOST_INT, Limit, Offset
+from snapshots.web.api.parameters import MOST_INT, ArchivedJobId, CollectorId, Limit, Offset
 from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
 
-Pipeline = Annotated[int, Query(ge=0, le=2**31 - 1, description="0 where the engine has none")]
-Number = Annotated[int, Query(ge=0, le=MOST_INT)]
+PIPELINE = "The number of the pipeline; 0 if the engine has no pipelines."
+Pipeline = Annotated[int, Query(ge=0, le=2**31 - 1, description=PIPELINE)]
+Slow = Annotated[int, Query(ge=0, le=MOST_INT, description="The number of the slow checkpoint.")]
+Healthy = Annotated[
+    int, Query(ge=0, le=MOST_INT, description="The number of the checkpoint to compare it with.")
+]
+Status = Annotated[str, Query(description=f"One of {', '.join(STATUSES)}; empty for all.")]
+Kind = Annotated[str, Query(description="The kind of checkpoint, in the engine's words.")]
+PipelineText = Annotated[str, Query(description="The number of the pipeline; empty for all.")]
+Since = Annotated[str, Query(description="Only checkpoints triggered from then on, in epoch ms.")]
+Until = Annotated[str, Query(description="Only checkpoints triggered up to then, in epoch ms.")]
+Longer = Annotated[str, Query(description="Only checkpoints that took at least so long, in ms.")]
+Failing = Annotated[str, Query(description="Part of the engine's words for the failure.")]
+Cause = Annotated[str, Query(description="The cause of the failure, as the overview lists it.")]
+Phase = Annotated[str, Query(description="The phase that failed, as the overview lists it.")]
+Slowest = Annotated[str, Query(description="The subtask that acknowledged last.")]
+Sort = Annotated[
+    str,
+    Query(description=f"One of {', '.join(SORTABLE)}; with `-` before it the largest comes first."),
+]
 
 
 class CollectorDocument(Schema):
-    """url: of the REST API. job_key: of the only job to follow; empty for all of the cluster.
-    interval_seconds: between two questions, 10 unless given, at least MIN_COLLECT_SECONDS."""
+    """What to follow, and how often."""
 
-    url: Any = None
-    job_key: Any = None
-    interval_seconds: Any = None
+    url: Any = Field(
+        None,
+        description="The address of Flink's REST API. COLLECTOR_HOSTS must list its host.",
+        examples=["http://jobmanager:8081"],
+    )
+    job_key: Any = Field(
+        None, description="The id of the only job to follow; empty for all jobs of the cluster."
+    )
+    interval_seconds: Any = Field(
+        None,
+        description="Seconds between two questions: 10 by default, at least MIN_COLLECT_SECONDS.",
+    )
 
 
 class CollectorChange(Schema):
-    is_collecting: Any = None
+    """Whether a collector goes on."""
+
+    is_collecting: Any = Field(None, description="True to go on, false to stop.")
 
 
 @router.get("/archive", response=payloads.ArchivedJobList)
 def list_archived_jobs(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
-    """Your jobs of engines, the last changed first."""
+    """List your jobs of engines, the last changed first."""
     rows = access.engine_jobs(request.user)
     items = [_job(row) for row in rows[offset : offset + limit]]
     return reply({"items": items, "total": rows.count()})
 
 
 @router.get("/archive/{int:id}", response=payloads.ArchivedJob)
-def get_archived_job(request: HttpRequest, id: int) -> HttpResponse:
+def get_archived_job(request: HttpRequest, id: ArchivedJobId) -> HttpResponse:
+    """Return a job of an engine, with the number of its archived checkpoints."""
     return reply(_job(access.engine_job(request.user, id)))
 
 
 @router.delete("/archive/{int:id}", response={204: None})
-def delete_archived_job(request: HttpRequest, id: int) -> HttpResponse:
-    """With all that is kept of its checkpoints; uploads stay."""
+def delete_archived_job(request: HttpRequest, id: ArchivedJobId) -> HttpResponse:
+    """Delete a job of an engine with all its archived checkpoints. Uploads stay."""
     services.delete_job(access.engine_job(request.user, id), request.user)
     return HttpResponse(status=204)
 
@@ -56,43 +86,47 @@ def delete_archived_job(request: HttpRequest, id: int) -> HttpResponse:
 @router.get("/archive/{int:id}/overview", response=payloads.ArchiveOverview)
 def get_archive_overview(
     request: HttpRequest,
-    id: int,
-    width: Annotated[int, Query(ge=1, le=4_000)] = queries.WIDTH,
-    status: str = "",
-    kind: str = "",
-    pipeline: str = "",
-    since: str = "",
-    until: str = "",
-    longer: str = "",
-    failing: str = "",
-    cause: str = "",
-    phase: str = "",
-    slowest: str = "",
+    id: ArchivedJobId,
+    width: Annotated[
+        int, Query(ge=1, le=4_000, description="How many points a trend has at most.")
+    ] = queries.WIDTH,
+    status: Status = "",
+    kind: Kind = "",
+    pipeline: PipelineText = "",
+    since: Since = "",
+    until: Until = "",
+    longer: Longer = "",
+    failing: Failing = "",
+    cause: Cause = "",
+    phase: Phase = "",
+    slowest: Slowest = "",
 ) -> HttpResponse:
-    """Trends with their outlier bands, failures and the slowest, of what passes the filter, in at
-    most ``width`` points. since, until: epoch ms. longer: ms. failing: a part of the words."""
+    """Return trends with outlier bands, failures by cause and phase, and the slowest subtasks.
+
+    Only checkpoints that pass the filter count. Trends are typed arrays in base64.
+    """
     return reply(queries.overview(access.engine_job(request.user, id), _filter(request), width))
 
 
 @router.get("/archive/{int:id}/checkpoints", response=payloads.ArchivedCheckpointList)
 def list_archived_checkpoints(
     request: HttpRequest,
-    id: int,
+    id: ArchivedJobId,
     limit: Limit,
     offset: Offset,
-    sort: str = "-number",
-    status: str = "",
-    kind: str = "",
-    pipeline: str = "",
-    since: str = "",
-    until: str = "",
-    longer: str = "",
-    failing: str = "",
-    cause: str = "",
-    phase: str = "",
-    slowest: str = "",
+    sort: Sort = "-number",
+    status: Status = "",
+    kind: Kind = "",
+    pipeline: PipelineText = "",
+    since: Since = "",
+    until: Until = "",
+    longer: Longer = "",
+    failing: Failing = "",
+    cause: Cause = "",
+    phase: Phase = "",
+    slowest: Slowest = "",
 ) -> HttpResponse:
-    """What passes the filter; sort: a number of the checkpoints, ``-`` for the largest first."""
+    """List the checkpoints that pass the filter."""
     job, asked = access.engine_job(request.user, id), _filter(request)
     rows, total = queries.listed(job, asked, services.asked_sort(request.GET), offset, limit)
     return reply({"items": [payloads.checkpoint_item(row) for row in rows], "total": total})
@@ -103,18 +137,21 @@ def list_archived_checkpoints(
     response=payloads.ArchivedCheckpointDetail,
 )
 def get_archived_checkpoint(
-    request: HttpRequest, id: int, pipeline: int, number: int
+    request: HttpRequest,
+    id: ArchivedJobId,
+    pipeline: Annotated[int, Path(description=PIPELINE)],
+    number: Annotated[int, Path(description="The number of the checkpoint.")],
 ) -> HttpResponse:
-    """With what every subtask took. pipeline: 0 where the engine has none."""
+    """Return one archived checkpoint with the times of every subtask."""
     row = queries.checkpoint(access.engine_job(request.user, id), pipeline, number)
     return reply(payloads.checkpoint_detail(row))
 
 
 @router.get("/archive/{int:id}/compare", response=payloads.ArchivedComparison)
 def compare_archived_checkpoints(
-    request: HttpRequest, id: int, slow: Number, healthy: Number, pipeline: Pipeline = 0
+    request: HttpRequest, id: ArchivedJobId, slow: Slow, healthy: Healthy, pipeline: Pipeline = 0
 ) -> HttpResponse:
-    """Where the difference of two checkpoints comes from, ranked and in a sentence."""
+    """Explain why one checkpoint took longer than another: causes, ranked, and a sentence."""
     job = access.engine_job(request.user, id)
     one, other = (queries.checkpoint(job, pipeline, number) for number in (slow, healthy))
     return reply(payloads.comparison(queries.compare(one, other)))
@@ -122,6 +159,7 @@ def compare_archived_checkpoints(
 
 @router.get("/collectors", response=payloads.CollectorList)
 def list_collectors(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
+    """List your collectors."""
     rows = access.collectors(request.user)
     items = [payloads.collector_item(row) for row in rows[offset : offset + limit]]
     return reply({"items": items, "total": rows.count()})
@@ -136,13 +174,14 @@ def create_collector(request: HttpRequest, body: CollectorDocument) -> HttpRespo
 
 
 @router.get("/collectors/{int:id}", response=payloads.CollectorItem)
-def get_collector(request: HttpRequest, id: int) -> HttpResponse:
+def get_collector(request: HttpRequest, id: CollectorId) -> HttpResponse:
+    """Return a collector: what it follows, when it asked last, and what went wrong."""
     return reply(payloads.collector_item(access.collector(request.user, id)))
 
 
 @router.patch("/collectors/{int:id}", response=payloads.CollectorItem)
-def change_collector(request: HttpRequest, id: int, body: CollectorChange) -> HttpResponse:
-    """Stop it, or let it go on."""
+def change_collector(request: HttpRequest, id: CollectorId, body: CollectorChange) -> HttpResponse:
+    """Stop a collector, or let it go on."""
     row = access.collector(request.user, id)
     if not isinstance(body.is_collecting, bool):
         raise Invalid("It is true or false.", field="is_collecting")
@@ -150,8 +189,8 @@ def change_collector(request: HttpRequest, id: int, body: CollectorChange) -> Ht
 
 
 @router.delete("/collectors/{int:id}", response={204: None})
-def delete_collector(request: HttpRequest, id: int) -> HttpResponse:
-    """What it has collected stays."""
+def delete_collector(request: HttpRequest, id: CollectorId) -> HttpResponse:
+    """Delete a collector. What it has collected stays."""
     services.delete_collector(access.collector(request.user, id))
     return HttpResponse(status=204)
 

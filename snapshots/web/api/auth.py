@@ -1,4 +1,4 @@
-"""Who calls: a bearer token, or the session of a page, which must send its CSRF token along."""
+"""Identifies the caller by a bearer token, or by a session with its CSRF token."""
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest
@@ -12,7 +12,7 @@ from webapp.accounts.services import TokenRefused
 
 
 class Bearer(HttpBearer):
-    """A token that is sent decides alone: a wrong one is not made good by a session."""
+    """Accepts a bearer token. If a token is sent, it alone decides, even beside a session."""
 
     def __call__(self, request: HttpRequest) -> AbstractBaseUser | None:
         if "Authorization" not in request.headers:
@@ -30,7 +30,7 @@ class Bearer(HttpBearer):
 
 
 class SessionWithCsrf(SessionAuth):
-    """A person who is signed in; who is not learns that first, before any CSRF check."""
+    """Accepts the session of a signed-in person, whose absence is reported before a CSRF error."""
 
     def __call__(self, request: HttpRequest) -> AbstractBaseUser | None:
         return super().__call__(request) if request.user.is_authenticated else None

@@ -1,7 +1,9 @@
-"""Checkpoints of a dataflow, and what its failures repeated and lost."""
+"""The calls about checkpoints of a dataflow, and about what failures repeated and lost."""
+
+from typing import Annotated
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Path, Router
 
 from snapshots import access
 from snapshots.access import require_ready
@@ -9,15 +11,18 @@ from snapshots.files.recordings import open_recording
 from snapshots.payloads import checkpoints
 from snapshots.problems import NotFound
 from snapshots.store.reader import StoredRecording
-from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.api.parameters import Limit, Offset, RecordingId
 from snapshots.web.json import reply
 
 router = Router()
 
 
 @router.get("/recordings/{int:id}/checkpoints", response=checkpoints.CheckpointList)
-def list_checkpoints(request: HttpRequest, id: int) -> HttpResponse:
-    """In the order in which they were begun, without their tasks."""
+def list_checkpoints(request: HttpRequest, id: RecordingId) -> HttpResponse:
+    """List the checkpoints of a dataflow in the order in which they began, without their tasks.
+
+    The list is empty for a recording that is no dataflow.
+    """
     return reply(checkpoints.checkpoint_list(_opened(request, id)))
 
 
@@ -25,8 +30,12 @@ def list_checkpoints(request: HttpRequest, id: int) -> HttpResponse:
     "/recordings/{int:id}/checkpoints/{text:checkpoint}",
     response=checkpoints.CheckpointDetail,
 )
-def get_checkpoint(request: HttpRequest, id: int, checkpoint: str) -> HttpResponse:
-    """What every task did for it, and what set its duration."""
+def get_checkpoint(
+    request: HttpRequest,
+    id: RecordingId,
+    checkpoint: Annotated[str, Path(description="The id of the checkpoint, percent-encoded.")],
+) -> HttpResponse:
+    """Return what every task did for a checkpoint, and the critical path that set its duration."""
     found = checkpoints.checkpoint_detail(_opened(request, id), checkpoint)
     if found is None:
         raise NotFound(f"There is no checkpoint “{checkpoint[:80]}” in this recording.")
@@ -34,22 +43,24 @@ def get_checkpoint(request: HttpRequest, id: int, checkpoint: str) -> HttpRespon
 
 
 @router.get("/recordings/{int:id}/checkpoint-files", response=checkpoints.CheckpointFiles)
-def list_files(request: HttpRequest, id: int, limit: Limit, offset: Offset) -> HttpResponse:
-    """By name, each with the checkpoints that still need it."""
+def list_files(request: HttpRequest, id: RecordingId, limit: Limit, offset: Offset) -> HttpResponse:
+    """List the files of incremental checkpoints by name, with the checkpoints that need each."""
     files = _opened(request, id).checkpoint_files()["files"]
     return reply({"items": files[offset : offset + limit], "total": len(files)})
 
 
 @router.get("/recordings/{int:id}/checkpoint-requests", response=checkpoints.CheckpointRequests)
-def list_requests(request: HttpRequest, id: int, limit: Limit, offset: Offset) -> HttpResponse:
-    """What the coordinator decided about each request, in order; those dropped, with the reason."""
+def list_requests(
+    request: HttpRequest, id: RecordingId, limit: Limit, offset: Offset
+) -> HttpResponse:
+    """List what the coordinator decided about each request for a checkpoint, with the reason."""
     decisions = _opened(request, id).checkpoint_files()["decisions"]
     return reply({"items": decisions[offset : offset + limit], "total": len(decisions)})
 
 
 @router.get("/recordings/{int:id}/failovers", response=checkpoints.FailoverList)
-def list_failovers(request: HttpRequest, id: int) -> HttpResponse:
-    """Each failure with what it repeated and lost, and all of them together at each sink."""
+def list_failovers(request: HttpRequest, id: RecordingId) -> HttpResponse:
+    """List each failure with what it repeated and lost, and the totals at each sink."""
     return reply(_opened(request, id).failovers())
 
 

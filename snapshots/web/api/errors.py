@@ -1,4 +1,4 @@
-"""Every refusal of the API is a problem, see ``snapshots/problems.py``."""
+"""Turns every exception of a call into a problem of ``snapshots/problems.py``."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def _problem(request: HttpRequest, error: Problem) -> HttpResponse:
 
 
 def _validation(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """The first complaint says it; all of them go along."""
+    """Answer with the first complaint as the sentence, and with all of them as ``errors``."""
     complaints = [_complaint(item) for item in error.errors]
     first = complaints[0]
     sentence = f"{first['field']}: {first['sentence']}."
@@ -33,7 +33,11 @@ def _validation(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 
 def _complaint(item: dict[str, Any]) -> dict[str, str]:
-    """ninja places a field by its source and, for bodies, by the name of our argument."""
+    """Return the field and the sentence of one complaint.
+
+    ninja names a field by its source and, in a body, by the name of the view's argument; the name
+    of the argument is dropped.
+    """
     source, *place = item["loc"]
     if source == "body" and len(place) > 1:
         place = place[1:]
@@ -64,12 +68,12 @@ def _of_status(error: HttpError) -> Problem:
 
 
 def _too_many_fields(request: HttpRequest, error: TooManyFieldsSent) -> HttpResponse:
-    """The only fields that come in numbers are the paths of files."""
+    """Answer that there are too many files: only their paths are fields that come in numbers."""
     return response(too_many_files().as_json())
 
 
 def _store_error(request: HttpRequest, error: StoreError) -> HttpResponse:
-    """A stored recording that is gone or damaged is the server's state, not the caller's fault."""
+    """Answer with 409: a missing or damaged store is not the caller's fault."""
     problem = Problem(f"{error} Ingest the recording again: POST /api/recordings/ID/ingest.")
     problem.code, problem.title, problem.status = "store-damaged", "Damaged recording", 409
     return response(problem.as_json())

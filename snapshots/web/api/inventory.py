@@ -1,36 +1,39 @@
-"""What an engine's checkpoints hold: operators, states, data in flight, files."""
+"""The calls about the inventory of an engine's upload: operators, states, data in flight, files."""
 
 from typing import Annotated
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Query, Router
+from ninja import Path, Query, Router
 
 from snapshots import access
 from snapshots.answers import inventory, inventory_difference
 from snapshots.payloads import inventory as inventory_payloads
 from snapshots.payloads import restore_plan
 from snapshots.store.inventory.reading import StoredInventory
-from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.api.parameters import CheckpointNumber, Limit, Offset, RecordingId
 from snapshots.web.json import reply
 
 router = Router()
 
-Operator = Annotated[str, Query(description="its id")]
-State = Annotated[str, Query(description="its name")]
+Operator = Annotated[str, Query(description="The id of the operator.")]
+State = Annotated[str, Query(description="The name of the state.")]
 
 
 @router.get("/recordings/{int:id}/contents", response=inventory_payloads.ContentsSummary)
-def get_contents(request: HttpRequest, id: int) -> HttpResponse:
-    """Jobs and checkpoints of an upload; a checkpoint's number is its place in the list."""
+def get_contents(request: HttpRequest, id: RecordingId) -> HttpResponse:
+    """List the jobs and checkpoints of an engine's upload.
+
+    A checkpoint's place in the list is its number in the calls below.
+    """
     upload = _opened(request, id).upload
     return reply({**upload, "files": len(upload["files"])})
 
 
 @router.get("/recordings/{int:id}/contents/files", response=inventory_payloads.FileList)
 def list_files_of_upload(
-    request: HttpRequest, id: int, limit: Limit, offset: Offset
+    request: HttpRequest, id: RecordingId, limit: Limit, offset: Offset
 ) -> HttpResponse:
-    """Every file of the upload, with who needs it, or why nothing of it is shown."""
+    """List every file of the upload with who needs it, or why nothing of it is shown."""
     files = _opened(request, id).upload["files"]
     return reply({"items": files[offset : offset + limit], "total": len(files)})
 
@@ -39,7 +42,15 @@ def list_files_of_upload(
     "/recordings/{int:id}/contents/{int:number}",
     response=inventory_payloads.EngineCheckpointDetail,
 )
-def get_checkpoint_contents(request: HttpRequest, id: int, number: int) -> HttpResponse:
+def get_checkpoint_contents(
+    request: HttpRequest, id: RecordingId, number: CheckpointNumber
+) -> HttpResponse:
+    """Return one checkpoint: operators, subtasks, states with sizes, channels, facts.
+
+    A fact that only one engine has is `{"name", "value", "unit", "inferred"}`. `inferred` says from
+    what it follows, if no file says it. `why_empty` and `why_unknown` explain channels that are not
+    listed.
+    """
     found = inventory.checkpoint(_opened(request, id), number)
     return reply({name: value for name, value in found.items() if name != "index"})
 
@@ -49,15 +60,15 @@ def get_checkpoint_contents(request: HttpRequest, id: int, number: int) -> HttpR
 )
 def list_entries(
     request: HttpRequest,
-    id: int,
-    number: int,
+    id: RecordingId,
+    number: CheckpointNumber,
     operator: Operator,
     state: State,
     limit: Limit,
     offset: Offset,
-    q: str = "",
+    q: Annotated[str, Query(description="Part of key, namespace or value; empty for all.")] = "",
 ) -> HttpResponse:
-    """The entries of one state. q: part of key, namespace or value."""
+    """List the entries of one state."""
     found = inventory.entries(
         _opened(request, id), number, operator, state, containing=q, offset=offset, limit=limit
     )
@@ -70,16 +81,24 @@ def list_entries(
 )
 def get_channel_contents(
     request: HttpRequest,
-    id: int,
-    number: int,
-    channel: int,
+    id: RecordingId,
+    number: CheckpointNumber,
+    channel: Annotated[int, Path(description="The number of the channel in the checkpoint.")],
     limit: Limit,
     offset: Offset,
-    type: str = "",
+    type: Annotated[
+        str,
+        Query(
+            description="The type of the records, as `tuple<string,long>` or as one of `suggested`."
+        ),
+    ] = "",
 ) -> HttpResponse:
-    """The data in flight of one channel. type: of its records, spelt out as ``tuple<string,long>``
-    or named as in ``suggested`` (``pojo demo.Order``); one that does not fit every record is
-    refused."""
+    """List the records that were in flight in one channel.
+
+    No file says of which type they are. `suggested` lists types that fit every record, and
+    `described` those of them that the checkpoint's states have. A type that does not fit every
+    record is refused.
+    """
     found = inventory.channel(
         _opened(request, id), number, channel, type_name=type, offset=offset, limit=limit
     )
@@ -92,14 +111,16 @@ def get_channel_contents(
 )
 def compare_states(
     request: HttpRequest,
-    id: int,
-    before: int,
-    after: int,
+    id: RecordingId,
+    before: CheckpointNumber,
+    after: CheckpointNumber,
     operator: Operator,
     state: State,
-    examples: Annotated[int, Query(ge=0, le=500)] = 50,
+    examples: Annotated[
+        int, Query(ge=0, le=500, description="How many examples of each kind at most.")
+    ] = 50,
 ) -> HttpResponse:
-    """One state in two checkpoints: which keys were added, removed, changed."""
+    """Compare one state in two checkpoints: which keys were added, removed or changed."""
     found = inventory.compare(_opened(request, id), before, after, operator, state, examples)
     return reply(found)
 
@@ -108,8 +129,10 @@ def compare_states(
     "/recordings/{int:id}/contents/{int:before}/difference/{int:after}",
     response=inventory_payloads.CheckpointChangeDetail,
 )
-def get_difference(request: HttpRequest, id: int, before: int, after: int) -> HttpResponse:
-    """Two checkpoints: operators, key groups, states, bytes, and which files each needs."""
+def get_difference(
+    request: HttpRequest, id: RecordingId, before: CheckpointNumber, after: CheckpointNumber
+) -> HttpResponse:
+    """Compare two checkpoints: operators, key groups, states, bytes, and the files of each."""
     return reply(inventory_difference.difference(_opened(request, id), before, after))
 
 
@@ -119,12 +142,15 @@ def get_difference(request: HttpRequest, id: int, before: int, after: int) -> Ht
 )
 def get_restore_plan(
     request: HttpRequest,
-    id: int,
-    number: int,
-    parallelism: Annotated[int, Query()],
-    keep: Annotated[list[str], Query(description="ids of operators that keep their own")] = [],  # noqa: B006
+    id: RecordingId,
+    number: CheckpointNumber,
+    parallelism: Annotated[int, Query(description="The parallelism to plan for.")],
+    keep: Annotated[list[str], Query(description="Ids of operators that keep theirs.")] = [],  # noqa: B006
 ) -> HttpResponse:
-    """What every subtask would start with at another parallelism. Nothing is changed."""
+    """Plan a restore: what every subtask would start with at another parallelism.
+
+    Nothing is changed.
+    """
     recording = access.recording(request.user, id)
     opened = inventory.opened(recording)
     return reply(inventory.restore_plan(recording, opened, number, parallelism, keep))

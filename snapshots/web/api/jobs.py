@@ -1,14 +1,14 @@
-"""Jobs: how what was asked for goes."""
+"""The calls that list, watch and cancel jobs."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Query, Router
 
 from snapshots import access
 from snapshots.payloads.jobs import JobDetail, JobList, job_detail
 from snapshots.services.jobs import cancel_job as cancel
-from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.api.parameters import JobId, Limit, Offset
 from snapshots.web.json import reply
 
 router = Router()
@@ -19,9 +19,12 @@ def list_jobs(
     request: HttpRequest,
     limit: Limit,
     offset: Offset,
-    state: Literal["", "queued", "running", "done", "failed", "refused", "cancelled"] = "",
+    state: Annotated[
+        Literal["", "queued", "running", "done", "failed", "refused", "cancelled"],
+        Query(description="The state; empty for all."),
+    ] = "",
 ) -> HttpResponse:
-    """What you asked for, the newest first."""
+    """List your jobs, newest first."""
     rows = access.jobs(request.user).select_related("recording")
     if state:
         rows = rows.filter(state=state)
@@ -30,12 +33,13 @@ def list_jobs(
 
 
 @router.get("/jobs/{int:id}", response=JobDetail)
-def get_job(request: HttpRequest, id: int) -> HttpResponse:
+def get_job(request: HttpRequest, id: JobId) -> HttpResponse:
+    """Return a job: its state, its progress, and in the end its `result` or `error`."""
     return reply(job_detail(access.job(request.user, id)))
 
 
 @router.post("/jobs/{int:id}/cancel", response={202: JobDetail})
-def cancel_job(request: HttpRequest, id: int) -> HttpResponse:
-    """A queued job ends now, a running one at its next step."""
+def cancel_job(request: HttpRequest, id: JobId) -> HttpResponse:
+    """Cancel a job. A queued job ends now, a running one at its next step."""
     job = cancel(access.job(request.user, id))
     return reply(job_detail(job), 202)

@@ -1,14 +1,14 @@
-"""Mappings: which field of a log of JSON lines says what; tried, saved, used again."""
+"""The calls that try, save and list mappings of logs of JSON lines."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import File, Form, Router, Schema, UploadedFile
+from ninja import Field, File, Form, Router, Schema, UploadedFile
 
 from snapshots import access
 from snapshots.payloads import mappings as mapping_payloads
 from snapshots.services import mappings
-from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.api.parameters import Limit, MappingId, Offset
 from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
@@ -16,18 +16,22 @@ router = Router()
 
 
 class MappingDocument(Schema):
-    """document: {"process": path, "kind": path or {"path", "rules": [{"value", "kind"}],
-    "otherwise"}, "peer": path or {"send", "receive"}, "channel", "message", "at": path or {"path",
-    "unit"}, "state", "value": path or {name: path}, "label", "snapshot", "fifo"}.
-    """
+    """A mapping: which field of a line means what."""
 
-    name: Any = None
-    document: Any = None
+    name: Any = Field(None, description="The name of the mapping.")
+    document: Any = Field(
+        None,
+        description="`process`, `kind`, `peer`, `channel`, `message`, `at`, `state`, `value`, "
+        "`label`, `snapshot` and `fifo`. Most are a path: names with dots between. `kind` may be "
+        "`{path, rules: [{value, kind}], otherwise}`, `peer` `{send, receive}`, `at` `{path, "
+        "unit}`, and `state` and `value` `{name: path}`. See docs/formats/json-lines.md.",
+        examples=[{"process": "host", "kind": "event", "peer": "to", "at": "ts"}],
+    )
 
 
 @router.get("/mappings", response=mapping_payloads.MappingList)
 def list_mappings(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
-    """Yours, the last changed first."""
+    """List your mappings, the last changed first."""
     rows = access.mappings(request.user)
     items = [mapping_payloads.mapping_detail(row) for row in rows[offset : offset + limit]]
     return reply({"items": items, "total": rows.count()})
@@ -36,18 +40,20 @@ def list_mappings(request: HttpRequest, limit: Limit, offset: Offset) -> HttpRes
 @router.post("/mappings", response={201: mapping_payloads.MappingDetail}, openapi_extra=DOCUMENTED)
 @idempotent
 def create_mapping(request: HttpRequest, body: MappingDocument) -> HttpResponse:
-    """An upload with `format=mapping:ID` is read by it."""
+    """Save a mapping. An upload with `format=mapping:ID` is then read by it."""
     row = mappings.save(request.user, body.name, body.document)
     return reply(mapping_payloads.mapping_detail(row), 201)
 
 
 @router.post("/mappings/preview", response=mapping_payloads.MappingPreview)
 def preview_mapping(
-    request: HttpRequest, file: File[UploadedFile], mapping: Form[str]
+    request: HttpRequest,
+    file: Annotated[UploadedFile, File(description="The log, or its beginning.")],
+    mapping: Annotated[str, Form(description="The document of a mapping, as JSON text.")],
 ) -> HttpResponse:
-    """The first 100 events of a log as they would be read, and what of it could not be mapped.
+    """Return the first 100 events of a log as a mapping would read them.
 
-    mapping: a document as JSON. Nothing is kept.
+    The answer also lists the lines that cannot be mapped, with the reason. Nothing is kept.
     """
     found = mappings.read(mapping)
     file.draft.file.flush()
@@ -55,20 +61,21 @@ def preview_mapping(
 
 
 @router.get("/mappings/{int:id}", response=mapping_payloads.MappingDetail)
-def get_mapping(request: HttpRequest, id: int) -> HttpResponse:
+def get_mapping(request: HttpRequest, id: MappingId) -> HttpResponse:
+    """Return a mapping with its document."""
     return reply(mapping_payloads.mapping_detail(access.mapping(request.user, id)))
 
 
 @router.put("/mappings/{int:id}", response=mapping_payloads.MappingDetail)
-def replace_mapping(request: HttpRequest, id: int, body: MappingDocument) -> HttpResponse:
-    """Recordings that were read by it stay as they are."""
+def replace_mapping(request: HttpRequest, id: MappingId, body: MappingDocument) -> HttpResponse:
+    """Replace a mapping. Recordings that it has read stay as they are."""
     row = access.mapping(request.user, id)
     saved = mappings.save(request.user, body.name, body.document, mapping=row)
     return reply(mapping_payloads.mapping_detail(saved))
 
 
 @router.delete("/mappings/{int:id}", response={204: None})
-def delete_mapping(request: HttpRequest, id: int) -> HttpResponse:
-    """Recordings that were read by it stay."""
+def delete_mapping(request: HttpRequest, id: MappingId) -> HttpResponse:
+    """Delete a mapping. Recordings that it has read stay."""
     mappings.delete(access.mapping(request.user, id), request.user)
     return HttpResponse(status=204)

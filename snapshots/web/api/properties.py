@@ -1,9 +1,9 @@
-"""Properties evaluated on what snapshots recorded."""
+"""The calls that evaluate properties on what snapshots recorded."""
 
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router, Schema
+from ninja import Field, Router, Schema
 
 from snapshots import access
 from snapshots.access import require_ready
@@ -11,31 +11,41 @@ from snapshots.answers import properties
 from snapshots.domain.properties import BUILT_IN
 from snapshots.files.recordings import open_recording
 from snapshots.payloads import properties as property_payloads
+from snapshots.web.api.parameters import RecordingId
 from snapshots.web.json import reply
 
 router = Router()
 
 
 class PropertyQuestion(Schema):
-    """Exactly one of the two. property: a built-in one's name. expression: CEL over ``processes``,
-    ``channels`` and ``snapshot``, which is true or false."""
+    """A property, named or written: exactly one of the two."""
 
-    property: Any = None
-    expression: Any = None
+    property: Any = Field(
+        None, description="The name of a built-in property.", examples=["termination"]
+    )
+    expression: Any = Field(
+        None,
+        description="An expression in CEL over `processes`, `channels` and `snapshot`, which is "
+        "true or false.",
+    )
 
 
 @router.get("/properties", response=property_payloads.PropertyList)
 def list_properties(request: HttpRequest) -> HttpResponse:
-    """The built-in ones: when each is true, and what states must look like for it."""
+    """List the built-in properties: when each is true, and the form of states that it needs."""
     return reply({"items": [known.to_json() for known in BUILT_IN.values()]})
 
 
-@router.post("/recordings/{int:id}/properties", response=property_payloads.PropertyStrip)
-def evaluate(request: HttpRequest, id: int, body: PropertyQuestion) -> HttpResponse:
-    """One property over all snapshots, the first 200, in the order in which they were begun.
+@router.post(
+    "/recordings/{int:id}/properties",
+    response=property_payloads.PropertyStrip,
+    summary="Evaluate a property",
+)
+def evaluate(request: HttpRequest, id: RecordingId, body: PropertyQuestion) -> HttpResponse:
+    """Evaluate one property on every snapshot (the first 200), in the order in which they began.
 
-    An expression that is wrong is refused with its column and an excerpt; one that takes too long
-    or too much memory is stopped.
+    A wrong expression is refused (422) with `column` and `excerpt`. An expression that takes too
+    long or too much memory is stopped.
     """
     recording = access.recording(request.user, id)
     require_ready(recording)

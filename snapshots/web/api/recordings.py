@@ -1,12 +1,12 @@
-"""Recordings: list, upload, look at, rename, delete."""
+"""The calls that list, upload, rename and delete recordings."""
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
-from ninja import Field, File, Form, Router, Schema, UploadedFile
+from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
 
 from snapshots import access
 from snapshots.access import require_ready
@@ -33,7 +33,7 @@ from snapshots.services.recordings import (
 from snapshots.services.recordings import delete_recording as delete
 from snapshots.services.recordings import rename_recording as rename
 from snapshots.services.retention import retention_of
-from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.api.parameters import Limit, Offset, RecordingId
 from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
@@ -42,7 +42,7 @@ NO_PATHS: list[str] = []
 
 
 class Rename(Schema):
-    name: str = Field(max_length=200)
+    name: str = Field(max_length=200, description="The new name.", examples=["two banks"])
 
 
 @router.get("/recordings", response=RecordingList)
@@ -50,10 +50,13 @@ def list_recordings(
     request: HttpRequest,
     limit: Limit,
     offset: Offset,
-    q: str = "",
-    status: Literal["", "queued", "running", "ready", "refused", "failed"] = "",
+    q: Annotated[str, Query(description="Part of the name; empty for all.")] = "",
+    status: Annotated[
+        Literal["", "queued", "running", "ready", "refused", "failed"],
+        Query(description="The status; empty for all."),
+    ] = "",
 ) -> HttpResponse:
-    """Your recordings and the samples, the newest first. q: part of the name."""
+    """List your recordings and the samples, newest first."""
     rows = access.recordings(request.user)
     if status:
         rows = rows.filter(status=status)
@@ -76,18 +79,28 @@ def _date(moment: datetime | None) -> str | None:
 @idempotent(keeps_itself=True)
 def upload_recording(
     request: HttpRequest,
-    file: File[list[UploadedFile]],
-    format: Form[str] = "",
-    name: Form[str] = "",
-    together: Form[bool] = False,
-    paths: Form[list[str]] = NO_PATHS,
+    file: Annotated[
+        list[UploadedFile], File(description="The log, or several, or the files of an engine.")
+    ],
+    format: Annotated[
+        str,
+        Form(
+            description="The format, as `mapping:ID` or `shiviz:EXECUTION`; empty to recognise it."
+        ),
+    ] = "",
+    name: Annotated[str, Form(description="The recording's name; empty for the file's.")] = "",
+    together: Annotated[bool, Form(description="Make one recording of all files.")] = False,
+    paths: Annotated[
+        list[str],
+        Form(description="With `together`: where each file lies, in the order of the files."),
+    ] = NO_PATHS,
 ) -> HttpResponse:
-    """Upload a log, or several (all are taken, or none). The format is told from the content.
+    """Upload a log, or several at once: all of them are accepted, or none.
 
-    An engine's files come as one archive (zip, tar, tar.gz, tar.zst), or with `together` as one
-    recording of all of them; `paths`, one for each file in their order, then tell where they lie.
+    The format is recognised from the content. Send an engine's files as one package (zip, tar,
+    tar.gz, tar.zst), or with `together` as one recording of all files.
 
-    What is wrong in its beginning (in all of it, if it is small) is refused at once, with line and
+    The beginning of a file (all of it, if it is small) is checked at once and refused with line and
     field. The job tells how the rest goes.
     """
     fields = {
@@ -106,41 +119,46 @@ def _accepted(jobs: Sequence[Job]) -> HttpResponse:
 
 
 @router.get("/recordings/{int:id}", response=RecordingDetail)
-def get_recording(request: HttpRequest, id: int) -> HttpResponse:
+def get_recording(request: HttpRequest, id: RecordingId) -> HttpResponse:
+    """Return a recording: its status, counts, extent, first 100 defects, and ids of snapshots."""
     return reply(recording_detail(access.recording(request.user, id)))
 
 
 @router.patch("/recordings/{int:id}", response=RecordingDetail)
-def rename_recording(request: HttpRequest, id: int, body: Rename) -> HttpResponse:
+def rename_recording(request: HttpRequest, id: RecordingId, body: Rename) -> HttpResponse:
+    """Give a recording another name."""
     recording = access.own_recording(request.user, id)
     return reply(recording_detail(rename(recording, body.name)))
 
 
 @router.delete("/recordings/{int:id}", response={204: None})
-def delete_recording(request: HttpRequest, id: int) -> HttpResponse:
-    """Its snapshots, jobs, upload and store go with it."""
+def delete_recording(request: HttpRequest, id: RecordingId) -> HttpResponse:
+    """Delete a recording with its snapshots, jobs, upload and stored files."""
     delete(access.own_recording(request.user, id), request.user)
     return HttpResponse(status=204)
 
 
 @router.post("/recordings/{int:id}/ingest", response={202: Accepted}, openapi_extra=DOCUMENTED)
 @idempotent
-def ingest_recording_again(request: HttpRequest, id: int) -> HttpResponse:
-    """Once more from the kept upload: after a failure, or for a newer store."""
+def ingest_recording_again(request: HttpRequest, id: RecordingId) -> HttpResponse:
+    """Ingest a recording once more from the kept upload, after a failure or for a newer store."""
     job = ingest_again(access.own_recording(request.user, id))
     return reply({"id": id, "job": job.pk}, 202)
 
 
 @router.get("/recordings/{int:id}/topology", response=TopologyOfRecording)
-def get_topology_of_recording(request: HttpRequest, id: int) -> HttpResponse:
+def get_topology_of_recording(request: HttpRequest, id: RecordingId) -> HttpResponse:
+    """Return the processes, with their states at the start, and the channels of a recording."""
     recording = access.recording(request.user, id)
     require_ready(recording)
     return reply(topology_of_recording(open_recording(recording)))
 
 
 @router.get("/recordings/{int:id}/defects", response=DefectList)
-def list_defects(request: HttpRequest, id: int, limit: Limit, offset: Offset) -> HttpResponse:
-    """What was wrong with the input, and kept. ``total`` counts those beyond the list, too."""
+def list_defects(
+    request: HttpRequest, id: RecordingId, limit: Limit, offset: Offset
+) -> HttpResponse:
+    """List what was wrong with the input. `total` also counts defects that were not kept."""
     recording = access.recording(request.user, id)
     items = recording.defects
     if recording.is_ready:

@@ -1,9 +1,9 @@
-"""Replay: cuts, windows and single events of a recording."""
+"""The calls that answer questions about cuts, windows and single events of a recording."""
 
 from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Query, Router, Schema
+from ninja import Field, Query, Router, Schema
 
 from snapshots import access
 from snapshots.access import require_ready
@@ -12,51 +12,79 @@ from snapshots.files.recordings import open_recording
 from snapshots.payloads import cuts
 from snapshots.payloads.window import WindowPayload
 from snapshots.store.reader import StoredRecording
+from snapshots.web.api.parameters import EventIndex, ProcessId, RecordingId
 from snapshots.web.json import reply
 
 router = Router()
 
 
 class CutQuestion(Schema):
-    """Exactly one of the three. positions: by process id, absent ones are 0, or a list of all."""
+    """A cut, named in exactly one of three ways."""
 
-    positions: Any = None
-    at: Any = None
-    step: Any = None
+    positions: Any = Field(
+        None,
+        description="How many events of each process are inside: an object by process id, where "
+        "absent processes have 0, or a list in the order of the processes.",
+        examples=[{"A": 3, "B": 1}],
+    )
+    at: Any = Field(
+        None, description="All events up to this instant, in the recording's `time_unit`."
+    )
+    step: Any = Field(None, description="The first so many events of the whole recording.")
 
 
-@router.post("/recordings/{int:id}/cuts", response=cuts.CutAnswer)
-def cut(request: HttpRequest, id: int, body: CutQuestion) -> HttpResponse:
-    """Is this cut consistent, and what are the states and the contents of the channels in it?
+@router.post("/recordings/{int:id}/cuts", response=cuts.CutAnswer, summary="Evaluate a cut")
+def cut(request: HttpRequest, id: RecordingId, body: CutQuestion) -> HttpResponse:
+    """Answer whether a cut is consistent, and what states and channels hold in it.
 
-    ``{"at": t}``: all events up to that instant. ``{"step": k}``: the first k of all events.
+    A state that is not known is absent. An inconsistent cut comes with its orphans, and with
+    `nearest`: the latest consistent cut inside it or the smallest around it, whichever moves fewer
+    events.
     """
     return reply(replay.cut(_ready(request, id), body.dict()))
 
 
-@router.get("/recordings/{int:id}/window", response=WindowPayload)
+@router.get("/recordings/{int:id}/window", response=WindowPayload, summary="Get a window")
 def window(
     request: HttpRequest,
-    id: int,
-    from_: Annotated[float | None, Query(None, alias="from")],
-    to: float | None = None,
-    width: float | None = None,
-    axis: str = "time",
+    id: RecordingId,
+    from_: Annotated[
+        float | None,
+        Query(None, alias="from", description="The left edge; by default the beginning."),
+    ],
+    to: Annotated[float | None, Query(description="The right edge; by default the end.")] = None,
+    width: Annotated[
+        float | None, Query(description="The width in pixels, 50 to 8192; by default 1000.")
+    ] = None,
+    axis: Annotated[
+        str, Query(description="`time`: edges are instants. `order`: edges are numbers of events.")
+    ] = "time",
 ) -> HttpResponse:
-    """What there is to draw between two instants (axis=time) or numbers of events (axis=order)."""
+    """Return what there is to draw between two edges.
+
+    If the window holds more than a screen can show, `exact` is false and `bins` has the overview.
+    Columns are typed arrays in base64, as Plotly takes them; `docs/websocket.md` describes them.
+    """
     question = {"from": from_, "to": to, "width": width, "axis": axis}
     return reply(replay.window(_ready(request, id), question))
 
 
 @router.get("/recordings/{int:id}/events/{text:process}/{int:index}", response=cuts.EventDetail)
-def get_event(request: HttpRequest, id: int, process: str, index: int) -> HttpResponse:
-    """All fields of one event, and the message or marker that it sends or receives."""
+def get_event(
+    request: HttpRequest, id: RecordingId, process: ProcessId, index: EventIndex
+) -> HttpResponse:
+    """Return all fields of one event, and the message or marker that it sends or receives."""
     return reply(replay.event(_ready(request, id), process, index))
 
 
 @router.get("/recordings/{int:id}/cones/{text:process}/{int:index}", response=cuts.ConesPayload)
-def get_cones(request: HttpRequest, id: int, process: str, index: int) -> HttpResponse:
-    """What happened before one event (its vector clock), and what it could have influenced."""
+def get_cones(
+    request: HttpRequest, id: RecordingId, process: ProcessId, index: EventIndex
+) -> HttpResponse:
+    """Return what happened before one event (its vector clock), and what it could influence.
+
+    Lists are in the order of the processes. `before`, `after` and `concurrent` count events.
+    """
     return reply(replay.cones(_ready(request, id), process, index))
 
 

@@ -1,4 +1,4 @@
-"""What a token may do: one of scope ``read`` changes nothing."""
+"""Decides what a token may do: a token of scope ``read`` changes nothing."""
 
 from django.http import HttpRequest
 
@@ -14,7 +14,10 @@ READING_POSTS = (  # a question in a body, whose answer is kept nowhere
 
 
 def require(token: ApiToken, request: HttpRequest) -> None:
-    """Raises: NeedsWriting where the token reads and the request may change something."""
+    """Refuse a request that may change something with a token that only reads.
+
+    Raises: NeedsWriting.
+    """
     if token.only_reads and not changes_nothing(request):
         raise NeedsWriting(
             f"The token “{token.name}” has the scope read, and {request.method} "
@@ -23,6 +26,7 @@ def require(token: ApiToken, request: HttpRequest) -> None:
 
 
 def changes_nothing(request: HttpRequest) -> bool:
+    """Return whether a request only asks something."""
     if request.method == "POST":
         return request.resolver_match.route in READING_POSTS
     return request.method in READING_METHODS

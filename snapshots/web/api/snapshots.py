@@ -1,7 +1,9 @@
-"""Snapshots of a recording: verdicts, contents, restore, reordering."""
+"""The calls about snapshots of a recording: verdicts, contents, restore, reordering."""
+
+from typing import Annotated
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Query, Router
 
 from snapshots import access
 from snapshots.access import require_ready
@@ -11,6 +13,7 @@ from snapshots.payloads import cuts
 from snapshots.payloads.jobs import AcceptedJob
 from snapshots.payloads.recordings import SnapshotList, snapshot_summary
 from snapshots.services.jobs import request_reordering, request_restore
+from snapshots.web.api.parameters import RecordingId, SnapshotId
 from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
@@ -18,8 +21,17 @@ router = Router()
 
 
 @router.get("/recordings/{int:id}/snapshots", response=SnapshotList)
-def list_snapshots(request: HttpRequest, id: int) -> HttpResponse:
-    """In the order in which they were begun, without their contents."""
+def list_snapshots(request: HttpRequest, id: RecordingId) -> HttpResponse:
+    """List the snapshots with their verdicts, in the order in which they began.
+
+    Each has its findings, positions and totals, but not its states and channels. `verdict_counts`
+    counts all findings; `verdicts` holds the first 100 of each verdict, worst first.
+
+    A finding has `verdict` and `sentence`, and of these fields those that apply: `channel`,
+    `message`, `process`, `value`, `rule`, `recorded`, `recomputed`, `path`; the events `sent`,
+    `received` and `event` as `{"process", "index", "at"}`; and `other`, a second message or marker
+    with its own events.
+    """
     recording = access.recording(request.user, id)
     require_ready(recording)
     return reply({"items": [snapshot_summary(row) for row in recording.snapshots.all()]})
@@ -31,8 +43,8 @@ def list_snapshots(request: HttpRequest, id: int) -> HttpResponse:
     openapi_extra=DOCUMENTED,
 )
 @idempotent
-def restore_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
-    """Rebuild the system from the snapshot and replay the rest; the job's result is the report."""
+def restore_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId) -> HttpResponse:
+    """Rebuild the system from a snapshot and replay the rest; the job's result is the report."""
     recording = access.recording(request.user, id)
     require_ready(recording)
     row = access.snapshot(recording, snapshot)
@@ -44,8 +56,10 @@ def restore_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpRespon
     response=cuts.SnapshotDetail,
     include_in_schema=False,
 )
-def get_snapshot_named_restore(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
-    """A snapshot's id may end like this address."""
+def get_snapshot_named_restore(
+    request: HttpRequest, id: RecordingId, snapshot: SnapshotId
+) -> HttpResponse:
+    """Return the snapshot whose id ends in `/restore`, like this address."""
     return get_snapshot(request, id, f"{snapshot}/restore")
 
 
@@ -55,9 +69,18 @@ def get_snapshot_named_restore(request: HttpRequest, id: int, snapshot: str) -> 
     openapi_extra=DOCUMENTED,
 )
 @idempotent
-def reorder_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
-    """Reorder the run so that it goes through the recorded state (Theorem 1); the job's result is
-    the two orders and what was checked. What was asked for before is not computed again."""
+def reorder_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId) -> HttpResponse:
+    """Reorder the run so that it passes through the recorded state (Theorem 1).
+
+    The same question about the same stored recording returns the same job. A snapshot that is not
+    complete is answered with 409. The job's result has
+
+    * `began` and `ended` as steps, and the first 5,000 `events` between them;
+    * `permuted`: the new order of these events, the prerecording ones first, with `swaps`;
+    * `start`, `recorded` and `end`: states, and messages by channel;
+    * `checks`: `name`, `sentence`, `reason` and `holds`, which is null if it cannot be told;
+    * `occurred` and `occurred_after`: whether the run passed through the recorded state.
+    """
     recording = access.recording(request.user, id)
     require_ready(recording)
     row = access.snapshot(recording, snapshot)
@@ -69,14 +92,23 @@ def reorder_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpRespon
     response=cuts.SnapshotDetail,
     include_in_schema=False,
 )
-def get_snapshot_named_reordering(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
-    """A snapshot's id may end like this address, too."""
+def get_snapshot_named_reordering(
+    request: HttpRequest, id: RecordingId, snapshot: SnapshotId
+) -> HttpResponse:
+    """Return the snapshot whose id ends in `/reordering`, like this address."""
     return get_snapshot(request, id, f"{snapshot}/reordering")
 
 
 @router.get("/recordings/{int:id}/knowledge", response=cuts.KnowledgePayload)
-def get_knowledge(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
-    """Who knew which pieces of a snapshot when: of runs that collect them (simulate: collect)."""
+def get_knowledge(
+    request: HttpRequest,
+    id: RecordingId,
+    snapshot: Annotated[str, Query(description="The id of the snapshot.")],
+) -> HttpResponse:
+    """Return who knew which pieces of a snapshot when.
+
+    Only runs that were simulated with `collect` hold such pieces.
+    """
     recording = access.recording(request.user, id)
     require_ready(recording)
     row = access.snapshot(recording, snapshot)
@@ -84,8 +116,13 @@ def get_knowledge(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
 
 
 @router.get("/recordings/{int:id}/snapshots/{text:snapshot}", response=cuts.SnapshotDetail)
-def get_snapshot(request: HttpRequest, id: int, snapshot: str) -> HttpResponse:
-    """Its states and channel contents, as recorded and as the log recomputes them."""
+def get_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId) -> HttpResponse:
+    """Return the states and channel contents of a snapshot, recorded beside recomputed.
+
+    `processes` and `channels` are what the log recomputes. In `recorded` and `recomputed` a value
+    that is not known is absent. In a derived recording `why_empty` and `why_unknown` explain
+    channels without messages.
+    """
     recording = access.recording(request.user, id)
     require_ready(recording)
     row = access.snapshot(recording, snapshot)

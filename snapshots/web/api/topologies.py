@@ -1,10 +1,10 @@
-"""Topologies: draw, import, simulate on."""
+"""The calls that save, import and list topologies, and simulate runs on them."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
 from django.http import HttpRequest, HttpResponse
-from ninja import File, Form, Router, Schema, UploadedFile
+from ninja import Field, File, Form, Router, Schema, UploadedFile
 
 from snapshots import access
 from snapshots.payloads.recordings import Accepted
@@ -18,7 +18,7 @@ from snapshots.services.simulations import request_simulation
 from snapshots.services.topologies import delete_topology as delete
 from snapshots.services.topologies import import_topology as take_in
 from snapshots.services.topologies import save_topology
-from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.api.parameters import Limit, Offset, TopologyId
 from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
@@ -26,16 +26,34 @@ router = Router()
 
 
 class TopologyDocument(Schema):
-    """Items are checked one by one, so that a refusal names the place, as in channels[3].source.
+    """A topology of processes and channels, or a dataflow.
 
-    dataflow, in place of the rest: {"vertices", "edges"}; its processes and channels follow.
+    A refusal names the place, as in `channels[3].source` or `dataflow.vertices[1].parallelism`.
     """
 
-    name: Any = "topology"
-    dataflow: Any = None
-    processes: Any = None
-    channels: Any = []
-    layout: Any = {}
+    name: Any = Field("topology", description="The name of the topology.")
+    dataflow: Any = Field(
+        None,
+        description="A dataflow in place of processes and channels, which follow from it and are "
+        "ignored if they are sent. `vertices` have `id`, `kind`, `parallelism`, `max_parallelism`, "
+        "`cost`, `rate`, `records`, `keys`, `skew`, `value`, `function` and `sink`; `edges` have "
+        "`source`, `target` and `exchange`.",
+    )
+    processes: Any = Field(
+        None,
+        description="The processes: `id`, and `state` at the start if it is known.",
+        examples=[[{"id": "A", "state": 10}, {"id": "B", "state": 0}]],
+    )
+    channels: Any = Field(
+        [],
+        description="The channels: `id`, `source`, `target`, and `fifo` (true by default).",
+        examples=[[{"id": "A->B", "source": "A", "target": "B"}]],
+    )
+    layout: Any = Field(
+        {},
+        description="Where processes are drawn: `{process: [x, y]}` in the square 0 to 1. "
+        "Processes may be missing.",
+    )
 
 
 class SimulationParameters(Schema):
@@ -87,7 +105,7 @@ class SimulationParameters(Schema):
 
 @router.get("/topologies", response=TopologyList)
 def list_topologies(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
-    """Yours and the samples, the last changed first."""
+    """List your topologies and the samples, the last changed first."""
     rows = access.topologies(request.user)
     items = [topology_summary(row) for row in rows[offset : offset + limit]]
     return reply({"items": items, "total": rows.count()})
@@ -96,6 +114,7 @@ def list_topologies(request: HttpRequest, limit: Limit, offset: Offset) -> HttpR
 @router.post("/topologies", response={201: TopologyDetail}, openapi_extra=DOCUMENTED)
 @idempotent
 def create_topology(request: HttpRequest, body: TopologyDocument) -> HttpResponse:
+    """Save a topology or a dataflow."""
     topology = save_topology(request.user, body.dict(exclude_unset=True))
     return reply(topology_detail(topology), 201)
 
@@ -104,22 +123,27 @@ def create_topology(request: HttpRequest, body: TopologyDocument) -> HttpRespons
 @idempotent
 def import_topology(
     request: HttpRequest,
-    file: File[UploadedFile] = None,
-    text: Form[str] = "",
-    name: Form[str] = "",
+    file: Annotated[UploadedFile, File(description="A file to import.")] = None,
+    text: Annotated[str, Form(description="The text to import, in place of a file.")] = "",
+    name: Annotated[str, Form(description="The name; empty for the file's.")] = "",
 ) -> HttpResponse:
-    """From a file, or the text itself: ``.top``, JSON (a log's header, too) or an edge list."""
+    """Import a topology from a file or a text.
+
+    It may be a `.top` file, JSON (also the header of a log) or a list of edges.
+    """
     topology = take_in(request.user, file, text, name)
     return reply(topology_detail(topology), 201)
 
 
 @router.get("/topologies/{int:id}", response=TopologyDetail)
-def get_topology(request: HttpRequest, id: int) -> HttpResponse:
+def get_topology(request: HttpRequest, id: TopologyId) -> HttpResponse:
+    """Return a topology with its document; a dataflow comes with its processes and channels."""
     return reply(topology_detail(access.topology(request.user, id)))
 
 
 @router.put("/topologies/{int:id}", response=TopologyDetail)
-def replace_topology(request: HttpRequest, id: int, body: TopologyDocument) -> HttpResponse:
+def replace_topology(request: HttpRequest, id: TopologyId, body: TopologyDocument) -> HttpResponse:
+    """Replace the document of a topology. Recordings simulated on it stay as they are."""
     topology = access.own_topology(request.user, id)
     document = body.dict(exclude_unset=True)
     saved = save_topology(request.user, document, topology=topology)
@@ -127,19 +151,25 @@ def replace_topology(request: HttpRequest, id: int, body: TopologyDocument) -> H
 
 
 @router.delete("/topologies/{int:id}", response={204: None})
-def delete_topology(request: HttpRequest, id: int) -> HttpResponse:
-    """Recordings simulated on it stay."""
+def delete_topology(request: HttpRequest, id: TopologyId) -> HttpResponse:
+    """Delete a topology. Recordings simulated on it stay."""
     delete(access.own_topology(request.user, id), request.user)
     return HttpResponse(status=204)
 
 
-@router.post("/topologies/{int:id}/simulate", response={202: Accepted}, openapi_extra=DOCUMENTED)
+@router.post(
+    "/topologies/{int:id}/simulate",
+    response={202: Accepted},
+    openapi_extra=DOCUMENTED,
+    summary="Simulate a run",
+)
 @idempotent
-def simulate(request: HttpRequest, id: int, body: SimulationParameters) -> HttpResponse:
-    """Run a workload on it: token-ring, bank, random, idle, diffusing, resources, token-lost or
-    token-copied; on a dataflow, checkpoints. The recording is ingested as any.
+def simulate(request: HttpRequest, id: TopologyId, body: SimulationParameters) -> HttpResponse:
+    """Simulate a run on a topology; its recording is ingested like any other.
 
-    A parameter that makes no sense, or that there is not, is refused with its name.
+    The workload is one of token-ring, bank, random, idle, diffusing, resources, token-lost and
+    token-copied. A dataflow runs under the checkpoints of an engine. All parameters have defaults.
+    A parameter that makes no sense or does not exist is refused with its name.
     """
     topology = access.topology(request.user, id)
     parameters = orjson.loads(request.body)  # all of them: the schema drops what it does not know

@@ -1,4 +1,4 @@
-"""Addresses that hold ids, which may be any text."""
+"""Makes addresses that hold ids, which may be any text."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,7 +8,10 @@ import numpy as np
 
 
 def to_snapshot(recording: int, snapshot: str) -> str:
-    """Browsers walk up at segments of dots, however they are quoted: those go in the query."""
+    """Return the address of a snapshot's page.
+
+    Browsers shorten segments of dots, however they are quoted, so such ids go into the query.
+    """
     if {".", "..", ""} & set(snapshot.split("/")):
         return f"/recordings/{recording}/snapshots?{urlencode({'id': snapshot})}"
     return f"/recordings/{recording}/snapshots/{quote(snapshot)}"
@@ -27,16 +30,19 @@ def to_predicate(recording: int, expression: str) -> str:
 
 
 def to_workbench(recording: int, **view: str) -> str:
-    """view: the parameters of docs/architecture.md, "The workbench page and its links"."""
+    """Return the address of the workbench with the parameters ``view``.
+
+    Source: docs/workbench.md, "Links into it".
+    """
     query = urlencode({name: item for name, item in view.items() if item})
     return f"/recordings/{recording}?{query}" if query else f"/recordings/{recording}"
 
 
 def event(place: Mapping[str, Any]) -> str:
-    """The parameter ``event`` for a place ``{"process", "index"}``."""
+    """Return the parameter ``event`` of a link, for a place ``{"process", "index"}``."""
     return f"{place['index']}@{place['process']}"
 
 
 def cut(positions: Iterable[int]) -> str:
-    """The parameter ``cut`` for positions in the order of the processes."""
+    """Return the parameter ``cut`` of a link, for positions in the order of the processes."""
     return ".".join(np.base_repr(position, 36).lower() for position in positions)

@@ -83,7 +83,7 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
   };
 }
 
-/** The addresses of docs/architecture.md for a recording's id; `given` ones win. */
+/** The addresses of the API for a recording's id; `given` ones win. */
 export function defaultUrls(id, given = {}) {
   const api = `/api/recordings/${id}`;
   return {

@@ -1,4 +1,4 @@
-/** What a link to the workbench holds; docs/architecture.md lists the parameters. Pure. */
+/** What a link to the workbench holds; docs/workbench.md lists the parameters. Pure. */
 
 const LONGEST_CUT = 1500;
 

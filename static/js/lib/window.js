@@ -8,7 +8,7 @@ export const IN_FLIGHT = -1; // a received_index; receivedX is NaN then
 const APPLICATION_KINDS = new Set(["internal", "send", "receive", "read", "write"]);
 
 /**
- * Decodes a window payload (docs/architecture.md). Adds `rows`, the event rows of each process by
+ * Decodes a window payload (docs/websocket.md). Adds `rows`, the event rows of each process by
  * index, and `x` columns in the window's own axis: instants, or steps + 1.
  */
 export function openWindow(payload, topology) {

@@ -1,4 +1,4 @@
-"""How much of a case's expected answers the API gives, against the table of docs/formats.md."""
+"""Compares what the API answers about a case with the table of docs/formats/agreement.md."""
 
 from collections.abc import Iterable
 

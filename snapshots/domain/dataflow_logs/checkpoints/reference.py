@@ -1,8 +1,9 @@
-"""What a log tells of the checkpoints of a dataflow: the reference, record by record.
+"""Analyses the checkpoints of a dataflow from its log, record by record: the reference.
 
-`report` makes a report of a checkpoint's events and of counts of records; here they are counted one
-by one, the Spark job finds them by search. Source: protocols.md, sections 2 and 6; Flink's
-checkpoint statistics have the same names where they say the same.
+`report` needs a checkpoint's events and counts of records. Here the records are counted one by one;
+the Spark job finds them by search. Fields have the names of Flink's checkpoint statistics where
+they mean the same. Source: docs/formats/protocols.md, "2. Flink" and "6. What is recomputed from
+what".
 """
 
 from collections.abc import Iterable

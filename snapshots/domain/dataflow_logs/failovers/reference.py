@@ -1,6 +1,7 @@
-"""What failures repeated and lost: the reference, record by record.
+"""Analyses what failures repeated and lost, record by record: the reference.
 
-Source: protocols.md, section 5. The Spark job answers the same questions from columns.
+The Spark job answers the same questions from columns. Source: docs/formats/protocols.md,
+"5. Failover".
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
-"""What is told of a failure and its repair, and of what failures did at the sinks.
+"""Describes a failure with its repair, and what failures did at the sinks.
 
-A rid is a list ``[split, offset, derived]``. Counts are true, examples are the first MOST_EXAMPLES.
-Source of the table of effects: protocols.md, section 5.
+A rid is a list ``[split, offset, derived]``. Counts are complete; examples are the first
+MOST_EXAMPLES. Source of the table of effects: docs/formats/protocols.md, "5. Failover".
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
 """A seeded simulator of dataflows under Flink's checkpoint protocol.
 
-The log is that of docs/dataflow-events.md; what is counted beside it is the truth for those who
-compute the same from the log.
+The log is that of docs/formats/dataflow-events.md. What the run counts beside it is the truth for
+an analysis that computes the same from the log.
 """
 
 from collections.abc import Iterator, Mapping

@@ -5,7 +5,7 @@ The driver is the process ``coordinator``; the decisions are the step functions 
 read when it has ended itself: so a batch drains all channels. The snapshot of a batch bears its
 number. The driver records its part when it plans, all tasks theirs at the commit, between this
 batch and the next: a batch that is planned and not committed is an incomplete snapshot, and a
-second attempt at it completes the same one. Events as in docs/dataflow-events.md.
+second attempt at it completes the same one. Events as in docs/formats/dataflow-events.md.
 """
 
 from collections.abc import Iterator, Mapping

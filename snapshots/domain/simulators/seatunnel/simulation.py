@@ -3,7 +3,7 @@
 Each pipeline has a coordinator, a sequence of checkpoints and a fate of its own; the decisions are
 the step functions in `algorithms/seatunnel.py` and `seatunnel_task.py`. Each vertex is a process of
 its own here, also where the engine fuses several into one task. Events as in
-docs/dataflow-events.md.
+docs/formats/dataflow-events.md.
 """
 
 from collections.abc import Iterator, Mapping

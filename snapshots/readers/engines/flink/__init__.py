@@ -1,1 +1,4 @@
-"""Checkpoints and savepoints that Apache Flink wrote. Format: docs/formats.md."""
+"""Reads checkpoints and savepoints that Apache Flink wrote.
+
+Source: docs/formats/flink-files.md.
+"""

@@ -1,6 +1,7 @@
-"""One file of SeaTunnel's: the envelope, and in it a completed checkpoint of one pipeline.
+"""Reads one file of SeaTunnel's: an envelope that holds a completed checkpoint of one pipeline.
 
-Source: seatunnel.md, sections 7 and 8. Layouts are told apart by the wire types of their fields.
+The wire types of its fields show which layout a file has. Source:
+docs/formats/seatunnel-files.md, "7. Binary format" and "8. Older and newer formats".
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""What SeaTunnel's names tell: of files, and of actions.
+"""Reads what SeaTunnel's names of files and of actions say.
 
-Source: seatunnel.md, sections 4 and 6.
+Source: docs/formats/seatunnel-files.md, "4. Start, restore, end" and "6. Files".
 """
 
 import re

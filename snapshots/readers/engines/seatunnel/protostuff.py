@@ -1,6 +1,7 @@
-"""Protostuff's native encoding: protobuf's tags, but nested objects, lists and maps are groups.
+"""Reads Protostuff's native encoding: protobuf's tags, with groups for objects, lists and maps.
 
-Source: seatunnel.md, section 7; every tag is ``field << 3 | wire``, numbers are little-endian.
+Every tag is ``field << 3 | wire``; numbers are little-endian.
+Source: docs/formats/seatunnel-files.md, "7. Binary format".
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""What SeaTunnel's REST interface answers: jobs with their graph, and lists of checkpoints.
+"""Reads the answers of SeaTunnel's REST interface: jobs with their graph, lists of checkpoints.
 
-Source: seatunnel.md, section 5. Ids may be numbers or texts of digits. A field that is missing, or
-is not of its kind, is None: not known.
+Ids may be numbers or texts of digits. A field that is missing or has another type is None, which
+means not known. Source: docs/formats/seatunnel-files.md, "5. REST".
 """
 
 from collections.abc import Iterator, Mapping

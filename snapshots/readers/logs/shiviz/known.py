@@ -1,6 +1,6 @@
-"""The forms of log that are known by name, and which of them a log has.
+"""Lists the forms of log that are known by name, and decides which of them a log has.
 
-Source: shiviz.md; ShiViz's example logs, GoVector, TSViz and TLC.
+Source: docs/formats/shiviz.md, "The parser expression"; the logs of ShiViz, GoVector, TSViz, TLC.
 """
 
 from dataclasses import dataclass

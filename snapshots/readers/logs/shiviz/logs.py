@@ -1,6 +1,6 @@
-"""A whole file: its expressions, given in its first two lines or recognised, and its executions.
+"""Reads a whole file: its expressions, given in its first two lines or recognised, and executions.
 
-Source: shiviz.md, "A whole file".
+Source: docs/formats/shiviz.md, "A whole file".
 """
 
 from dataclasses import dataclass

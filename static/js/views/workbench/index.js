@@ -29,7 +29,7 @@ import { createTransport } from "./transport.js";
 
 const MESSAGE_STAYS = 6000; // ms
 
-/** Mounts on `root`; data is the json_script of the page (docs/architecture.md). What it leaves out is fetched. */
+/** Mounts on `root`; data is the json_script of the page (docs/workbench.md). What it leaves out is fetched. */
 export async function mountWorkbench(root, data) {
   const { recording } = data;
   const urls = defaultUrls(recording.id, data.urls);

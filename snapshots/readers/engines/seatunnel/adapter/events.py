@@ -1,4 +1,6 @@
-"""The recording that is derived from SeaTunnel's checkpoints, in the words of dataflow-events.md.
+"""Derives a recording from SeaTunnel's checkpoints, with the events of a dataflow's log.
+
+Source: docs/formats/dataflow-events.md, "Pipelines (SeaTunnel)".
 
 Every event is ``derived``. Its list ``inferred`` names what no file says: ``at`` (no file has the
 time: that of a state's copy is at the latest that of the acknowledgement, and where that is not

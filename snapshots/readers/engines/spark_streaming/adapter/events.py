@@ -1,4 +1,6 @@
-"""The recording that is derived from checkpoint directories, in the words of dataflow-events.md.
+"""Derives a recording from Spark's checkpoint directories, with the events of a dataflow's log.
+
+Source: docs/formats/dataflow-events.md, "Derived from checkpoint directories".
 
 Every event is ``derived``. What is inferred in it stands in its list ``inferred``: ``at`` (no file
 has the time; it lies between those that are known), ``commit`` (the batch must have been committed,

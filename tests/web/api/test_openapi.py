@@ -1,0 +1,58 @@
+"""The OpenAPI document says of every call and every parameter what it is."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from snapshots.web.api import api
+from tests.stack import ROOT
+
+SCHEMA = api.get_openapi_schema(path_prefix="/api/")
+CALLS = {
+    f"{method.upper()} {path}": call
+    for path, calls in SCHEMA["paths"].items()
+    for method, call in calls.items()
+}
+ADDRESS = re.compile(r"`?(?:GET |POST |PATCH |PUT |DELETE )?(/api/[\w/{}.-]+)`")
+DERIVED_ELSEWHERE = {"SimulationParameters"}  # described once, where they are declared
+
+
+def is_a_sentence(text: str) -> bool:
+    """Whether ``text`` begins like a sentence and ends like one."""
+    return bool(re.match(r"[A-Z`]", text)) and text.rstrip().endswith((".", ":"))
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_call_has_a_summary_and_a_description(call):
+    assert len(CALLS[call]["summary"].split()) >= 2
+    first = CALLS[call].get("description", "").split("\n\n")[0]
+    assert is_a_sentence(first), first
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_parameter_has_a_description(call):
+    for parameter in CALLS[call].get("parameters", []):
+        assert is_a_sentence(parameter.get("description", "")), parameter["name"]
+
+
+@pytest.mark.parametrize("call", [call for call in CALLS if "requestBody" in CALLS[call]])
+def test_every_field_of_a_body_has_a_description(call):
+    for body in CALLS[call]["requestBody"]["content"].values():
+        schema = resolved(body["schema"])
+        for name, field in schema["properties"].items():
+            assert is_a_sentence(resolved(field).get("description", "")), name
+
+
+def resolved(schema: dict) -> dict:
+    name = schema.get("$ref", "").rpartition("/")[2]
+    if name in DERIVED_ELSEWHERE:
+        return {"properties": {}}
+    return SCHEMA["components"]["schemas"][name] if name else schema
+
+
+def test_every_address_that_the_documents_name_is_a_call():
+    pages = [ROOT / "docs" / page for page in ("api.md", "websocket.md", "architecture.md")]
+    named = {address for page in pages for address in ADDRESS.findall(Path(page).read_text())}
+    assert len(named) >= 4
+    assert named - set(SCHEMA["paths"]) == {"/api/docs", "/api/openapi.json"}
