@@ -3,7 +3,7 @@
 from functools import cached_property
 
 from snapshots.domain.dataflow_logs.dataflow import BROADCAST, SINK, SOURCE, Vertex
-from snapshots.domain.simulators.flink.functions import FILTER_DROPS, FLATMAP_COPIES
+from snapshots.domain.simulators.dataflows.functions import FILTER_DROPS, FLATMAP_COPIES
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation
 
 EVENTS_OF_A_TASK = 6  # of one checkpoint: record, copy, acknowledgement, word of completion …

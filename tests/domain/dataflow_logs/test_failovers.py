@@ -19,7 +19,7 @@ from snapshots.domain.dataflow_logs.failovers.report import MOST_EXAMPLES, Failo
 from snapshots.domain.dataflow_logs.kinds import WRITE
 from snapshots.domain.model.recording import RECORD_STATE
 from snapshots.domain.model.topology import Process
-from snapshots.domain.simulators.flink.lanes import Lane
+from snapshots.domain.simulators.dataflows.lanes import Lane
 from snapshots.domain.simulators.flink.samples import smallest
 from snapshots.domain.simulators.flink.simulation import (
     DataflowRun,

@@ -13,7 +13,7 @@ from snapshots.domain.model.key_groups import (
     owning_subtask,
     stable_hash,
 )
-from snapshots.domain.simulators.flink.functions import (
+from snapshots.domain.simulators.dataflows.functions import (
     Record,
     Rid,
     Split,

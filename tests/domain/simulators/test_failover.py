@@ -23,8 +23,8 @@ from snapshots.domain.dataflow_logs.dataflow import (
 )
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.recording import SEND, LoggedEvent
-from snapshots.domain.simulators.flink.functions import is_keyed
-from snapshots.domain.simulators.flink.lanes import Lane
+from snapshots.domain.simulators.dataflows.functions import is_keyed
+from snapshots.domain.simulators.dataflows.lanes import Lane
 from snapshots.domain.simulators.flink.simulation import DataflowRun, run_dataflow
 from snapshots.domain.simulators.protocols import flink_task
 from snapshots.domain.simulators.protocols.flink_task import (

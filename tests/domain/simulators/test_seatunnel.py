@@ -24,7 +24,7 @@ from snapshots.domain.dataflow_logs.failovers.reference import failovers
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.recording import KINDS, RECORD_STATE
 from snapshots.domain.model.values import parsed
-from snapshots.domain.simulators.flink.lanes import BARRIER, Item
+from snapshots.domain.simulators.dataflows.lanes import BARRIER, Item
 from snapshots.domain.simulators.flink.simulation import FailAt
 from snapshots.domain.simulators.protocols import seatunnel, seatunnel_task
 from snapshots.domain.simulators.protocols.flink_task import Block, Unblock

@@ -31,10 +31,10 @@ from snapshots.domain.dataflow_logs.kinds import (
 from snapshots.domain.model.recording import INTERNAL, MARKER_RECEIVE, RECORD_STATE
 from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.domain.model.values import canonical
-from snapshots.domain.simulators.flink.lanes import CANCEL, Item, Lane
+from snapshots.domain.simulators.dataflows.lanes import CANCEL, Item, Lane
+from snapshots.domain.simulators.dataflows.tasks import SimTask
+from snapshots.domain.simulators.dataflows.transactions import LOST
 from snapshots.domain.simulators.flink.snapshots import CHANNELS, Snapshots
-from snapshots.domain.simulators.flink.tasks import SimTask
-from snapshots.domain.simulators.flink.transactions import LOST
 from snapshots.domain.simulators.protocols import flink_coordinator as coordinating
 from snapshots.domain.simulators.protocols import flink_task as aligning
 from snapshots.domain.simulators.protocols.flink_coordinator import (

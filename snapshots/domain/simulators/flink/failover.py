@@ -9,10 +9,10 @@ from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
 from snapshots.domain.dataflow_logs.kinds import RESTART, TX_ABORT, TX_RECOVER_COMMIT
 from snapshots.domain.model.recording import CRASH, INTERNAL, RESTORE
 from snapshots.domain.model.topology import Channel, ProcessId, Topology
-from snapshots.domain.simulators.flink.counting import Failure
-from snapshots.domain.simulators.flink.functions import start_state
-from snapshots.domain.simulators.flink.rereading import Rereading
-from snapshots.domain.simulators.flink.tasks import SimTask
+from snapshots.domain.simulators.dataflows.counting import Failure
+from snapshots.domain.simulators.dataflows.functions import start_state
+from snapshots.domain.simulators.dataflows.rereading import Rereading
+from snapshots.domain.simulators.dataflows.tasks import SimTask
 
 if TYPE_CHECKING:
     from snapshots.domain.simulators.flink.simulation import Run

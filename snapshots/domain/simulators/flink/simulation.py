@@ -15,21 +15,21 @@ from snapshots.domain.dataflow_logs.kinds import END, READ, TX_BEGIN
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.domain.model.values import canonical
-from snapshots.domain.simulators.flink.checkpoints import Checkpoints
-from snapshots.domain.simulators.flink.counting import Counted
-from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL, Failover
-from snapshots.domain.simulators.flink.functions import start_states
-from snapshots.domain.simulators.flink.lanes import BARRIER, CANCEL, Item, Lane
-from snapshots.domain.simulators.flink.lanes import END as END_ITEM
-from snapshots.domain.simulators.flink.machine import Machine
-from snapshots.domain.simulators.flink.parameters import (
+from snapshots.domain.simulators.dataflows.counting import Counted
+from snapshots.domain.simulators.dataflows.functions import start_states
+from snapshots.domain.simulators.dataflows.lanes import BARRIER, CANCEL, Item, Lane
+from snapshots.domain.simulators.dataflows.lanes import END as END_ITEM
+from snapshots.domain.simulators.dataflows.machine import Machine
+from snapshots.domain.simulators.dataflows.parameters import (
     check_failures,
     check_one_of,
     check_slow,
     check_whole_numbers,
 )
-from snapshots.domain.simulators.flink.results import count_results
-from snapshots.domain.simulators.flink.tasks import SimTask, connect, tasks_of, value_text
+from snapshots.domain.simulators.dataflows.results import count_results
+from snapshots.domain.simulators.dataflows.tasks import SimTask, connect, tasks_of, value_text
+from snapshots.domain.simulators.flink.checkpoints import Checkpoints
+from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL, Failover
 from snapshots.domain.simulators.protocols import flink_task, flink_tracker
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from snapshots.domain.simulators.protocols.flink_task import AT_LEAST_ONCE, TIMEOUT, UNALIGNED

@@ -10,9 +10,9 @@ from snapshots.domain.dataflow_logs.dataflow import SOURCE
 from snapshots.domain.dataflow_logs.kinds import RESTART, TX_ABORT
 from snapshots.domain.model.recording import CRASH, INTERNAL, RECEIVE, RESTORE
 from snapshots.domain.model.topology import ProcessId
-from snapshots.domain.simulators.flink.counting import Failure
-from snapshots.domain.simulators.flink.machine import DISCARDED
-from snapshots.domain.simulators.flink.tasks import value_text
+from snapshots.domain.simulators.dataflows.counting import Failure
+from snapshots.domain.simulators.dataflows.machine import DISCARDED
+from snapshots.domain.simulators.dataflows.tasks import value_text
 from snapshots.domain.simulators.micro_batches.tasks import Shuffle, SparkTask
 from snapshots.domain.simulators.protocols import spark_epochs
 from snapshots.domain.simulators.protocols.spark_epochs import Batch

@@ -15,11 +15,11 @@ from snapshots.domain.dataflow_logs.kinds import (
 )
 from snapshots.domain.model.recording import INTERNAL, RECORD_CHANNEL, RECORD_STATE, LoggedEvent
 from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.dataflows.counting import Counted, surplus
+from snapshots.domain.simulators.dataflows.functions import Split, expected_rids
+from snapshots.domain.simulators.dataflows.rereading import Rereading
+from snapshots.domain.simulators.dataflows.tasks import EventLog, text_of
 from snapshots.domain.simulators.event_queue import EventQueue
-from snapshots.domain.simulators.flink.counting import Counted, surplus
-from snapshots.domain.simulators.flink.functions import Split, expected_rids
-from snapshots.domain.simulators.flink.rereading import Rereading
-from snapshots.domain.simulators.flink.tasks import EventLog, text_of
 from snapshots.domain.simulators.micro_batches.failover import SparkFailover
 from snapshots.domain.simulators.micro_batches.tasks import BatchSink, SparkTask, tasks_of
 from snapshots.domain.simulators.micro_batches.work import SparkWork

@@ -16,15 +16,15 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
-from snapshots.domain.simulators.flink.functions import start_states
-from snapshots.domain.simulators.flink.parameters import (
+from snapshots.domain.simulators.dataflows.functions import start_states
+from snapshots.domain.simulators.dataflows.parameters import (
     check_failures,
     check_one_of,
     check_slow,
     check_whole_numbers,
 )
+from snapshots.domain.simulators.dataflows.tasks import text_of
 from snapshots.domain.simulators.flink.simulation import MOST_EVENTS, TIME_UNIT, DataflowRun, FailAt
-from snapshots.domain.simulators.flink.tasks import text_of
 from snapshots.domain.simulators.micro_batches.failover import QUERY, SPARK_FAILOVERS
 from snapshots.domain.simulators.micro_batches.run import DRIVER, SparkRun
 from snapshots.domain.simulators.protocols.spark_epochs import BatchSettings

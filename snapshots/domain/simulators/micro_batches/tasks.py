@@ -12,9 +12,9 @@ from snapshots.domain.dataflow_logs.dataflow import (
     Vertex,
 )
 from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
-from snapshots.domain.simulators.flink.functions import Record, start_state
-from snapshots.domain.simulators.flink.tasks import text_of
-from snapshots.domain.simulators.flink.transactions import Transactions
+from snapshots.domain.simulators.dataflows.functions import Record, start_state
+from snapshots.domain.simulators.dataflows.tasks import text_of
+from snapshots.domain.simulators.dataflows.transactions import Transactions
 
 
 @dataclass(eq=False)

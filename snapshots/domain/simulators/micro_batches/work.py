@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from snapshots.domain.dataflow_logs.dataflow import SINK, SOURCE
 from snapshots.domain.dataflow_logs.kinds import READ, TASK_END, TX_BEGIN, TX_PRECOMMIT, WRITE
 from snapshots.domain.model.recording import RECEIVE, SEND
-from snapshots.domain.simulators.flink.functions import Record, apply, emitted
-from snapshots.domain.simulators.flink.tasks import value_text
+from snapshots.domain.simulators.dataflows.functions import Record, apply, emitted
+from snapshots.domain.simulators.dataflows.tasks import value_text
 from snapshots.domain.simulators.micro_batches.tasks import Shuffle, SparkTask
 from snapshots.domain.simulators.protocols.spark_epochs import Batch
 

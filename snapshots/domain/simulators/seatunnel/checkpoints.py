@@ -33,10 +33,10 @@ from snapshots.domain.model.recording import (
     RECORD_STATE,
 )
 from snapshots.domain.model.topology import ChannelId, ProcessId
-from snapshots.domain.simulators.flink.lanes import BARRIER, Item, Lane
+from snapshots.domain.simulators.dataflows.lanes import BARRIER, Item, Lane
+from snapshots.domain.simulators.dataflows.tasks import text_of
+from snapshots.domain.simulators.dataflows.transactions import LOST
 from snapshots.domain.simulators.flink.snapshots import Saved
-from snapshots.domain.simulators.flink.tasks import text_of
-from snapshots.domain.simulators.flink.transactions import LOST
 from snapshots.domain.simulators.protocols import seatunnel as coordinating
 from snapshots.domain.simulators.protocols import seatunnel_task as passing
 from snapshots.domain.simulators.protocols.flink_task import AlignEnd, Block, RecordChannel, Unblock

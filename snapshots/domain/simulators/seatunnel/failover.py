@@ -14,8 +14,8 @@ from snapshots.domain.dataflow_logs.kinds import (
 )
 from snapshots.domain.model.recording import CRASH, INTERNAL, RESTORE
 from snapshots.domain.model.topology import ProcessId
-from snapshots.domain.simulators.flink.counting import Failure
-from snapshots.domain.simulators.flink.rereading import Rereading
+from snapshots.domain.simulators.dataflows.counting import Failure
+from snapshots.domain.simulators.dataflows.rereading import Rereading
 from snapshots.domain.simulators.flink.snapshots import Saved
 from snapshots.domain.simulators.protocols.seatunnel import (
     EXPIRED,

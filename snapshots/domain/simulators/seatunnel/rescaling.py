@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.model.key_groups import key_group, owning_subtask
 from snapshots.domain.model.topology import ProcessId
-from snapshots.domain.simulators.flink.functions import is_keyed, start_state
+from snapshots.domain.simulators.dataflows.functions import is_keyed, start_state
 from snapshots.domain.simulators.flink.snapshots import Saved
 from snapshots.domain.simulators.seatunnel.tasks import OPERATOR, WRITER, SeaTunnelTask
 

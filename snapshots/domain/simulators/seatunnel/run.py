@@ -8,12 +8,12 @@ from snapshots.domain.dataflow_logs.dataflow import SOURCE
 from snapshots.domain.dataflow_logs.kinds import END, READ, TX_BEGIN
 from snapshots.domain.model.recording import RECEIVE, LoggedEvent
 from snapshots.domain.model.topology import ProcessId
-from snapshots.domain.simulators.flink.counting import Counted
-from snapshots.domain.simulators.flink.functions import Record, Rid, Split, expected_rids
-from snapshots.domain.simulators.flink.lanes import BARRIER, Item, Lane
-from snapshots.domain.simulators.flink.machine import Machine
-from snapshots.domain.simulators.flink.results import count_results
-from snapshots.domain.simulators.flink.tasks import value_text
+from snapshots.domain.simulators.dataflows.counting import Counted
+from snapshots.domain.simulators.dataflows.functions import Record, Rid, Split, expected_rids
+from snapshots.domain.simulators.dataflows.lanes import BARRIER, Item, Lane
+from snapshots.domain.simulators.dataflows.machine import Machine
+from snapshots.domain.simulators.dataflows.results import count_results
+from snapshots.domain.simulators.dataflows.tasks import value_text
 from snapshots.domain.simulators.protocols import seatunnel_task
 from snapshots.domain.simulators.protocols.seatunnel import FINISHED, SUSPENDED
 from snapshots.domain.simulators.seatunnel.checkpoints import PipelineCheckpoints

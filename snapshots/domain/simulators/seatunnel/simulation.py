@@ -14,13 +14,13 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import BROADCAST, Dataflow, DataflowRefused
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
-from snapshots.domain.simulators.flink.parameters import (
+from snapshots.domain.simulators.dataflows.parameters import (
     check_failures,
     check_slow,
     check_whole_numbers,
 )
+from snapshots.domain.simulators.dataflows.tasks import text_of
 from snapshots.domain.simulators.flink.simulation import MOST_EVENTS, TIME_UNIT, DataflowRun, FailAt
-from snapshots.domain.simulators.flink.tasks import text_of
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
 from snapshots.domain.simulators.script import Log
 from snapshots.domain.simulators.seatunnel import topology

@@ -5,10 +5,10 @@ from typing import Any
 
 from snapshots.domain.dataflow_logs.dataflow import SINK, SOURCE, TWO_PHASE, Dataflow, Vertex
 from snapshots.domain.model.topology import ChannelId, ProcessId
-from snapshots.domain.simulators.flink.functions import start_state
-from snapshots.domain.simulators.flink.lanes import Lane
-from snapshots.domain.simulators.flink.tasks import SimTask, connect
-from snapshots.domain.simulators.flink.transactions import Transactions
+from snapshots.domain.simulators.dataflows.functions import start_state
+from snapshots.domain.simulators.dataflows.lanes import Lane
+from snapshots.domain.simulators.dataflows.tasks import SimTask, connect
+from snapshots.domain.simulators.dataflows.transactions import Transactions
 from snapshots.domain.simulators.seatunnel.topology import (
     channel_between,
     committer_of,

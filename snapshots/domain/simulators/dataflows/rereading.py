@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from snapshots.domain.simulators.dataflows.counting import Failure
 from snapshots.domain.simulators.event_queue import EventQueue
-from snapshots.domain.simulators.flink.counting import Failure
 
 
 class Rereading:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, SINK, TWO_PHASE, Dataflow
 from snapshots.domain.model.topology import ProcessId
-from snapshots.domain.simulators.flink.counting import Counted, surplus
-from snapshots.domain.simulators.flink.functions import Record, Rid, expected_rids
-from snapshots.domain.simulators.flink.tasks import SimTask
+from snapshots.domain.simulators.dataflows.counting import Counted, surplus
+from snapshots.domain.simulators.dataflows.functions import Record, Rid, expected_rids
+from snapshots.domain.simulators.dataflows.tasks import SimTask
 
 
 def count_results(

@@ -14,11 +14,11 @@ from snapshots.domain.dataflow_logs.dataflow import SINK, Dataflow
 from snapshots.domain.dataflow_logs.kinds import WRITE
 from snapshots.domain.model.recording import MARKER_RECEIVE, RECEIVE, SEND
 from snapshots.domain.model.topology import Channel, ProcessId, Topology
+from snapshots.domain.simulators.dataflows.counting import Counted
+from snapshots.domain.simulators.dataflows.functions import Record, apply, emitted
+from snapshots.domain.simulators.dataflows.lanes import BARRIER, RECORD, Item, Lane
+from snapshots.domain.simulators.dataflows.tasks import EventLog, SimTask, value_text
 from snapshots.domain.simulators.event_queue import EventQueue
-from snapshots.domain.simulators.flink.counting import Counted
-from snapshots.domain.simulators.flink.functions import Record, apply, emitted
-from snapshots.domain.simulators.flink.lanes import BARRIER, RECORD, Item, Lane
-from snapshots.domain.simulators.flink.tasks import EventLog, SimTask, value_text
 
 DISCARDED = "discarded"
 

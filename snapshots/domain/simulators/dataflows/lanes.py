@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from snapshots.domain.model.topology import Channel
+from snapshots.domain.simulators.dataflows.functions import Record
 from snapshots.domain.simulators.event_queue import EventQueue
-from snapshots.domain.simulators.flink.functions import Record
 from snapshots.domain.simulators.protocols.flink_task import Barrier
 
 RECORD, BARRIER, END, CANCEL = "record", "barrier", "end", "cancel"

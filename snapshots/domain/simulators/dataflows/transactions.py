@@ -6,7 +6,7 @@ and committed once word has come that this or a later checkpoint is complete.
 
 from dataclasses import dataclass, field
 
-from snapshots.domain.simulators.flink.functions import Record
+from snapshots.domain.simulators.dataflows.functions import Record
 
 OPEN, PRECOMMITTED, COMMITTED, ABORTED, LOST = (
     "open",

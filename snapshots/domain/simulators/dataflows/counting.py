@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from snapshots.domain.model.topology import ChannelId, ProcessId
-from snapshots.domain.simulators.flink.functions import Record, Rid
+from snapshots.domain.simulators.dataflows.functions import Record, Rid
 
 
 @dataclass

@@ -9,10 +9,10 @@ from snapshots.domain.dataflow_logs.dataflow import SINK, SOURCE, TWO_PHASE, Dat
 from snapshots.domain.model.key_groups import key_group
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.domain.simulators.dataflows.functions import Record, Split, is_keyed, start_state
+from snapshots.domain.simulators.dataflows.lanes import Item, Lane
+from snapshots.domain.simulators.dataflows.transactions import Transactions
 from snapshots.domain.simulators.event_queue import EventQueue
-from snapshots.domain.simulators.flink.functions import Record, Split, is_keyed, start_state
-from snapshots.domain.simulators.flink.lanes import Item, Lane
-from snapshots.domain.simulators.flink.transactions import Transactions
 from snapshots.domain.simulators.protocols.flink_files import Held
 
 KEY_BYTES = 16

@@ -1,0 +1,1 @@
+"""What the simulated dataflows of all engines share: records, channels, tasks, counting."""
