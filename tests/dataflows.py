@@ -14,7 +14,8 @@ from snapshots.domain.dataflow_logs.dataflow import (
     Vertex,
 )
 from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
-from snapshots.domain.simulators.flink.simulation import DataflowSimulation, FailAt
+from snapshots.domain.simulators.dataflows.parameters import FailAt
+from snapshots.domain.simulators.flink.simulation import DataflowSimulation
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from snapshots.domain.simulators.protocols.flink_task import ALIGNED, AT_LEAST_ONCE
 

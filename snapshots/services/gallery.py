@@ -9,7 +9,8 @@ from django.db import transaction
 from snapshots.domain.dataflow_logs.dataflow import FORWARD, HASH, Dataflow, Edge, Vertex
 from snapshots.domain.model import shapes
 from snapshots.domain.model.topology import Topology as Shape
-from snapshots.domain.simulators.flink.samples import SAMPLES_OF_DATAFLOWS, smallest
+from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
+from snapshots.domain.simulators.flink.samples import smallest
 from snapshots.domain.simulators.samples import SAMPLES as SAMPLES_OF_PROCESSES
 from snapshots.domain.simulators.samples import Sample
 from snapshots.files import uploads

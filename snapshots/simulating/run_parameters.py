@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from snapshots.domain.model.topology import ProcessId
-from snapshots.domain.simulators.flink.simulation import FailAt
+from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.simulating.loads import Load
 from snapshots.simulating.parameters import LARGEST_TIME, check_names, items, mapping, refused, time
 

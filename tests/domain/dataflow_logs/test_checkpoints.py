@@ -25,7 +25,9 @@ from snapshots.domain.dataflow_logs.kinds import (
     CP_TRIGGER,
 )
 from snapshots.domain.model.recording import Recording
-from snapshots.domain.simulators.flink.simulation import DataflowRun, FailAt, run_dataflow
+from snapshots.domain.simulators.dataflows.parameters import FailAt
+from snapshots.domain.simulators.dataflows.results import DataflowRun
+from snapshots.domain.simulators.flink.simulation import run_dataflow
 from snapshots.domain.simulators.protocols.flink_files import needed_files
 from snapshots.domain.simulators.protocols.flink_task import ALIGNED, MODES, TIMEOUT, UNALIGNED
 from snapshots.domain.simulators.samples import two_banks

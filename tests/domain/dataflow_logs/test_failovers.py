@@ -20,13 +20,10 @@ from snapshots.domain.dataflow_logs.kinds import WRITE
 from snapshots.domain.model.recording import RECORD_STATE
 from snapshots.domain.model.topology import Process
 from snapshots.domain.simulators.dataflows.lanes import Lane
+from snapshots.domain.simulators.dataflows.parameters import FailAt
+from snapshots.domain.simulators.dataflows.results import DataflowRun
 from snapshots.domain.simulators.flink.samples import smallest
-from snapshots.domain.simulators.flink.simulation import (
-    DataflowRun,
-    DataflowSimulation,
-    FailAt,
-    run_dataflow,
-)
+from snapshots.domain.simulators.flink.simulation import DataflowSimulation, run_dataflow
 from snapshots.domain.simulators.micro_batches.samples import delivered_twice_log
 from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation, run_spark
 from snapshots.domain.simulators.protocols.flink_task import ALIGNED, AT_LEAST_ONCE, MODES

@@ -21,7 +21,8 @@ from snapshots.domain.simulators.dataflows.functions import (
     emitted,
     expected_rids,
 )
-from snapshots.domain.simulators.flink.simulation import DataflowSimulation, FailAt
+from snapshots.domain.simulators.dataflows.parameters import FailAt
+from snapshots.domain.simulators.flink.simulation import DataflowSimulation
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from tests.dataflows import a_sink, a_source, an_operator, word_count
 

@@ -25,7 +25,8 @@ from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.recording import SEND, LoggedEvent
 from snapshots.domain.simulators.dataflows.functions import is_keyed
 from snapshots.domain.simulators.dataflows.lanes import Lane
-from snapshots.domain.simulators.flink.simulation import DataflowRun, run_dataflow
+from snapshots.domain.simulators.dataflows.results import DataflowRun
+from snapshots.domain.simulators.flink.simulation import run_dataflow
 from snapshots.domain.simulators.protocols import flink_task
 from snapshots.domain.simulators.protocols.flink_task import (
     ALIGNED,

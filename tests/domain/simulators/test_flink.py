@@ -11,8 +11,9 @@ from snapshots.domain.dataflow_logs.dataflow import Dataflow, Edge
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.recording import KINDS, MARKER_RECEIVE, RECORD_CHANNEL, RECORD_STATE
 from snapshots.domain.model.values import parsed
+from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
 from snapshots.domain.simulators.flink.failover import crossing, scope_of
-from snapshots.domain.simulators.flink.samples import SAMPLES_OF_DATAFLOWS, pressed, smallest
+from snapshots.domain.simulators.flink.samples import pressed, smallest
 from snapshots.domain.simulators.flink.simulation import run_dataflow
 from snapshots.domain.simulators.protocols import flink_coordinator as coordinating
 from snapshots.domain.simulators.protocols import flink_task, flink_tracker

@@ -2,7 +2,7 @@
 
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
-from snapshots.domain.simulators.flink.samples import SAMPLES_OF_DATAFLOWS
+from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
 
 BY_SLUG = {sample.slug: sample for sample in SAMPLES_OF_DATAFLOWS}
 

@@ -25,7 +25,7 @@ from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.recording import KINDS, RECORD_STATE
 from snapshots.domain.model.values import parsed
 from snapshots.domain.simulators.dataflows.lanes import BARRIER, Item
-from snapshots.domain.simulators.flink.simulation import FailAt
+from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.domain.simulators.protocols import seatunnel, seatunnel_task
 from snapshots.domain.simulators.protocols.flink_task import Block, Unblock
 from snapshots.domain.simulators.protocols.seatunnel import (
@@ -36,7 +36,7 @@ from snapshots.domain.simulators.protocols.seatunnel import (
     Plan,
 )
 from snapshots.domain.simulators.protocols.seatunnel_task import Barrier
-from snapshots.domain.simulators.seatunnel.checkpoints import PipelineCheckpoints
+from snapshots.domain.simulators.seatunnel.barriers import Barriers
 from snapshots.domain.simulators.seatunnel.samples import SEATUNNEL_SAMPLES
 from snapshots.domain.simulators.seatunnel.simulation import (
     SeaTunnelSimulation,
@@ -567,7 +567,7 @@ def test_without_alignment_the_check_finds_orphans_and_ends_differ():
 
 
 def test_a_split_handed_out_between_state_and_barrier_is_in_a_checkpoint_twice(monkeypatch):
-    take = PipelineCheckpoints._take
+    take = Barriers._take
 
     def outside_its_lock(self, task, barrier):
         if task.role != ENUMERATOR or not task.state["splits"]:
@@ -577,13 +577,13 @@ def test_a_split_handed_out_between_state_and_barrier_is_in_a_checkpoint_twice(m
         take(self, task, barrier)
         task.outputs = outputs
         ((split, reader),) = seatunnel_task.owners(list(task.state["splits"])[:1], task.loads)
-        self.run.hand_out(task, split, reader)
+        self.machine.splits.hand_out(task, split, reader)
         for lane in outputs.values():
             snapshot = str(barrier.cid)
-            self.run.log.add(task.id, "marker_send", channel=lane.id, snapshot=snapshot)
+            self.log.add(task.id, "marker_send", channel=lane.id, snapshot=snapshot)
             lane.put(Item(BARRIER, barrier=barrier))
 
-    monkeypatch.setattr(PipelineCheckpoints, "_take", outside_its_lock)
+    monkeypatch.setattr(Barriers, "_take", outside_its_lock)
     run = run_seatunnel(a_job(word_count(3), interval=1_500, assign_every=3_000))
     found = [splits_in(run, cid) for cid in run.counted.completed]
     assert any(2 in splits.values() for splits in found)
@@ -592,14 +592,14 @@ def test_a_split_handed_out_between_state_and_barrier_is_in_a_checkpoint_twice(m
 
 
 def test_a_committer_that_does_not_wait_for_the_word_commits_twice(monkeypatch):
-    take = PipelineCheckpoints._take
+    take = Barriers._take
 
     def at_once(self, task, barrier):
         take(self, task, barrier)
         if task.role == COMMITTER:
             self._commit(task, task.commit_info.get(barrier.cid, []), barrier.cid)
 
-    monkeypatch.setattr(PipelineCheckpoints, "_take", at_once)
+    monkeypatch.setattr(Barriers, "_take", at_once)
     runs = [run_seatunnel(a_job(failures=((at, "sink[0]"),))) for at in range(7_000, 20_000, 1_000)]
     assert any(any(run.counted.duplicates.values()) for run in runs)
 

@@ -14,7 +14,7 @@ from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, PLAIN, TWO_PHASE
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.recording import KINDS, RECORD_STATE
 from snapshots.domain.model.values import parsed
-from snapshots.domain.simulators.flink.simulation import FailAt
+from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.domain.simulators.micro_batches.samples import SPARK_SAMPLES, delivered_twice
 from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation, run_spark
 from snapshots.domain.simulators.protocols import spark_epochs

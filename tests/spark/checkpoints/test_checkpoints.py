@@ -19,8 +19,8 @@ from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
 from snapshots.domain.dataflow_logs.failovers.sink_effects import rid_of
 from snapshots.domain.model.recording import Recording
 from snapshots.domain.model.values import canonical, parsed
+from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
 from snapshots.domain.simulators.dataflows.lanes import Lane
-from snapshots.domain.simulators.flink.samples import SAMPLES_OF_DATAFLOWS
 from snapshots.domain.simulators.flink.simulation import run_dataflow
 from snapshots.domain.simulators.protocols.flink_task import MODES, UNALIGNED
 from snapshots.domain.simulators.samples import two_banks

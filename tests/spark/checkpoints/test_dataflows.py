@@ -2,7 +2,8 @@
 
 import pytest
 
-from snapshots.domain.simulators.flink.simulation import FailAt, run_dataflow
+from snapshots.domain.simulators.dataflows.parameters import FailAt
+from snapshots.domain.simulators.flink.simulation import run_dataflow
 from snapshots.domain.simulators.micro_batches.samples import SPARK_SAMPLES
 from snapshots.domain.simulators.protocols.flink_task import MODES
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings

@@ -8,7 +8,8 @@ import pytest
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints, decisions, files
 from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
-from snapshots.domain.simulators.flink.samples import SAMPLES_OF_DATAFLOWS, pressed, smallest
+from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
+from snapshots.domain.simulators.flink.samples import pressed, smallest
 from snapshots.domain.simulators.flink.simulation import run_dataflow
 from snapshots.domain.simulators.protocols.flink_task import TIMEOUT
 from snapshots.domain.simulators.script import Log

@@ -1,4 +1,4 @@
-"""What the simulator of dataflows counts while it runs: the truth for whoever analyses the log."""
+"""What a simulator counts while it runs: the truth for whoever analyses the log."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,10 +9,11 @@ from snapshots.domain.simulators.dataflows.functions import Record, Rid
 
 @dataclass
 class Failure:
-    """One failure and its repair. re_read: records per split that were read again because of it.
+    """One failure and its repair.
 
-    restarted_at, caught_up_at: None where the run ended before; caught_up_at: when each split in
-    the scope had been read again as far as before.
+    ``re_read`` counts for each split the records that were read again because of it. At
+    ``caught_up_at`` each split in the scope had been read again as far as before. This and
+    ``restarted_at`` are None if the run ended before.
     """
 
     at: int
@@ -25,21 +26,28 @@ class Failure:
 
     @property
     def time_to_catch_up(self) -> int | None:
+        """The time from the failure until its sources had caught up, in us."""
         return None if self.caught_up_at is None else self.caught_up_at - self.at
 
 
 @dataclass
 class Counted:
-    """Times in us. alignment: (task, checkpoint) -> from the first barrier handled
-    (0 where ends stood for all) to the end of the alignment. blocked: channel -> its
-    spans (checkpoint, from, to). channel_state: (channel, checkpoint) -> records kept of the input
-    buffer, and of those overtaken at the sender. completed, aborted: checkpoints, with the reason.
+    """Counts of a run; times are in us.
 
-    written: of each sink vertex every write; visible: what a reader sees at the end (of a two-phase
-    sink what is committed; of an idempotent one the last value of each key, in ``tables``).
-    duplicates: visible writes of a record beyond the first (an idempotent sink has none: those that
-    it wrote over with the same are ``rewritten``). lost: records that should be visible and never
-    were written, or were not committed. finished: the run ended because all was done.
+    alignment: for each (task, checkpoint), the time from the first barrier handled to the end of
+        the alignment; 0 if ends of channels stood for all barriers.
+    blocked: for each channel, its spans as (checkpoint, from, to).
+    channel_state: for each (channel, checkpoint), how many records were kept of the input buffer,
+        and how many of those overtaken at the sender.
+    completed, aborted: checkpoints; the aborted ones with the reason.
+    written: for each sink vertex, every write.
+    visible: for each sink vertex, what a reader sees at the end. A two-phase sink shows what is
+        committed.
+    tables: for each sink vertex, the last value of each key.
+    duplicates: visible writes of a record beyond the first. An idempotent sink has none.
+    rewritten: repeated writes of an idempotent sink, which replace the same record.
+    lost: records that should be visible and are not.
+    finished: whether the run ended because all was done.
     """
 
     alignment: dict[tuple[ProcessId, int], int] = field(default_factory=dict)
@@ -59,6 +67,6 @@ class Counted:
 
 
 def surplus(records: list[Record]) -> int:
-    """How many of them are of a rid that came before."""
+    """Count the records whose rid came before."""
     counts: Counter[Rid] = Counter(record.rid for record in records)
     return sum(counts.values()) - len(counts)

@@ -1,7 +1,7 @@
 """What flows through a dataflow, and what its subtasks do with it.
 
-Nothing here depends on time: a record's key and value follow from its split and offset, its way
-from its rid and key, and all states are counts and sums, so their end does not depend on order.
+Nothing here depends on time. A record's key and value follow from its split and offset, and its way
+from its rid and key. All states are counts and sums, so the final ones do not depend on the order.
 """
 
 from array import array
@@ -31,7 +31,7 @@ FILTER_DROPS = 3  # every third record, by offset
 
 
 class Rid(NamedTuple):
-    """The identity of a record, the same in every attempt. derived: see ``derive``."""
+    """The identity of a record, the same in every attempt; ``derived`` is that of ``derive``."""
 
     split: str
     offset: int
@@ -39,14 +39,19 @@ class Rid(NamedTuple):
 
 
 class Record(NamedTuple):
+    """What flows through a dataflow."""
+
     rid: Rid
     key: str
     value: int
 
 
 def derive(rid: Rid, copies: int, copy: int) -> Rid:
-    """The rid of one of ``copies`` records made of one: where there are several, the parent's
-    ``derived`` and the number of the copy, ``0.1`` for the second copy of the first copy."""
+    """Return the rid of one of several records that are made of one.
+
+    Its ``derived`` is the parent's and the number of the copy: ``0.1`` is the second copy of the
+    first copy. A single record keeps the parent's rid.
+    """
     if copies == 1:
         return rid
     return rid._replace(derived=f"{rid.derived}.{copy}" if rid.derived else str(copy))
@@ -54,7 +59,7 @@ def derive(rid: Rid, copies: int, copy: int) -> Rid:
 
 @lru_cache(maxsize=16)
 def _reach(keys: int, skew: float) -> Sequence[float]:
-    """How likely one of the first 1, 2 … keys is; not scaled. All splits of a vertex share it."""
+    """Return the unscaled chance of the first 1, 2 … keys; all splits of a vertex share it."""
     return array("d", accumulate((rank + 1.0) ** -skew for rank in range(keys)))
 
 
@@ -67,6 +72,7 @@ class Split:
         self._reach = _reach(vertex.keys, vertex.skew)
 
     def record(self, offset: int) -> Record:
+        """Return the record at this offset."""
         chance = stable_hash(f"{self.name} {offset}") / 2**32 * self._reach[-1]
         rank = min(bisect_left(self._reach, chance), self.vertex.keys - 1)
         value = self.vertex.value
@@ -75,11 +81,12 @@ class Split:
         return Record(Rid(self.name, offset), f"k{rank + 1}", value)
 
     def available_at(self, offset: int) -> int:
-        """The us at which the record comes into being."""
+        """Return the time in us at which the record comes into being."""
         return round(offset * 1_000_000 / self.vertex.rate) if self.vertex.rate else 0
 
 
 def start_state(vertex: Vertex) -> dict:
+    """Return the state of a subtask that has processed nothing."""
     if vertex.kind == SOURCE:
         return {"offset": 1}
     if vertex.kind == SINK:
@@ -90,7 +97,7 @@ def start_state(vertex: Vertex) -> dict:
 
 
 def start_states(dataflow: Dataflow) -> dict[str, dict]:
-    """Of every subtask."""
+    """Return the start state of every subtask."""
     return {
         subtask.id: start_state(dataflow.vertex_by_id[subtask.vertex])
         for subtask in dataflow.subtasks
@@ -98,7 +105,7 @@ def start_states(dataflow: Dataflow) -> dict[str, dict]:
 
 
 def apply(vertex: Vertex, state: dict, record: Record, port: int) -> tuple[dict, list[Record]]:
-    """The operator's state after the record, and what it makes of it. port: which input edge."""
+    """Return the operator's state after a record of the input edge ``port``, and what it makes."""
     rid, key, value = record
     match vertex.function:
         case "map":
@@ -123,13 +130,17 @@ def apply(vertex: Vertex, state: dict, record: Record, port: int) -> tuple[dict,
 
 
 def is_keyed(vertex: Vertex) -> bool:
+    """Return whether the vertex keeps state by key."""
     return vertex.kind == OPERATOR and vertex.function in KEYED
 
 
 def routed(
     dataflow: Dataflow, edge: Edge, source: int, record: Record
 ) -> Iterable[tuple[int, Record]]:
-    """(subtask of the edge's target, the record as it gets it)."""
+    """Yield who gets a record that travels on the edge.
+
+    Each item is the index of a subtask of the edge's target and the record as it gets it.
+    """
     target = dataflow.vertex_by_id[edge.target]
     count = target.parallelism
     if edge.exchange == FORWARD:
@@ -141,24 +152,24 @@ def routed(
         for subtask in range(count):
             yield subtask, record._replace(rid=derive(record.rid, count, subtask))
     else:
-        # Dealt out by offset, not by a counter of the sender, which a restore would not bring back.
+        # By the offset: a restore would not bring back a counter of the sender.
         yield stable_hash(f"{record.rid.offset} {record.rid.derived}") % count, record
 
 
 def emitted(
     dataflow: Dataflow, edges: tuple[Edge, ...], source: int, records: Iterable[Record]
 ) -> list[tuple[Edge, int, Record]]:
-    """Where the records go that a subtask makes: (edge, subtask of its target, record)."""
+    """Return where a subtask's records go, as (edge, subtask of its target, record)."""
     sent = []
     for record in records:
-        for place, edge in enumerate(edges):
-            copy = record._replace(rid=derive(record.rid, len(edges), place))
+        for index, edge in enumerate(edges):
+            copy = record._replace(rid=derive(record.rid, len(edges), index))
             sent += [(edge, to, item) for to, item in routed(dataflow, edge, source, copy)]
     return sent
 
 
 def expected_rids(dataflow: Dataflow) -> dict[str, set[Rid]]:
-    """Of each sink vertex, the records that reach it when each is processed once."""
+    """Return for each sink vertex the records that reach it if each is processed once."""
     reached: dict[tuple[str, int], list[tuple[Record, int]]] = {}
     sinks: dict[str, set[Rid]] = {
         vertex.id: set() for vertex in dataflow.vertices if vertex.kind == SINK

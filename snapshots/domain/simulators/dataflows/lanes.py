@@ -1,34 +1,40 @@
 """A channel of a simulated dataflow: the sender's buffer, the wire, and the receiver's buffer.
 
-Each buffer holds a limited number of records. The receiver's is given out as credit: a record goes
-onto the wire only when there is room for it, so a slow receiver fills first its own buffer, then
-the sender's, and then the sender stands still. Barriers, ends and cancellations need no credit.
+Each buffer holds a limited number of records. The receiver gives its room out as credit: a record
+goes onto the wire only when there is room for it. So a slow receiver fills first its own buffer,
+then the sender's, and then the sender stands still. Barriers, ends and cancellations need no
+credit.
 """
 
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from snapshots.domain.model.topology import Channel
 from snapshots.domain.simulators.dataflows.functions import Record
 from snapshots.domain.simulators.event_queue import EventQueue
-from snapshots.domain.simulators.protocols.flink_task import Barrier
 
 RECORD, BARRIER, END, CANCEL = "record", "barrier", "end", "cancel"
 
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """One element of a channel. kind: RECORD (with its message id), BARRIER, END, or CANCEL (of the
-    checkpoint cid). order: 0, 1, 2 … as put on the channel. overtaken: the records that a barrier
-    has jumped over in the sender's buffer. stands_for_end: a barrier that none has sent, put behind
-    the end of the channel when the coordinator notes the sender as finished.
+    """One element of a channel.
+
+    kind: RECORD (with its message id), BARRIER (the protocol's own, with a ``cid``), END, or CANCEL
+        (of the checkpoint ``cid``).
+    order: 0, 1, 2 … as put on the channel.
+    priority: whether it has overtaken others.
+    overtaken: the records that a barrier has jumped over in the sender's buffer.
+    stands_for_end: marks a barrier that no task has sent. The coordinator puts it behind the end of
+        the channel when it records the sender as finished.
     """
 
     kind: str
     record: Record | None = None
     message: str | None = None
-    barrier: Barrier | None = None
+    barrier: Any = None
     cid: int | None = None
     order: int = -1
     priority: bool = False
@@ -37,14 +43,17 @@ class Item:
 
     @property
     def is_record(self) -> bool:
+        """Whether this is a record."""
         return self.record is not None
 
 
 class Lane:
-    """input: what the receiver may take, in order. jumped: barriers that have overtaken it.
+    """A channel with its two buffers.
 
-    collected: of each unaligned checkpoint whose barrier has not come, the records that were in
-    ``input`` when the receiver recorded, and all that arrived since.
+    input: what the receiver may take, in order.
+    jumped: barriers that have overtaken ``input``.
+    collected: for each unaligned checkpoint whose barrier has not come, the records that were in
+        ``input`` when the receiver recorded, and all that arrived since.
     """
 
     def __init__(
@@ -77,42 +86,47 @@ class Lane:
 
     @property
     def is_empty(self) -> bool:
+        """Whether nothing is on the channel."""
         return not (self.output or self.wire or self.input or self.jumped)
 
     @property
     def has_room(self) -> bool:
+        """Whether the sender's buffer takes another record."""
         return self.records_out < self.capacity
 
     def put(self, item: Item) -> None:
-        """At the end of the sender's buffer, also where that is full."""
+        """Put an item at the end of the sender's buffer, even if that is full."""
         self._number(item)
         self.output.append(item)
         self.records_out += item.is_record
         self._pump()
 
     def put_first(self, item: Item) -> None:
-        """A barrier that overtakes all that lies in the sender's buffer."""
+        """Send a barrier that overtakes all that lies in the sender's buffer."""
         self._number(item)
         self._jump(item, list(self.output))
 
     def put_behind_end(self, item: Item) -> None:
-        """On a channel whose end has been taken: to the receiver, in no time."""
+        """Hand an item to the receiver at once; the end of the channel has been taken before."""
         self._number(item)
         self.input.append(item)
         self.on_arrival(self, item)
 
     def hurry(self, cid: int) -> Item | None:
-        """Makes the barrier overtake if it still lies in the sender's buffer; None if not."""
-        for place, item in enumerate(self.output):
+        """Make the checkpoint's barrier overtake what lies before it in the sender's buffer.
+
+        Returns: the barrier's item, or None if it has left the buffer.
+        """
+        for index, item in enumerate(self.output):
             if item.kind == BARRIER and item.barrier.cid == cid:
-                ahead = [self.output[n] for n in range(place)]
-                del self.output[place]
+                ahead = list(self.output)[:index]
+                del self.output[index]
                 self._jump(item, ahead)
                 return item
         return None
 
     def take(self) -> Item:
-        """The head of the receiver's buffer, processed."""
+        """Remove the head of the receiver's buffer, which has been processed."""
         item = self.input.popleft()
         if item.is_record:
             self.in_use -= 1
@@ -120,7 +134,7 @@ class Lane:
         return item
 
     def pull(self, cid: int) -> Item | None:
-        """The checkpoint's barrier, if it lies among the records of the receiver's buffer."""
+        """Let the checkpoint's barrier overtake in the receiver's buffer, if it is there."""
         for item in self.input:
             if item.kind == BARRIER and item.barrier.cid == cid:
                 self.input.remove(item)
@@ -130,11 +144,11 @@ class Lane:
         return None
 
     def collect(self, cid: int) -> None:
-        """Keeps what has arrived and is not processed, and what will arrive."""
+        """Keep what has arrived and is not processed, and what will arrive."""
         self.collected[cid] = [item for item in self.input if item.is_record]
 
     def clear(self) -> list[Item]:
-        """Empties the channel; gives all that was on it, in order."""
+        """Empty the channel; return all that was on it, in order."""
         items = sorted(
             (*self.jumped, *self.input, *self.wire, *self.output), key=lambda item: item.order
         )

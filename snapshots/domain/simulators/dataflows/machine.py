@@ -1,132 +1,182 @@
-"""Subtasks at work: the part of a simulated dataflow that does not depend on the protocol.
+"""Tasks at work: the part of a simulated dataflow that does not depend on the engine.
 
-Discrete events, whole microseconds; a seed gives one run. A task does one thing at a time: a
-record takes its cost, and is in the channel until it has been processed; then its outputs go out
-together. It takes a record only when all its outputs have room. Barriers, words of the coordinator
-and the like are handled between records.
+Discrete events in whole microseconds; a seed gives one run. A task does one thing at a time. A
+record takes its cost and stays in the channel until it has been processed; then its outputs go out
+together. A task takes a record only when all its outputs have room. Barriers and messages of the
+coordinator are handled between records.
+
+An engine's run is a ``Machine`` that owns the parts of a protocol: checkpoints, snapshots,
+failover. The parts know the machine and those below them. What lies above them they leave to the
+run: their steps return effects, and the machine carries out each before the step goes on.
 """
 
 import math
 import random
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from snapshots.domain.dataflow_logs.dataflow import SINK, Dataflow
-from snapshots.domain.dataflow_logs.kinds import WRITE
-from snapshots.domain.model.recording import MARKER_RECEIVE, RECEIVE, SEND
+from snapshots.domain.dataflow_logs.dataflow import SINK
+from snapshots.domain.dataflow_logs.kinds import READ, WRITE
+from snapshots.domain.model.recording import RECEIVE, SEND, LoggedEvent
 from snapshots.domain.model.topology import Channel, ProcessId, Topology
+from snapshots.domain.simulators.dataflows.committing import Committing
 from snapshots.domain.simulators.dataflows.counting import Counted
-from snapshots.domain.simulators.dataflows.functions import Record, apply, emitted
+from snapshots.domain.simulators.dataflows.functions import Record, Split, emitted
 from snapshots.domain.simulators.dataflows.lanes import BARRIER, RECORD, Item, Lane
-from snapshots.domain.simulators.dataflows.tasks import EventLog, SimTask, value_text
+from snapshots.domain.simulators.dataflows.recovery import Rereading
+from snapshots.domain.simulators.dataflows.tasks import Attempt, EventLog, Task, value_text
 from snapshots.domain.simulators.event_queue import EventQueue
 
-DISCARDED = "discarded"
+Effects = Iterable[object]
 
 
 class Machine:
-    """The state of a running simulation; a protocol says what its tasks do with what is no record.
+    """The state of a running simulation.
 
-    plan: what to simulate, with ``seed``, ``buffer``, ``mean_delay`` and ``control_delay``.
+    Args:
+        plan: what to simulate; it has ``dataflow``, ``seed``, ``failures`` and ``most_events``, and
+            where the engine has lanes also ``buffer`` and ``mean_delay``.
     """
 
-    def __init__(self, plan: Any, dataflow: Dataflow, topology: Topology) -> None:
+    def __init__(self, plan: Any, topology: Topology) -> None:
         self.plan = plan
-        self.dataflow = dataflow
-        self.topology = topology
+        self.dataflow = plan.dataflow
         self.rng = random.Random(plan.seed)
         self.queue = EventQueue()
         self.log = EventLog(self.queue)
         self.counted = Counted()
+        self.committing = Committing(self.log)
+        self.rereading = Rereading(self.log)
         self.stopped = False
         self.messages = 0
-        self.tasks: dict[ProcessId, SimTask] = {}
-        self.lanes = {channel.id: self._lane(channel) for channel in topology.channels}
+        self.tasks: dict[ProcessId, Any] = {}
+        self.lanes = {channel.id: self.new_lane(channel) for channel in topology.channels}
 
-    def next_work(self, task: SimTask) -> bool:
-        """Begins what the task can do now; whether it took no time and there may be more."""
+    # --- what an engine's run decides ------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Plan the first steps of the run."""
         raise NotImplementedError
 
-    def take_control(self, task: SimTask, lane: Lane, item: Item) -> None:
-        """What is no record has come to the head of the channel."""
+    def fail(self, process: ProcessId) -> Effects | None:
+        """Let a process die."""
         raise NotImplementedError
 
-    def barrier_arrived(self, task: SimTask, lane: Lane, item: Item) -> None:
-        """A barrier has come into the receiver's buffer."""
+    def do(self, effect: object) -> None:
+        """Carry out an effect of a step."""
+        raise NotImplementedError
+
+    def count(self) -> Counted:
+        """Return what was counted, after the last event."""
+        raise NotImplementedError
+
+    def next_work(self, task: Any) -> bool:
+        """Begin what the task can do now; return whether it took no time and there may be more."""
+        raise NotImplementedError
+
+    def take_control(self, task: Any, lane: Lane, item: Item) -> Effects | None:
+        """Handle an item at the head of the channel that is not a record."""
+        raise NotImplementedError
+
+    def barrier_arrived(self, task: Any, lane: Lane, item: Item) -> None:
+        """Note that a barrier has come into the receiver's buffer."""
 
     # --- time ------------------------------------------------------------------------------------
 
-    def delay(self) -> int:
-        """On the wire: exponential, at least 1 us."""
-        return 1 + int(-math.log(1.0 - self.rng.random()) * self.plan.mean_delay)
+    def events(self) -> Iterator[LoggedEvent]:
+        """Run the simulation, and yield its events in the order of time."""
+        self.begin()
+        for failure in self.plan.failures:
+            self.queue.at(failure.at, self.fail, failure.process)
+        while self.queue and not self.stopped and self.log.lines <= self.plan.most_events:
+            self.carry_out(self.queue.run_next())
+            yield from self.log.fresh
+            self.log.fresh.clear()
 
-    def later(self, task: SimTask, delay: int, step, *arguments: object) -> None:
-        """Plans a step of this attempt of the task."""
-        self.queue.after(delay, self._if_same, task, task.attempt, step, arguments)
+    def carry_out(self, effects: Effects | None) -> None:
+        """Carry out each effect before the next one is made."""
+        for effect in effects or ():
+            self.do(effect)
 
-    def _if_same(self, task: SimTask, attempt: int, step, arguments: tuple) -> None:
-        if task.alive and task.attempt == attempt:
-            step(*arguments)
+    def later(self, owner: Attempt, delay: int, step, *arguments: object) -> None:
+        """Plan a step that happens unless its owner dies before."""
+        self.queue.after(delay, _if_alive, owner, owner.attempt, step, arguments)
 
-    def post(self, task: SimTask, step, *arguments: object) -> None:
-        """To be done by the task before its next record."""
+    def post(self, task: Task, step, *arguments: object) -> None:
+        """Queue a step that the task runs before its next record."""
         task.mail.append((step, arguments))
         self.wake(task)
 
-    def tell(self, task: SimTask, step, *arguments: object) -> None:
-        """The coordinator's word to a task; what it says to a dead one is lost."""
+    def tell(self, task: Task, step, *arguments: object) -> None:
+        """Send the coordinator's message to a task; a dead task does not get it."""
         self.later(task, self.plan.control_delay, self.post, task, step, *arguments)
 
-    def occupy(self, task: SimTask, time: int, step, *arguments: object) -> None:
-        """The task does nothing else for a while, and then this."""
+    def occupy(self, task: Task, time: int, step, *arguments: object) -> None:
+        """Keep the task busy for a while, then run the step."""
         task.busy = True
         self.later(task, time, self._free, task, step, arguments)
 
-    def _free(self, task: SimTask, step, arguments: tuple) -> None:
+    def _free(self, task: Task, step, arguments: tuple) -> None:
         task.busy = False
-        step(*arguments)
+        self.carry_out(step(*arguments))
         self.wake(task)
 
-    def plan_wake(self, task: SimTask, delay: int) -> None:
+    def plan_wake(self, task: Task, delay: int) -> None:
+        """Let the task look for work after the delay."""
         self.later(task, delay, self.wake, task)
 
     # --- a task at work --------------------------------------------------------------------------
 
-    def wake(self, task: SimTask) -> None:
+    def wake(self, task: Task) -> None:
+        """Let the task do what it can do now."""
         while task.alive and not task.busy and self._step(task):
             pass
 
-    def _step(self, task: SimTask) -> bool:
-        """One thing that the task can do now; whether there was one that took no time."""
+    def _step(self, task: Task) -> bool:
+        """Do one thing; return whether there was one that took no time."""
         if task.mail:
             step, arguments = task.mail.popleft()
-            step(*arguments)
+            self.carry_out(step(*arguments))
             return True
         if not task.can_put:
             return False
         return self.next_work(task)
 
-    def next_item(self, task: SimTask) -> bool:
+    def next_item(self, task: Task) -> bool:
+        """Begin with the next item of the inputs; the result is that of ``next_work``."""
         lane = task.next_lane()
         if lane is None:
             return False
         if lane.input[0].is_record:
             self.occupy(task, self.cost_of(task), self.process, task, lane)
             return False
-        self.take_control(task, lane, lane.take())
+        self.carry_out(self.take_control(task, lane, lane.take()))
         return True
 
-    def cost_of(self, task: SimTask) -> int:
+    def cost_of(self, task: Task) -> int:
+        """Draw how many us the task's next record takes."""
         return round(task.cost * (0.5 + self.rng.random()))
 
-    def process(self, task: SimTask, lane: Lane) -> None:
+    def read(self, task: Task, split: Split, offset: int, state: dict) -> None:
+        """Read a record of the split; the source's state is another one then."""
+        record = split.record(offset)
+        task.state = state
+        extra = {"rid": list(record.rid), "split": split.name, "offset": offset}
+        self.log.add(task.id, READ, extra, value=value_text(record), state=task.state_text)
+        self.rereading.note_read(split.name, offset)
+        self.emit(task, [record])
+
+    def process(self, task: Task, lane: Lane) -> None:
+        """Take the record at the head of the channel, with all that follows from it."""
         item = lane.take()
-        made: list[Record] = []
+        made = task.absorb(item.record, lane.id)
+        self.log_receive(task, lane, item)
         if task.vertex.kind == SINK:
-            task.state = {"written": task.state["written"] + 1}
-        else:
-            port = task.ports[lane.id]
-            task.state, made = apply(task.vertex, task.state, item.record, port)
-        task.changed(item.record)
+            self.write(task, item.record)
+        self.emit(task, made)
+
+    def log_receive(self, task: Task, lane: Lane, item: Item) -> None:
+        """Log that the task has taken the record, with the state that it has now."""
         self.log.add(
             task.id,
             RECEIVE,
@@ -136,11 +186,9 @@ class Machine:
             value=value_text(item.record),
             state=task.state_text,
         )
-        if task.vertex.kind == SINK:
-            self._write(task, item.record)
-        self.emit(task, made)
 
-    def _write(self, task: SimTask, record: Record) -> None:
+    def write(self, task: Task, record: Record) -> None:
+        """Write a record to the sink."""
         name = task.vertex.id
         self.counted.written.setdefault(name, []).append(record)
         self.counted.tables.setdefault(name, {})[record.key] = record.value
@@ -148,13 +196,13 @@ class Machine:
         extra = {"rid": list(record.rid), "sink": name, "tx": tx}
         self.log.add(task.id, WRITE, extra, value=value_text(record), state=task.state_text)
 
-    def emit(self, task: SimTask, records: list[Record]) -> None:
+    def emit(self, task: Task, records: list[Record]) -> None:
+        """Send the records that a task has made to whom they are for."""
         for edge, subtask, record in emitted(self.dataflow, task.edges, task.index, records):
             self.send(task, task.outputs[edge.target, subtask], record)
 
-    def send(
-        self, task: SimTask, lane: Lane, record: Record, *, restored: bool | None = None
-    ) -> None:
+    def send(self, task: Task, lane: Lane, record: Record, *, restored: bool | None = None) -> None:
+        """Send one record; ``restored`` marks one that a restart has put back."""
         self.messages += 1
         message = f"m{self.messages}"
         self.log.add(
@@ -170,10 +218,15 @@ class Machine:
 
     # --- channels --------------------------------------------------------------------------------
 
-    def _lane(self, channel: Channel) -> Lane:
+    def new_lane(self, channel: Channel) -> Lane:
+        """Return the channel as the engine has it."""
         return Lane(
-            channel, self.plan.buffer, self.queue, self.delay, self._arrived, self._has_room
+            channel, self.plan.buffer, self.queue, self._delay, self._arrived, self._has_room
         )
+
+    def _delay(self) -> int:
+        """Draw a time on the wire: exponential, at least 1 us."""
+        return 1 + int(-math.log(1.0 - self.rng.random()) * self.plan.mean_delay)
 
     def _arrived(self, lane: Lane, item: Item) -> None:
         task = self.tasks[lane.channel.target]
@@ -186,25 +239,6 @@ class Machine:
     def _has_room(self, lane: Lane) -> None:
         self.plan_wake(self.tasks[lane.channel.source], 0)
 
-    def discard(self, task: SimTask, lane: Lane) -> None:
-        """Takes all out that the channel held, so that no later cut finds it there."""
-        for item in lane.clear():
-            if item.is_record:
-                self.log.add(
-                    task.id,
-                    RECEIVE,
-                    {"rid": list(item.record.rid)},
-                    channel=lane.id,
-                    message=item.message,
-                    value=value_text(item.record),
-                    label=DISCARDED,
-                )
-            elif item.kind == BARRIER:
-                self.log.add(
-                    task.id,
-                    MARKER_RECEIVE,
-                    {"end": item.stands_for_end or None},
-                    channel=lane.id,
-                    snapshot=str(item.barrier.cid),
-                    label=DISCARDED,
-                )
+
+def _if_alive(owner: Attempt, attempt: int, step, arguments: tuple) -> Effects | None:
+    return step(*arguments) if owner.alive and owner.attempt == attempt else None

@@ -1,40 +1,62 @@
-"""Checks of what a simulated run is asked for; every refusal names the field."""
+"""Parameters that the simulated engines share, and their checks; every refusal names the field."""
 
 import math
 from collections.abc import Container, Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
+from snapshots.domain.model.topology import ProcessId
+
+MOST_EVENTS = 2_000_000
 
 
-def check_whole_numbers(parameters: object, least: Mapping[str, int], of: str = "") -> None:
-    """least: the fields, each with the smallest number that it can be. of: what they belong to."""
+@dataclass(frozen=True, slots=True)
+class FailAt:
+    """The process dies at ``at`` (us); nothing happens if it is down or has finished."""
+
+    at: int
+    process: ProcessId
+
+
+def check_whole_numbers(parameters: object, least: Mapping[str, int], path: str = "") -> None:
+    """Refuse fields that are not whole numbers, or are too small.
+
+    Args:
+        least: the fields, each with the smallest number that it can be.
+        path: the object to which the fields belong.
+    """
     for name, smallest in least.items():
         value = getattr(parameters, name)
         if type(value) is not int or value < smallest:
             raise DataflowRefused(
-                f"{of}.{name}" if of else name,
+                f"{path}.{name}" if path else name,
                 f"It is a whole number, at least {smallest}, not {value!r}.",
             )
 
 
 def check_one_of(field: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse a value that is not among the allowed ones."""
     if value not in allowed:
         raise DataflowRefused(field, f"It is one of {', '.join(allowed)}, not {value!r}.")
 
 
-def check_failures(failures: Iterable[Any], known: Container[str], called: str) -> None:
-    """failures: with ``at`` and ``process``. known: who can fail; called: what they are."""
-    for place, failure in enumerate(failures):
-        if failure.process not in known:
-            raise DataflowRefused(
-                f"failures[{place}].process", f"There is no {called} {failure.process!r}."
-            )
+def check_failures(failures: Iterable[FailAt], processes: Container[str], noun: str) -> None:
+    """Refuse failures of unknown processes, and before the beginning.
+
+    Args:
+        processes: those that can fail.
+        noun: what a sentence calls such a process.
+    """
+    for index, failure in enumerate(failures):
+        path = f"failures[{index}]"
+        if failure.process not in processes:
+            raise DataflowRefused(f"{path}.process", f"There is no {noun} {failure.process!r}.")
         if type(failure.at) is not int or failure.at < 0:
-            raise DataflowRefused(f"failures[{place}].at", f"It is 0 or more, not {failure.at!r}.")
+            raise DataflowRefused(f"{path}.at", f"It is 0 or more, not {failure.at!r}.")
 
 
 def check_slow(slow: Mapping[str, float], dataflow: Dataflow) -> None:
+    """Refuse factors of unknown subtasks, and factors that are not above 0."""
     for task, factor in slow.items():
         if task not in dataflow.subtask_by_id:
             raise DataflowRefused(f"slow.{task}", f"There is no subtask {task!r}.")

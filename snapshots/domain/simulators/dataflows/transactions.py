@@ -1,7 +1,7 @@
 """The transactions of a two-phase-commit sink, and the store outside that they write to.
 
 Source: Flink, TwoPhaseCommitSinkFunction. A transaction is open, pre-committed with a checkpoint,
-and committed once word has come that this or a later checkpoint is complete.
+and committed when the task learns that this or a later checkpoint is complete.
 """
 
 from dataclasses import dataclass, field
@@ -19,6 +19,8 @@ OPEN, PRECOMMITTED, COMMITTED, ABORTED, LOST = (
 
 @dataclass(slots=True)
 class Transaction:
+    """One transaction, with the records written in it."""
+
     id: str
     began_at: int
     status: str = OPEN
@@ -27,9 +29,10 @@ class Transaction:
 
 @dataclass
 class Transactions:
-    """Of one subtask. ``all`` is the store outside: it outlives every failure of the task.
+    """One subtask's transactions.
 
-    pending: what its state holds: (transaction, number of the checkpoint it belongs to).
+    ``all`` models the external store and survives failures; ``pending`` is part of the task's
+    state and lists (transaction, number of the checkpoint it belongs to).
     """
 
     task: str
@@ -39,16 +42,18 @@ class Transactions:
     pending: list[tuple[str, int]] = field(default_factory=list)
 
     def begin(self, now: int) -> str:
+        """Open the next transaction, and return its id."""
         self.open = Transaction(f"{self.task}-t{len(self.all) + 1}", now)
         self.all[self.open.id] = self.open
         return self.open.id
 
     def write(self, record: Record) -> str:
+        """Write into the open transaction, and return its id."""
         self.open.records.append(record)
         return self.open.id
 
     def precommit(self, cid: int) -> str | None:
-        """The open one now belongs to the checkpoint; None where none is open."""
+        """Hand the open transaction to the checkpoint; return its id, None if none is open."""
         if self.open is None:
             return None
         self.open.status = PRECOMMITTED
@@ -57,15 +62,21 @@ class Transactions:
         return done
 
     def commit(self, cid: int, now: int) -> list[tuple[str, str]]:
-        """Word that the checkpoint is complete: what became of each transaction up to it."""
-        due = [tx for tx, of in self.pending if of <= cid]
-        self.pending = [(tx, of) for tx, of in self.pending if of > cid]
+        """Commit all up to a complete checkpoint; return each transaction with its status."""
+        due = [tx for tx, owner in self.pending if owner <= cid]
+        self.pending = [(tx, owner) for tx, owner in self.pending if owner > cid]
         return [(tx, self._commit(self.all[tx], now)) for tx in due]
 
     def recover(
         self, pending: list[tuple[str, int]], now: int
     ) -> tuple[list[tuple[str, str]], list[str]]:
-        """After a restore with these in its state: what became of them, and which are aborted."""
+        """Settle all transactions after a restore.
+
+        Args:
+            pending: the transactions that the restored state lists. They are committed.
+
+        Returns: each of these with its status, and the other transactions, now aborted.
+        """
         named = {tx for tx, _ in pending}
         committed = [(tx, self._commit(self.all[tx], now)) for tx, _ in pending]
         aborted = []
@@ -77,12 +88,12 @@ class Transactions:
         return committed, aborted
 
     def committed(self) -> list[Record]:
-        """What a reader of committed data sees, in the order of the transactions."""
+        """Return what a reader of committed data sees, in the order of the transactions."""
         done = (tx for tx in self.all.values() if tx.status == COMMITTED)
         return [record for tx in done for record in tx.records]
 
     def _commit(self, tx: Transaction, now: int) -> str:
-        """Commits again, without effect, what has been committed."""
+        """Commit a transaction; one that is committed already stays so."""
         if tx.status == PRECOMMITTED:
             expired = self.timeout is not None and now - tx.began_at > self.timeout
             tx.status = LOST if expired else COMMITTED

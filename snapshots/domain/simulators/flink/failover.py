@@ -1,28 +1,30 @@
-"""Failures of a simulated dataflow: who is restarted, and from what.
+"""Failures of a simulated Flink job: which tasks are restarted, and from what.
 
 Source: Flink, RestartPipelinedRegionFailoverStrategy and RestartAllFailoverStrategy.
 """
 
-from typing import TYPE_CHECKING
-
 from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
-from snapshots.domain.dataflow_logs.kinds import RESTART, TX_ABORT, TX_RECOVER_COMMIT
-from snapshots.domain.model.recording import CRASH, INTERNAL, RESTORE
 from snapshots.domain.model.topology import Channel, ProcessId, Topology
+from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.counting import Failure
 from snapshots.domain.simulators.dataflows.functions import start_state
-from snapshots.domain.simulators.dataflows.rereading import Rereading
-from snapshots.domain.simulators.dataflows.tasks import SimTask
-
-if TYPE_CHECKING:
-    from snapshots.domain.simulators.flink.simulation import Run
+from snapshots.domain.simulators.dataflows.machine import Effects, Machine
+from snapshots.domain.simulators.dataflows.recovery import Saved, log_crash, restore
+from snapshots.domain.simulators.flink.checkpoints import Checkpoints
+from snapshots.domain.simulators.flink.snapshots import Snapshots
+from snapshots.domain.simulators.flink.tasks import FlinkTask
 
 FULL, REGION, PIPELINE = FAILOVERS = ("full", "region", "pipeline")
 
 
 def scope_of(dataflow: Dataflow, failover: str, failed: ProcessId) -> tuple[ProcessId, ...]:
-    """The tasks that are restarted: all, those of the pipeline, or those of the region (to which
-    channels join the failed one), in the order of the vertices."""
+    """Return the tasks that are restarted, in the order of the vertices.
+
+    Args:
+        failover: FULL restarts all tasks, PIPELINE those of the pipeline, and REGION those to which
+            channels join the failed one.
+        failed: the task that has failed.
+    """
     if failover == REGION:
         return next(region for region in dataflow.regions if failed in region)
     everything = dataflow.subtasks
@@ -34,8 +36,10 @@ def scope_of(dataflow: Dataflow, failover: str, failed: ProcessId) -> tuple[Proc
 
 
 def crossing(topology: Topology, scope: tuple[ProcessId, ...]) -> tuple[Channel, ...]:
-    """Channels between the scope and the rest: with one, a restart of the scope alone would lose or
-    repeat what lies in it."""
+    """Return the channels between the scope and the rest.
+
+    If there is one, a restart of the scope alone loses or repeats what lies in it.
+    """
     inside = set(scope)
     return tuple(
         channel
@@ -45,88 +49,73 @@ def crossing(topology: Topology, scope: tuple[ProcessId, ...]) -> tuple[Channel,
 
 
 class Failover:
-    def __init__(self, run: "Run") -> None:
-        self.run = run
-        self.rereading = Rereading(run.queue)
+    """Stops and restarts tasks."""
 
-    def fail(self, process: ProcessId, cause: str) -> None:
-        task = self.run.tasks[process]
+    def __init__(
+        self,
+        machine: Machine,
+        checkpoints: Checkpoints,
+        snapshots: Snapshots,
+        alignments: Alignments,
+    ) -> None:
+        self.machine = machine
+        self.checkpoints = checkpoints
+        self.snapshots = snapshots
+        self.alignments = alignments
+
+    def fail(self, process: ProcessId) -> Effects:
+        """Let a task die, unless it is down or has finished."""
+        machine, task = self.machine, self.machine.tasks[process]
         if not task.alive or task.finished:
-            return
-        scope = scope_of(self.run.dataflow, self.run.plan.failover, process)
-        extra = {"cause": cause, "attempt": task.attempt, "scope": list(scope)}
-        self.run.log.add(process, CRASH, extra)
-        self._fail(Failure(self.run.queue.now, process, scope))
+            return ()
+        scope = scope_of(machine.dataflow, machine.plan.failover, process)
+        log_crash(machine.log, process, "injected", task.attempt, scope)
+        return self._fail(Failure(machine.queue.now, process, scope))
 
-    def fail_job(self, cause: str) -> None:
-        """More checkpoints have failed than are tolerated: everything starts again."""
-        if not all(task.alive for task in self.run.tasks.values()):
-            return
-        self._fail(Failure(self.run.queue.now, None, tuple(self.run.tasks)))
+    def fail_job(self) -> Effects:
+        """Start everything again: more checkpoints have failed than are tolerated."""
+        tasks = self.machine.tasks
+        if not all(task.alive for task in tasks.values()):
+            return ()
+        return self._fail(Failure(self.machine.queue.now, None, tuple(tasks)))
 
-    def _fail(self, failure: Failure) -> None:
-        run = self.run
-        if len(run.counted.failures) >= run.plan.most_restarts:
-            run.stopped = True
+    def _fail(self, failure: Failure) -> Effects:
+        machine = self.machine
+        if len(machine.counted.failures) >= machine.plan.most_restarts:
+            machine.stopped = True
             return
-        run.counted.failures.append(failure)
+        machine.counted.failures.append(failure)
         for name in failure.scope:
-            task = run.tasks[name]
-            task.alive = False
-            task.attempt += 1
-            for channel in list(task.blocked_since):
-                run.checkpoints.count_blocked(task, channel)
-        run.checkpoints.give_up_all()
-        run.queue.after(run.plan.restart_delay, self._restart, failure)
+            self.alignments.stop(machine.tasks[name])
+        yield from self.checkpoints.on_failover()
+        machine.queue.after(machine.plan.restart_delay, self._restart, failure)
 
     def _restart(self, failure: Failure) -> None:
-        run = self.run
-        cid = run.checkpoints.to_restore
-        failure.snapshot, failure.restarted_at = cid, run.queue.now
-        tasks = [task for task in run.tasks.values() if task.id in set(failure.scope)]
+        machine, cid = self.machine, self.checkpoints.to_restore
+        failure.snapshot, failure.restarted_at = cid, machine.queue.now
+        tasks = [task for task in machine.tasks.values() if task.id in set(failure.scope)]
         for task in tasks:
             self._restore(task, cid)
         for task in tasks:
             self._put_back(task, cid)
         sources = (task for task in tasks if task.vertex.kind == SOURCE)
-        self.rereading.expect(failure, {task.id: task.state["offset"] for task in sources})
+        machine.rereading.expect(failure, {task.id: task.state["offset"] for task in sources})
         for task in tasks:
-            run.plan_wake(task, 0)
+            machine.plan_wake(task, 0)
 
-    def _restore(self, task: SimTask, cid: int | None) -> None:
-        run = self.run
-        saved = None if cid is None else run.checkpoints.snapshots.saved[cid][task.id]
-        state = start_state(task.vertex) if saved is None else saved.state
-        positions = {task.id: state["offset"]} if task.vertex.kind == SOURCE else None
-        extra = {"attempt": task.attempt, "positions": positions}
-        if cid is None:
-            run.log.add(task.id, RESTART, extra)
-        else:
-            run.log.add(task.id, RESTORE, extra, snapshot=str(cid))
-        for lane in task.inputs:
-            run.discard(task, lane)
-        task.reset(state)
+    def _restore(self, task: FlinkTask, cid: int | None) -> None:
+        start = Saved(start_state(task.vertex))
+        saved = start if cid is None else self.snapshots.saved[cid][task.id]
+        positions = {task.id: saved.state["offset"]} if task.vertex.kind == SOURCE else None
+        log, committing = self.machine.log, self.machine.committing
+        restore(log, task, saved.state, cid=cid, positions=positions, lanes=task.inputs)
         task.base = {}
-        run.log.add(task.id, INTERNAL, label="restored", state=task.state_text)
-        if task.tx is not None:
-            pending = [] if saved is None else list(saved.pending)
-            self._recover(task, pending)
-            run.begin_transaction(task)
+        committing.recover(task, saved.pending)
+        committing.begin(task)
 
-    def _recover(self, task: SimTask, pending: list[tuple[str, int]]) -> None:
-        run = self.run
-        checkpoint_of = dict(pending)
-        committed, aborted = task.tx.recover(pending, run.queue.now)
-        for tx, status in committed:
-            run.checkpoints.log_commit(task, tx, status, TX_RECOVER_COMMIT, checkpoint_of[tx])
-        for tx in aborted:
-            run.log.add(task.id, TX_ABORT, {"tx": tx})
-
-    def _put_back(self, task: SimTask, cid: int | None) -> None:
-        """The channel state of the checkpoint, before anything new."""
-        if cid is None:
-            return
-        states = self.run.checkpoints.snapshots.channel_states.get(cid, {})
+    def _put_back(self, task: FlinkTask, cid: int | None) -> None:
+        """Send the checkpoint's channel states before anything new."""
+        states = self.snapshots.channel_states.get(cid, {})
         for lane in task.outputs.values():
             for record in states.get(lane.id, ()):
-                self.run.send(task, lane, record, restored=True)
+                self.machine.send(task, lane, record, restored=True)

@@ -1,23 +1,26 @@
-"""Small dataflows for the gallery: what a checkpoint is, what back pressure does to it, and what a
-failure repeats."""
+"""Small Flink jobs for the gallery.
+
+They show what a checkpoint is, what back pressure does to it, and what a failure repeats.
+"""
 
 from dataclasses import replace
 
 from snapshots.domain.dataflow_logs.dataflow import FORWARD, HASH, REBALANCE, Dataflow, Edge, Vertex
-from snapshots.domain.simulators.flink.simulation import DataflowSimulation, FailAt, run_dataflow
-from snapshots.domain.simulators.micro_batches.samples import SPARK_SAMPLES
+from snapshots.domain.simulators.dataflows.parameters import FailAt
+from snapshots.domain.simulators.flink.simulation import DataflowSimulation, run_dataflow
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from snapshots.domain.simulators.protocols.flink_task import ALIGNED, AT_LEAST_ONCE, UNALIGNED
 from snapshots.domain.simulators.samples import Sample
 from snapshots.domain.simulators.script import Log
-from snapshots.domain.simulators.seatunnel.samples import SEATUNNEL_SAMPLES
 
 RATE = 1_000  # records a second of the smallest dataflow: record n comes into being at n ms
 
 
 def smallest() -> DataflowSimulation:
-    """Source and task. Checkpoint 1 begins between records 100 and 101; the task dies while it
-    processes record 120."""
+    """A source and a task.
+
+    Checkpoint 1 begins between records 100 and 101. The task dies while it processes record 120.
+    """
     flow = Dataflow(
         (
             Vertex("source", "source", rate=RATE, records=200, cost=100, value=1_000),
@@ -40,7 +43,7 @@ def smallest_dataflow() -> Log:
 
 
 def pressed(mode: str) -> DataflowSimulation:
-    """Two sources, two counters of which one is slow, two sinks: the slow one's inputs fill up."""
+    """Two sources, two counters, two sinks; one counter is slow, so that its inputs fill up."""
     flow = Dataflow(
         (
             Vertex("source", "source", 2, rate=1_500, records=90, cost=100, keys=6),
@@ -71,7 +74,7 @@ def counted_twice() -> Log:
     return run_dataflow(simulation, "counted twice").log
 
 
-SAMPLES_OF_DATAFLOWS = (
+FLINK_SAMPLES = (
     Sample(
         "smallest-dataflow",
         "The smallest dataflow",
@@ -105,7 +108,4 @@ SAMPLES_OF_DATAFLOWS = (
         "names each as an orphan.",
         counted_twice,
     ),
-    *SEATUNNEL_SAMPLES,
-    *SPARK_SAMPLES,
 )
-"""In the order of the gallery."""

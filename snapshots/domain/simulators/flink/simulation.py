@@ -1,64 +1,50 @@
 """A seeded simulator of dataflows under Flink's checkpoint protocol.
 
-The log is that of docs/formats/dataflow-events.md. What the run counts beside it is the truth for
-an analysis that computes the same from the log.
+docs/formats/dataflow-events.md describes the events of the log. What the simulator counts beside it
+is the truth for those who compute the same from the log.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import ModuleType
-from typing import NamedTuple
 
 from snapshots.domain.assembling.assembly import Header
-from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
-from snapshots.domain.dataflow_logs.kinds import END, READ, TX_BEGIN
+from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.model.recording import LoggedEvent
-from snapshots.domain.model.topology import ProcessId, Topology
-from snapshots.domain.model.values import canonical
-from snapshots.domain.simulators.dataflows.counting import Counted
+from snapshots.domain.model.topology import Topology
 from snapshots.domain.simulators.dataflows.functions import start_states
-from snapshots.domain.simulators.dataflows.lanes import BARRIER, CANCEL, Item, Lane
-from snapshots.domain.simulators.dataflows.lanes import END as END_ITEM
-from snapshots.domain.simulators.dataflows.machine import Machine
 from snapshots.domain.simulators.dataflows.parameters import (
+    MOST_EVENTS,
+    FailAt,
     check_failures,
     check_one_of,
     check_slow,
     check_whole_numbers,
 )
-from snapshots.domain.simulators.dataflows.results import count_results
-from snapshots.domain.simulators.dataflows.tasks import SimTask, connect, tasks_of, value_text
-from snapshots.domain.simulators.flink.checkpoints import Checkpoints
-from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL, Failover
-from snapshots.domain.simulators.protocols import flink_task, flink_tracker
+from snapshots.domain.simulators.dataflows.results import DataflowRun, header_of, run_to_end
+from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL
+from snapshots.domain.simulators.flink.run import FlinkRun
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
-from snapshots.domain.simulators.protocols.flink_task import AT_LEAST_ONCE, TIMEOUT, UNALIGNED
-from snapshots.domain.simulators.script import Log
-
-TIME_UNIT = "us"
-MOST_EVENTS = 2_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class FailAt:
-    """At ``at`` (us) the process dies; nothing happens if it is down or has finished."""
-
-    at: int
-    process: ProcessId
+from snapshots.domain.simulators.protocols.flink_task import TIMEOUT, UNALIGNED
 
 
 @dataclass(frozen=True)
 class DataflowSimulation:
-    """What to simulate.
+    """What to simulate; times are in us.
 
-    buffer: records that each end of a channel holds. mean_delay: us on the wire. control_delay: us
-    between the coordinator and a task. sync_time, async_time: us to copy and to upload a state.
-    slow: how many times longer than others a task takes for a record. restart_delay: us from a
-    failure to the restart. lost_notices: checkpoints whose word of completion arrives nowhere.
-    declines: (checkpoint, task) that does not take part. tx_timeout: us after which a transaction
-    that was not committed is gone. most_restarts, most_events: the run then ends unfinished.
+    buffer: how many records each end of a channel holds.
+    mean_delay: the mean time on the wire.
+    control_delay: the time of a message between the coordinator and a task.
+    sync_time, async_time: the time to copy a state, and to upload it.
+    slow: how many times longer than others a task takes for a record.
+    failover: which tasks a failure restarts; one of ``FAILOVERS``.
+    restart_delay: the time from a failure to the restart.
+    lost_notices: checkpoints whose notice of completion is lost.
+    declines: pairs (checkpoint, task) of which the task does not take part.
+    tx_timeout: the time after which a transaction that was not committed is gone.
+    most_restarts, most_events: with more of them the run ends unfinished.
 
-    Raises: DataflowRefused, with the field, for what cannot be.
+    Raises: DataflowRefused, with the field, if a value is not possible.
     """
 
     dataflow: Dataflow
@@ -87,19 +73,14 @@ class DataflowSimulation:
         check_slow(self.slow, self.dataflow)
 
     def topology(self) -> Topology:
+        """Return the processes and channels of the job."""
         overtaking = self.checkpoints.mode in (UNALIGNED, TIMEOUT)
         return self.dataflow.expand(one_coordinator=True, overtaking=overtaking)
 
     def header(self, name: str) -> Header:
-        """What stands before the events: the topology with start states, and the dataflow."""
-        topology = self.topology()
+        """Return what stands before the events."""
         states = start_states(self.dataflow)
-        processes = tuple(
-            replace(process, state=canonical(states.get(process.id, {"completed": 0})))
-            for process in topology.processes
-        )
-        extra = {"engine": "flink", "dataflow": self.dataflow.to_json()}
-        return Header(name, TIME_UNIT, replace(topology, processes=processes), extra)
+        return header_of(name, "flink", self.dataflow, self.topology(), states)
 
 
 _LEAST = {
@@ -114,114 +95,25 @@ _LEAST = {
 }
 
 
-class DataflowRun(NamedTuple):
-    log: Log
-    counted: Counted
-
-
 def simulate_dataflow(
     simulation: DataflowSimulation, steps: ModuleType | None = None
 ) -> Iterator[LoggedEvent]:
-    """The events of one run in the order of time. steps: in place of the task's own functions."""
-    return Run(simulation, steps).events()
+    """Yield the events of one run in the order of time.
+
+    Args:
+        steps: the step functions of the tasks, in place of Flink's own.
+    """
+    return FlinkRun(simulation, simulation.topology(), steps).events()
 
 
 def run_dataflow(
     simulation: DataflowSimulation, name: str = "a dataflow", steps: ModuleType | None = None
 ) -> DataflowRun:
-    """The whole log of one run, and what was counted in it."""
-    run = Run(simulation, steps)
-    events = tuple(run.events())
-    return DataflowRun(Log(simulation.header(name), events), run.count())
+    """Return the whole log of one run, and what was counted in it.
 
-
-class Run(Machine):
-    """A run under Flink's protocol."""
-
-    def __init__(self, simulation: DataflowSimulation, steps: ModuleType | None = None) -> None:
-        super().__init__(simulation, simulation.dataflow, simulation.topology())
-        self.coordinator = self.dataflow.coordinators(one=True)[0]
-        if steps is None:
-            at_least_once = simulation.checkpoints.mode == AT_LEAST_ONCE
-            steps = flink_tracker if at_least_once else flink_task
-        self.tasks = tasks_of(self.dataflow, steps, dict(simulation.slow), simulation.tx_timeout)
-        connect(self.dataflow, self.tasks, self.lanes)
-        self.checkpoints = Checkpoints(self)
-        self.failover = Failover(self)
-
-    def events(self) -> Iterator[LoggedEvent]:
-        for task in self.tasks.values():
-            task.reset(task.state)
-            self.begin_transaction(task)
-            self.plan_wake(task, 0)
-        self.checkpoints.begin()
-        for failure in self.plan.failures:
-            self.queue.at(failure.at, self.failover.fail, failure.process, "injected")
-        while self.queue and not self.stopped and self.log.lines <= self.plan.most_events:
-            self.queue.run_next()
-            yield from self.log.fresh
-            self.log.fresh.clear()
-
-    def count(self) -> Counted:
-        """When all events have been made."""
-        self.counted.finished = self.is_done
-        count_results(self.dataflow, self.tasks, self.counted)
-        return self.counted
-
-    @property
-    def is_done(self) -> bool:
-        return all(task.finished for task in self.tasks.values())
-
-    # --- a task at work --------------------------------------------------------------------------
-
-    def next_work(self, task: SimTask) -> bool:
-        return self._next_read(task) if task.vertex.kind == SOURCE else self.next_item(task)
-
-    def barrier_arrived(self, task: SimTask, lane: Lane, item: Item) -> None:
-        self.checkpoints.on_arrival(task, lane, item)
-
-    def _next_read(self, task: SimTask) -> bool:
-        if task.ended:
-            return False
-        offset = task.state["offset"]
-        if offset > task.vertex.records:
-            self.end(task)
-            return True
-        available = task.split.available_at(offset)
-        if available > self.queue.now:
-            self.plan_wake(task, available - self.queue.now)
-            return False
-        self.occupy(task, self.cost_of(task), self._read, task, offset)
-        return False
-
-    def _read(self, task: SimTask, offset: int) -> None:
-        record = task.split.record(offset)
-        task.state = {"offset": offset + 1}
-        task.changed(record)
-        extra = {"rid": list(record.rid), "split": task.id, "offset": offset}
-        self.log.add(task.id, READ, extra, value=value_text(record), state=task.state_text)
-        self.failover.rereading.note_read(task.id, offset)
-        self.emit(task, [record])
-
-    def take_control(self, task: SimTask, lane: Lane, item: Item) -> None:
-        if item.kind == BARRIER:
-            self.checkpoints.on_barrier(task, lane, item)
-        elif item.kind == CANCEL:
-            self.checkpoints.on_cancel(task, lane, item.cid)
-        else:
-            self.log.add(task.id, END, channel=lane.id)
-            self.checkpoints.on_end(task, lane)
-            if len(task.handler.ended) == len(task.inputs):
-                self.end(task)
-
-    def end(self, task: SimTask) -> None:
-        """It has read all its input."""
-        task.ended = True
-        self.log.add(task.id, END)
-        for lane in task.outputs.values():
-            lane.put(Item(END_ITEM))
-        self.checkpoints.finish_if_done(task)
-
-    def begin_transaction(self, task: SimTask) -> None:
-        if task.tx is not None:
-            self.log.add(task.id, TX_BEGIN, {"tx": task.tx.begin(self.queue.now)})
+    Args:
+        name: of the recording.
+        steps: the step functions of the tasks, in place of Flink's own.
+    """
+    run = FlinkRun(simulation, simulation.topology(), steps)
+    return run_to_end(run, simulation.header(name))

@@ -1,135 +1,104 @@
-"""Failures of a micro-batch query: a task that runs again, or the whole query.
+"""Failures of a simulated micro-batch query: a task runs again, or the whole query does.
 
 Either starts from the version that bears the number of the batch under way, with the same ranges.
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from snapshots.domain.dataflow_logs.dataflow import SOURCE
-from snapshots.domain.dataflow_logs.kinds import RESTART, TX_ABORT
-from snapshots.domain.model.recording import CRASH, INTERNAL, RECEIVE, RESTORE
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.counting import Failure
-from snapshots.domain.simulators.dataflows.machine import DISCARDED
-from snapshots.domain.simulators.dataflows.tasks import value_text
+from snapshots.domain.simulators.dataflows.machine import Effects, Machine
+from snapshots.domain.simulators.dataflows.recovery import log_crash, restore
+from snapshots.domain.simulators.micro_batches.driver import Driver
 from snapshots.domain.simulators.micro_batches.tasks import Shuffle, SparkTask
-from snapshots.domain.simulators.protocols import spark_epochs
-from snapshots.domain.simulators.protocols.spark_epochs import Batch
-
-if TYPE_CHECKING:
-    from snapshots.domain.simulators.micro_batches.run import SparkRun
+from snapshots.domain.simulators.protocols.spark_epochs import Batch, FailQuery, RunTask
 
 TASK, QUERY = SPARK_FAILOVERS = ("task", "query")
 
 
-class SparkFailover:
-    def __init__(self, run: "SparkRun") -> None:
-        self.run = run
+class Failover:
+    """Stops and restarts tasks, and the query."""
+
+    def __init__(self, machine: Machine, driver: Driver) -> None:
+        self.machine = machine
+        self.driver = driver
 
     def fail(self, process: ProcessId) -> None:
-        if not self.run.is_up or self.run.is_done:
+        """Let a task or the driver die, unless it does not run."""
+        if not self.driver.alive or self.driver.is_done:
             return
-        task = self.run.tasks.get(process)
-        if task is None or self.run.plan.failover == QUERY:
+        task = self.machine.tasks.get(process)
+        if task is None or self.machine.plan.failover == QUERY:
             self._fail_query(process, "injected", 0 if task is None else task.attempt)
-        elif task.running:
+        elif task.batch is not None:
             self._fail_task(task)
 
     def _fail_task(self, task: SparkTask) -> None:
-        self.run.driver, effects = self.run.steps.on_task_failure(self.run.driver, task.id)
-        (effect,) = effects
-        if isinstance(effect, spark_epochs.FailQuery):
-            self._fail_query(task.id, effect.cause, task.attempt)
+        decision = self.driver.on_task_failure(task.id)
+        if isinstance(decision, FailQuery):
+            self._fail_query(task.id, decision.cause, task.attempt)
             return
-        if not self._count_failure(task.id, "injected", task.attempt, (task.id,)):
-            return
-        task.stop()
-        task.attempt += 1
-        failure = self.run.counted.failures[-1]
-        self.run.later(self.run.plan.retry_delay, self._retry, task, effect.batch, failure)
+        failure = self._count_failure(task.id, "injected", task.attempt, (task.id,))
+        if failure is not None:
+            task.die()
+            delay = self.machine.plan.retry_delay
+            self.machine.later(self.driver, delay, self._retry, task, decision.batch, failure)
 
     def _fail_query(self, process: ProcessId, cause: str, attempt: int) -> None:
-        if not self._count_failure(process, cause, attempt, tuple(self.run.tasks)):
-            return
-        self.run.is_up = False
-        self.run.epoch += 1
-        for task in self.run.tasks.values():
-            task.stop()
-            task.attempt += 1
-        self.run.queue.after(
-            self.run.plan.restart_delay, self._restart, self.run.counted.failures[-1]
-        )
+        failure = self._count_failure(process, cause, attempt, tuple(self.machine.tasks))
+        if failure is not None:
+            self.driver.die()
+            for task in self.machine.tasks.values():
+                task.die()
+            self.machine.queue.after(self.machine.plan.restart_delay, self._restart, failure)
 
     def _count_failure(
         self, process: ProcessId, cause: str, attempt: int, scope: tuple[ProcessId, ...]
-    ) -> bool:
-        """Whether the run goes on."""
-        self.run.log.add(process, CRASH, {"cause": cause, "attempt": attempt, "scope": list(scope)})
-        if len(self.run.counted.failures) >= self.run.plan.most_restarts:
-            self.run.stopped = True
-            return False
-        self.run.counted.failures.append(Failure(self.run.queue.now, process, scope))
-        return True
+    ) -> Failure | None:
+        """Log and count a failure; return None if it is one too many, which ends the run."""
+        machine = self.machine
+        log_crash(machine.log, process, cause, attempt, scope)
+        if len(machine.counted.failures) >= machine.plan.most_restarts:
+            machine.stopped = True
+            return None
+        failure = Failure(machine.queue.now, process, scope)
+        machine.counted.failures.append(failure)
+        return failure
 
-    def _retry(self, task: SparkTask, batch: Batch, failure: Failure) -> None:
-        """From the version of the batch, reading again what those before it have sent."""
-        has_read = any(len(item.waiting) < len(item.sent) for item in task.inputs)
-        again = task.inputs if has_read else ()
-        self._restore(task, batch.id, discard=again)
-        for shuffle in again:
-            for record in shuffle.sent:
-                self.run.work.send(self.run.tasks[shuffle.source], shuffle, record, restored=True)
+    def _retry(self, task: SparkTask, batch: Batch, failure: Failure) -> Effects:
+        """Run the task again; if it had read anything, all that was sent to it is sent again."""
+        has_read = any(len(lane.input) < len(lane.sent) for lane in task.inputs)
+        again = [(lane, tuple(lane.sent)) for lane in task.inputs if has_read]
+        self._restore(task, batch.id, [lane for lane, _ in again])
+        for lane, records in again:
+            sender = self.machine.tasks[lane.channel.source]
+            for record in records:
+                self.machine.send(sender, lane, record, restored=True)
         self._note_restart(failure, [task])
-        self.run.work.launch(task, batch)
+        yield RunTask(task.id, batch, again=True)
 
-    def _restart(self, failure: Failure) -> None:
-        self.run.is_up = True
-        for task in self.run.tasks.values():
-            self._restore(task, self.run.driver.next_batch, discard=task.inputs)
-            for shuffle in task.inputs:
-                shuffle.sent.clear()
-        self._note_restart(failure, list(self.run.tasks.values()))
-        self.run.act(self.run.steps.on_restart(self.run.driver))
-        if self.run.driver.batch is None:
-            self.run.trigger()
+    def _restart(self, failure: Failure) -> Effects:
+        self.driver.alive = True
+        tasks = list(self.machine.tasks.values())
+        for task in tasks:
+            self._restore(task, self.driver.state.next_batch, task.inputs)
+        self._note_restart(failure, tasks)
+        return self.driver.on_restart()
 
-    def _restore(self, task: SparkTask, version: int, discard: Iterable[Shuffle]) -> None:
-        """version: of the state; the number of the batch that follows the snapshot."""
-        task.state = task.versions[version]
-        task.versions = {version: task.state}
-        positions = {task.id: task.state["offset"]} if task.vertex.kind == SOURCE else None
-        extra = {"attempt": task.attempt, "positions": positions}
-        if version:
-            self.run.log.add(task.id, RESTORE, extra, snapshot=str(version - 1))
-        else:
-            self.run.log.add(task.id, RESTART, extra)
-        for shuffle in discard:
-            self._discard(task, shuffle)
-        self.run.log.add(task.id, INTERNAL, label="restored", state=task.state_text)
-        self.drop_files(task)
+    def _restore(self, task: SparkTask, version: int, lanes: Iterable[Shuffle]) -> None:
+        """Restore a version of the state: the number of the batch that follows its snapshot."""
+        state = task.versions[version]
+        task.versions = {version: state}
+        positions = {task.id: state["offset"]} if task.vertex.kind == SOURCE else None
+        cid = version - 1 if version else None
+        restore(self.machine.log, task, state, cid=cid, positions=positions, lanes=lanes)
+        self.machine.committing.recover(task, ())
 
     def _note_restart(self, failure: Failure, tasks: list[SparkTask]) -> None:
-        failure.restarted_at = self.run.queue.now
-        failure.snapshot = self.run.driver.next_batch - 1 if self.run.driver.next_batch else None
-        positions = {task.id: task.state["offset"] for task in tasks if task.id in self.run.splits}
-        self.run.rereading.expect(failure, positions)
-
-    def _discard(self, task: SparkTask, shuffle: Shuffle) -> None:
-        for message, record in shuffle.waiting:
-            self.run.log.add(
-                task.id,
-                RECEIVE,
-                {"rid": list(record.rid)},
-                channel=shuffle.id,
-                message=message,
-                value=value_text(record),
-                label=DISCARDED,
-            )
-        shuffle.waiting.clear()
-
-    def drop_files(self, task: SparkTask) -> None:
-        if task.tx is not None:
-            _, aborted = task.tx.recover([], self.run.queue.now)
-            for tx in aborted:
-                self.run.log.add(task.id, TX_ABORT, {"tx": tx})
+        next_batch = self.driver.state.next_batch
+        failure.restarted_at = self.machine.queue.now
+        failure.snapshot = next_batch - 1 if next_batch else None
+        sources = (task for task in tasks if task.vertex.kind == SOURCE)
+        positions = {task.id: task.state["offset"] for task in sources}
+        self.machine.rereading.expect(failure, positions)

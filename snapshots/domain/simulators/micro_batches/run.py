@@ -1,233 +1,111 @@
-"""A micro-batch query as it runs: its driver carries out what the step functions decide."""
+"""A run of a micro-batch query: how its tasks get from one version of the state to the next."""
 
-import random
-from collections.abc import Iterator
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any
 
-from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, PLAIN, SINK, SOURCE, TWO_PHASE
-from snapshots.domain.dataflow_logs.kinds import (
-    BATCH_COMMIT,
-    BATCH_PLAN,
-    FINISH,
-    SINK_WRITE,
-    TX_COMMIT,
-)
-from snapshots.domain.model.recording import INTERNAL, RECORD_CHANNEL, RECORD_STATE, LoggedEvent
-from snapshots.domain.model.topology import ProcessId
-from snapshots.domain.simulators.dataflows.counting import Counted, surplus
-from snapshots.domain.simulators.dataflows.functions import Split, expected_rids
-from snapshots.domain.simulators.dataflows.rereading import Rereading
-from snapshots.domain.simulators.dataflows.tasks import EventLog, text_of
-from snapshots.domain.simulators.event_queue import EventQueue
-from snapshots.domain.simulators.micro_batches.failover import SparkFailover
-from snapshots.domain.simulators.micro_batches.tasks import BatchSink, SparkTask, tasks_of
-from snapshots.domain.simulators.micro_batches.work import SparkWork
+from snapshots.domain.dataflow_logs.dataflow import SOURCE, TWO_PHASE
+from snapshots.domain.dataflow_logs.kinds import TASK_END, TX_PRECOMMIT
+from snapshots.domain.model.topology import Channel, ProcessId, Topology
+from snapshots.domain.simulators.dataflows.counting import Counted
+from snapshots.domain.simulators.dataflows.functions import Record
+from snapshots.domain.simulators.dataflows.machine import Machine
+from snapshots.domain.simulators.dataflows.results import count_results
+from snapshots.domain.simulators.dataflows.tasks import connect
+from snapshots.domain.simulators.micro_batches.driver import Driver
+from snapshots.domain.simulators.micro_batches.failover import Failover
+from snapshots.domain.simulators.micro_batches.tasks import Shuffle, SparkTask, tasks_of
 from snapshots.domain.simulators.protocols import spark_epochs
-from snapshots.domain.simulators.protocols.spark_epochs import Batch
-
-if TYPE_CHECKING:
-    from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation
-
-DRIVER = ProcessId("coordinator")
+from snapshots.domain.simulators.protocols.spark_epochs import Batch, RunTask
 
 
-class SparkRun:
-    """The state of a running simulation. is_up: the query runs; epoch: how often it has begun."""
+class SparkRun(Machine):
+    """The state of a running query."""
 
-    def __init__(self, simulation: "SparkSimulation", steps: ModuleType | None = None) -> None:
-        self.plan = simulation
-        self.dataflow = simulation.dataflow
-        self.steps = steps or spark_epochs
-        self.rng = random.Random(simulation.seed)
-        self.queue = EventQueue()
-        self.log = EventLog(self.queue)
-        self.counted = Counted()
-        self.rereading = Rereading(self.queue)
-        self.tasks = tasks_of(self.dataflow, simulation.topology(), dict(simulation.slow))
-        self.splits = {
-            task.id: Split(task.vertex, task.id)
-            for task in self.tasks.values()
-            if task.vertex.kind == SOURCE
-        }
-        self.sinks = {
-            vertex.id: BatchSink(vertex) for vertex in self.dataflow.vertices if vertex.kind == SINK
-        }
-        before = {
-            task.id: frozenset(shuffle.source for shuffle in task.inputs)
-            for task in self.tasks.values()
-        }
-        self.driver = self.steps.start(simulation.batches, before, tuple(self.splits))
-        self.work = SparkWork(self)
-        self.failover = SparkFailover(self)
-        self.completed = 0
-        self.messages = 0
-        self.epoch = 0
-        self.is_up = True
-        self.stopped = self.is_done = False
-        self.last_trigger = 0
+    def __init__(self, plan: Any, topology: Topology, steps: ModuleType | None = None) -> None:
+        super().__init__(plan, topology)
+        self.tasks = tasks_of(self.dataflow, plan.slow)
+        connect(self.dataflow, self.tasks, self.lanes)
+        self.driver = Driver(self, steps or spark_epochs)
+        self.failover = Failover(self, self.driver)
 
-    def events(self) -> Iterator[LoggedEvent]:
-        self.queue.at(0, self._if_up, self.epoch, self.trigger, ())
-        for failure in self.plan.failures:
-            self.queue.at(failure.at, self.failover.fail, failure.process)
-        while self.queue and not self.stopped and self.log.lines <= self.plan.most_events:
-            self.queue.run_next()
-            yield from self.log.fresh
-            self.log.fresh.clear()
+    def begin(self) -> None:
+        """Plan the first trigger."""
+        self.driver.plan_trigger(0)
+
+    def fail(self, process: ProcessId) -> None:
+        """Let a task or the driver die."""
+        self.failover.fail(process)
 
     def count(self) -> Counted:
-        """When all events have been made."""
-        counted, expected = self.counted, expected_rids(self.dataflow)
-        counted.finished = self.is_done
-        counted.states = {task.id: task.state for task in self.tasks.values()}
-        for name, sink in self.sinks.items():
-            written = counted.written.setdefault(name, [])
-            visible = sink.records
-            if sink.vertex.sink == TWO_PHASE:
-                own = (task for task in self.tasks.values() if task.vertex is sink.vertex)
-                visible = [record for task in own for record in task.tx.committed()]
-            counted.visible[name] = visible
-            counted.duplicates[name] = surplus(visible)
-            counted.rewritten[name] = surplus(written) if sink.vertex.sink == IDEMPOTENT else 0
-            counted.lost[name] = len(expected[name] - {record.rid for record in visible})
-        return counted
+        """Return what was counted, after the last event."""
+        self.counted.finished = self.driver.is_done
+        delivered = {
+            name: sink.records
+            for name, sink in self.driver.sinks.items()
+            if sink.vertex.sink != TWO_PHASE
+        }
+        count_results(self.dataflow, self.tasks, self.counted, delivered=delivered)
+        return self.counted
 
-    # --- time ------------------------------------------------------------------------------------
+    def new_lane(self, channel: Channel) -> Shuffle:
+        """Return a channel without a wire."""
+        return Shuffle(channel)
 
-    def later(self, delay: int, step, *arguments: object) -> None:
-        """Plans a step of the driver, unless the query dies before."""
-        self.queue.after(delay, self._if_up, self.epoch, step, arguments)
+    # --- a task at work --------------------------------------------------------------------------
 
-    def _if_up(self, epoch: int, step, arguments: tuple) -> None:
-        if self.is_up and self.epoch == epoch:
-            step(*arguments)
+    def do(self, effect: RunTask) -> None:
+        """Let a task begin with its part of the batch."""
+        task = self.tasks[effect.task]
+        task.batch = effect.batch
+        self.later(task, self.plan.control_delay, self._start, task)
 
-    def task_later(self, task: SparkTask, delay: int, step, *arguments: object) -> None:
-        """Plans a step of this attempt of the task."""
-        self.queue.after(delay, self._if_same, task, task.deployment, step, arguments)
+    def _start(self, task: SparkTask) -> None:
+        task.state = task.versions[task.batch.id]
+        self.committing.begin(task)
+        self.wake(task)
 
-    def _if_same(self, task: SparkTask, deployment: int, step, arguments: tuple) -> None:
-        if task.deployment == deployment:
-            step(task, *arguments)
-
-    # --- the driver ------------------------------------------------------------------------------
-
-    def act(self, step: spark_epochs.Step) -> None:
-        self.driver, effects = step
-        for effect in effects:
-            match effect:
-                case spark_epochs.Plan(batch):
-                    self._write_plan(batch)
-                case spark_epochs.RunTask(task, batch):
-                    self.work.launch(self.tasks[task], batch)
-                case spark_epochs.Deliver(batch):
-                    self._deliver(batch)
-                case spark_epochs.Commit(batch, next_watermark):
-                    self._commit(batch, next_watermark)
-
-    def note(self, kind: str, extra: dict | None = None, **fields: object) -> None:
-        self.log.add(DRIVER, kind, extra, **fields)
-
-    @property
-    def _own_state(self) -> str:
-        return text_of({"completed": self.completed})
-
-    def trigger(self) -> None:
-        self.last_trigger = now = self.queue.now
-        reach = {split: self._reach(split) for split in self.splits}
-        self.act(self.steps.on_trigger(self.driver, reach))
-        if self.driver.batch is not None:
-            return
-        coming = [
-            split.available_at(reach[name])
-            for name, split in self.splits.items()
-            if reach[name] <= split.vertex.records
-        ]
-        if coming:
-            self.later(max(self.plan.batches.interval, min(coming) - now), self.trigger)
+    def next_work(self, task: SparkTask) -> bool:
+        """Begin with the next record, or end; return False, as either is all for now."""
+        cost = self.cost_of(task)  # drawn for the end, too: seeds of older versions stay the same
+        lane = next((lane for lane in task.inputs if lane.input), None)
+        if lane is not None:
+            self.occupy(task, cost, self.process, task, lane)
+        elif task.vertex.kind == SOURCE and task.state["offset"] < task.batch.ranges[task.id][1]:
+            self.occupy(task, cost, self._read, task)
         else:
-            self._finish()
+            self._end(task, task.batch)
+        return False
 
-    def _reach(self, split: str) -> int:
-        """The offset behind the last record that is there."""
-        records, offset = self.splits[split], self.driver.ends[split]
-        while offset <= records.vertex.records and records.available_at(offset) <= self.queue.now:
-            offset += 1
-        return offset
+    def _read(self, task: SparkTask) -> None:
+        offset = task.state["offset"]
+        self.read(task, self.driver.splits[task.id], offset, {"offset": offset + 1})
 
-    def _finish(self) -> None:
-        """All has been read."""
-        self.is_done = True
-        for task in self.tasks.values():
-            self.log.add(task.id, FINISH)
+    def write(self, task: SparkTask, record: Record) -> None:
+        """Write a record to the sink, unless the sink has its batch."""
+        task.written.append(record)
+        sink = self.driver.sinks[task.vertex.id]
+        if not sink.skips(task.batch.id):
+            super().write(task, record)
+            sink.write(record)
 
-    def _write_plan(self, batch: Batch) -> None:
+    def emit(self, task: SparkTask, records: list[Record]) -> None:
+        """Keep the records until the task ends."""
+        task.made += records
+
+    def _end(self, task: SparkTask, batch: Batch) -> None:
+        super().emit(task, task.made)
+        task.made = []
+        if task.tx is not None:
+            extra = {"tx": task.tx.precommit(batch.id), "batch": batch.id}
+            self.log.add(task.id, TX_PRECOMMIT, extra)
+        task.versions[batch.id + 1] = task.state
+        task.batch = None
         extra = {
             "batch": batch.id,
             "attempt": batch.attempt,
-            "ranges": {split: list(range_) for split, range_ in batch.ranges.items()},
-            "watermark": batch.watermark,
+            "operator": task.vertex.id,
+            "partition": task.index,
+            "state_version": batch.id + 1,
         }
-        self.note(BATCH_PLAN, extra, snapshot=str(batch.id))
-        if batch.attempt == 1:
-            self.note(RECORD_STATE, snapshot=str(batch.id), state=self._own_state)
-
-    def _deliver(self, batch: Batch) -> None:
-        for name, sink in self.sinks.items():
-            own = [task for task in self.tasks.values() if task.vertex is sink.vertex]
-            written = [record for task in own for record in task.written]
-            is_new = sink.deliver(batch.id, written)
-            extra = {
-                "batch": batch.id,
-                "attempt": batch.attempt,
-                "sink": name,
-                "records": len(written),
-                "skipped": (sink.vertex.sink != PLAIN and not is_new) or None,
-            }
-            self.note(SINK_WRITE, extra, snapshot=str(batch.id))
-            for task in own:
-                self._list_files(task, batch, is_new)
-        self.later(self.plan.commit_time, self._delivered)
-
-    def _list_files(self, task: SparkTask, batch: Batch, is_new: bool) -> None:
-        """In the manifest; those of a batch that is there already are never listed."""
-        if task.tx is None:
-            return
-        if is_new:
-            for tx, _ in task.tx.commit(batch.id, self.queue.now):
-                self.log.add(task.id, TX_COMMIT, {"tx": tx}, snapshot=str(batch.id))
-        else:
-            self.failover.drop_files(task)
-
-    def _delivered(self) -> None:
-        read = (split for split, (_, end) in self.driver.batch.ranges.items() if end > 1)
-        latest = max(
-            (
-                self.splits[split].available_at(self.driver.batch.ranges[split][1] - 1)
-                for split in read
-            ),
-            default=0,
-        )
-        self.act(self.steps.on_delivered(self.driver, latest))
-
-    def _commit(self, batch: Batch, next_watermark: int) -> None:
-        snapshot = str(batch.id)
-        extra = {"batch": batch.id, "attempt": batch.attempt, "next_watermark": next_watermark}
-        self.note(BATCH_COMMIT, extra, snapshot=snapshot)
-        self.completed += 1
-        self.counted.completed.append(batch.id)
-        self.note(INTERNAL, label="completed", state=self._own_state)
-        version = batch.id + 1
-        for task in self.tasks.values():
-            for shuffle in task.inputs:
-                self.log.add(
-                    task.id, RECORD_CHANNEL, channel=shuffle.id, snapshot=snapshot, messages=()
-                )
-                shuffle.sent.clear()
-            extra = {"version": version}
-            self.log.add(task.id, RECORD_STATE, extra, snapshot=snapshot, state=task.state_text)
-            task.versions.pop(batch.id, None)
-            task.written = []
-        wait = self.last_trigger + self.plan.batches.interval - self.queue.now
-        self.later(max(0, wait), self.trigger)
+        self.log.add(task.id, TASK_END, extra, snapshot=str(batch.id))
+        self.later(self.driver, self.plan.control_delay, self.driver.on_task_end, task.id)

@@ -1,7 +1,7 @@
 """A micro-batch query for the gallery: a batch that was delivered and never committed."""
 
 from snapshots.domain.dataflow_logs.dataflow import FORWARD, HASH, Dataflow, Edge, Vertex
-from snapshots.domain.simulators.flink.simulation import FailAt
+from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation, run_spark
 from snapshots.domain.simulators.protocols.spark_epochs import BatchSettings
 from snapshots.domain.simulators.samples import Sample

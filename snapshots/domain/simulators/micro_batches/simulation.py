@@ -1,15 +1,17 @@
 """A seeded simulator of dataflows that run in micro-batches, as Spark Structured Streaming does.
 
-The driver is the process ``coordinator``; the decisions are the step functions in
-`algorithms/spark_epochs.py`. A task runs when all before it have ended, and what it has made can be
-read when it has ended itself: so a batch drains all channels. The snapshot of a batch bears its
-number. The driver records its part when it plans, all tasks theirs at the commit, between this
-batch and the next: a batch that is planned and not committed is an incomplete snapshot, and a
-second attempt at it completes the same one. Events as in docs/formats/dataflow-events.md.
+The driver is the process ``coordinator``; its decisions are the step functions in
+`protocols/spark_epochs.py`. A task runs when all before it have ended, and what it has made can be
+read when it has ended itself. So a batch drains all channels.
+
+The snapshot of a batch bears its number. The driver records its part when it plans. All tasks
+record theirs at the commit, between this batch and the next. So a batch that is planned and not
+committed is an incomplete snapshot, and a second attempt at it completes the same one.
+docs/formats/dataflow-events.md describes the events.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import ModuleType
 
 from snapshots.domain.assembling.assembly import Header
@@ -18,31 +20,35 @@ from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
 from snapshots.domain.simulators.dataflows.functions import start_states
 from snapshots.domain.simulators.dataflows.parameters import (
+    MOST_EVENTS,
+    FailAt,
     check_failures,
     check_one_of,
     check_slow,
     check_whole_numbers,
 )
-from snapshots.domain.simulators.dataflows.tasks import text_of
-from snapshots.domain.simulators.flink.simulation import MOST_EVENTS, TIME_UNIT, DataflowRun, FailAt
+from snapshots.domain.simulators.dataflows.results import DataflowRun, header_of, run_to_end
+from snapshots.domain.simulators.micro_batches.driver import DRIVER
 from snapshots.domain.simulators.micro_batches.failover import QUERY, SPARK_FAILOVERS
-from snapshots.domain.simulators.micro_batches.run import DRIVER, SparkRun
+from snapshots.domain.simulators.micro_batches.run import SparkRun
 from snapshots.domain.simulators.protocols.spark_epochs import BatchSettings
-from snapshots.domain.simulators.script import Log
 
 
 @dataclass(frozen=True)
 class SparkSimulation:
-    """What to simulate.
+    """What to simulate; times are in us.
 
-    control_delay: us between driver and task. commit_time: us to write a commit. slow: how many
-    times longer than others a task takes for a record. failures: of a task, or of the driver
-    (``coordinator``). failover: TASK: a failed task runs again, and nothing happens where it is not
-    running; QUERY: the query starts again, as it always does when the driver fails. retry_delay:
-    us until a task runs again, restart_delay: until the query does. most_restarts, most_events: the
-    run then ends unfinished.
+    control_delay: the time of a message between driver and task.
+    commit_time: the time to write a commit.
+    slow: how many times longer than others a task takes for a record.
+    failures: of a task, or of the driver (``coordinator``).
+    failover: TASK runs a failed task again, and nothing happens if it does not run. QUERY starts
+        the query again, as a failure of the driver always does.
+    retry_delay: the time until a task runs again.
+    restart_delay: the time until the query does.
+    most_restarts, most_events: with more of them the run ends unfinished.
 
-    Raises: DataflowRefused, with the field, for what cannot be.
+    Raises: DataflowRefused, with the field, if a value is not possible.
     """
 
     dataflow: Dataflow
@@ -65,17 +71,13 @@ class SparkSimulation:
         check_slow(self.slow, self.dataflow)
 
     def topology(self) -> Topology:
+        """Return the processes and channels of the query."""
         return self.dataflow.expand(one_coordinator=True)
 
     def header(self, name: str) -> Header:
-        """What stands before the events: the topology with start states, and the dataflow."""
-        states = {DRIVER: {"completed": 0}, **start_states(self.dataflow)}
-        topology = self.topology()
-        processes = tuple(
-            replace(process, state=text_of(states[process.id])) for process in topology.processes
-        )
-        extra = {"engine": "spark", "dataflow": self.dataflow.to_json()}
-        return Header(name, TIME_UNIT, replace(topology, processes=processes), extra)
+        """Return what stands before the events."""
+        states = start_states(self.dataflow)
+        return header_of(name, "spark", self.dataflow, self.topology(), states)
 
 
 _LEAST = {
@@ -91,14 +93,22 @@ _LEAST = {
 def simulate_spark(
     simulation: SparkSimulation, steps: ModuleType | None = None
 ) -> Iterator[LoggedEvent]:
-    """The events of one run in the order of time. steps: in place of the driver's functions."""
-    return SparkRun(simulation, steps).events()
+    """Yield the events of one run in the order of time.
+
+    Args:
+        steps: the step functions of the driver, in place of Spark's own.
+    """
+    return SparkRun(simulation, simulation.topology(), steps).events()
 
 
 def run_spark(
     simulation: SparkSimulation, name: str = "a dataflow", steps: ModuleType | None = None
 ) -> DataflowRun:
-    """The whole log of one run, and what was counted in it."""
-    run = SparkRun(simulation, steps)
-    events = tuple(run.events())
-    return DataflowRun(Log(simulation.header(name), events), run.count())
+    """Return the whole log of one run, and what was counted in it.
+
+    Args:
+        name: of the recording.
+        steps: the step functions of the driver, in place of Spark's own.
+    """
+    run = SparkRun(simulation, simulation.topology(), steps)
+    return run_to_end(run, simulation.header(name))

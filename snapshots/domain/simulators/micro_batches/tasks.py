@@ -1,104 +1,93 @@
 """A subtask of a simulated micro-batch query, its channels, and the sinks that batches go to."""
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from snapshots.domain.dataflow_logs.dataflow import (
-    IDEMPOTENT,
-    SINK,
-    TWO_PHASE,
-    Dataflow,
-    Edge,
-    Vertex,
-)
-from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
+from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, PLAIN, Dataflow, Vertex
+from snapshots.domain.model.topology import Channel, ProcessId
 from snapshots.domain.simulators.dataflows.functions import Record, start_state
-from snapshots.domain.simulators.dataflows.tasks import text_of
-from snapshots.domain.simulators.dataflows.transactions import Transactions
+from snapshots.domain.simulators.dataflows.lanes import Item
+from snapshots.domain.simulators.dataflows.tasks import Task, subtasks_in_order, task_fields
+from snapshots.domain.simulators.protocols.spark_epochs import Batch
 
 
-@dataclass(eq=False)
 class Shuffle:
-    """A channel: waiting: (message, record) not yet processed; sent: all records of the batch, for
-    a task that has to read them again."""
+    """A channel without a wire, of any size.
 
-    id: ChannelId
-    source: ProcessId
-    port: int
-    waiting: deque[tuple[str, Record]] = field(default_factory=deque)
-    sent: list[Record] = field(default_factory=list)
-
-
-@dataclass(eq=False)
-class SparkTask:
-    """versions: the state by version: the one that bears the number of the batch under way, from
-    which its tasks start, and the next, when written. deployment: grows with each start of an
-    attempt or of the query: what an earlier one planned does not happen. attempt: of the query and
-    of the task, as its restarts are counted. running: it works for the batch. made: what it will
-    send when it ends; written: what it has given to its sink in this attempt.
+    ``input`` holds what is not processed, ``sent`` all records of the batch, for a task that has to
+    read them again.
     """
 
-    id: ProcessId
-    vertex: Vertex
-    index: int
-    edges: tuple[Edge, ...]
-    cost: float
-    tx: Transactions | None
-    inputs: list[Shuffle] = field(default_factory=list)
-    outputs: dict[tuple[str, int], Shuffle] = field(default_factory=dict)
-    state: dict = field(default_factory=dict)
-    versions: dict[int, dict] = field(default_factory=dict)
-    deployment: int = 0
-    attempt: int = 0
-    running: bool = False
+    has_room = True
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.id = channel.id
+        self.input: deque[Item] = deque()
+        self.sent: list[Record] = []
+
+    def put(self, item: Item) -> None:
+        """Send a record."""
+        self.input.append(item)
+        self.sent.append(item.record)
+
+    def take(self) -> Item:
+        """Remove the first record, which has been processed."""
+        return self.input.popleft()
+
+    def clear(self) -> list[Item]:
+        """Return all that was not processed, and forget the batch."""
+        items = list(self.input)
+        self.input.clear()
+        self.sent.clear()
+        return items
+
+
+@dataclass(eq=False, kw_only=True)
+class SparkTask(Task):
+    """A subtask with its part of the batch under way.
+
+    versions: the state by version. The tasks of a batch start from the version that bears the
+        batch's number, and write the next one.
+    batch: what the task works for; None if it does not run.
+    made: what the task sends when it ends.
+    written: what this attempt has given to its sink.
+    """
+
+    versions: dict[int, dict]
+    batch: Batch | None = None
     made: list[Record] = field(default_factory=list)
     written: list[Record] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.state = start_state(self.vertex)
-        self.versions = {0: self.state}
-
-    @property
-    def state_text(self) -> str:
-        return text_of(self.state)
-
-    def stop(self) -> None:
-        """It dies: what it has made is gone."""
-        self.deployment += 1
-        self.running = False
+    def die(self) -> None:
+        """End this attempt; what it has made is gone."""
+        super().die()
+        self.batch = None
         self.made, self.written = [], []
 
 
-def tasks_of(
-    dataflow: Dataflow, topology: Topology, slow: dict[str, float]
-) -> dict[ProcessId, SparkTask]:
-    """All subtasks with their channels, those of each vertex after those before it."""
+def tasks_of(dataflow: Dataflow, slow: Mapping[str, float]) -> dict[ProcessId, SparkTask]:
+    """Return all subtasks without their channels, those of each vertex after those before it.
+
+    Args:
+        slow: how many times longer than others a task takes for a record.
+    """
     tasks = {}
-    for name in dataflow.in_order:
-        vertex = dataflow.vertex_by_id[name]
-        for index in range(vertex.parallelism):
-            id_ = ProcessId(f"{name}[{index}]")
-            files = vertex.kind == SINK and vertex.sink == TWO_PHASE
-            cost, tx = vertex.cost * slow.get(id_, 1), Transactions(id_) if files else None
-            tasks[id_] = SparkTask(id_, vertex, index, dataflow.edges_from(name), cost, tx)
-    for edge in dataflow.edges:
-        port = dataflow.edges_to(edge.target).index(edge)
-        for source in range(dataflow.vertex_by_id[edge.source].parallelism):
-            for target in dataflow.targets(edge, source):
-                channel = topology.channel_by_id[dataflow.channel(edge, source, target)]
-                shuffle = Shuffle(channel.id, channel.source, port)
-                tasks[channel.source].outputs[edge.target, target] = shuffle
-                tasks[channel.target].inputs.append(shuffle)
+    for vertex, index, id_ in subtasks_in_order(dataflow):
+        fields = task_fields(dataflow, vertex, index, id_, slow)
+        state = start_state(vertex)
+        tasks[id_] = SparkTask(**fields, state=state, versions={0: state})
     return tasks
 
 
 @dataclass
 class BatchSink:
-    """What a sink holds outside, whatever becomes of the query.
+    """What a sink holds outside; it survives failures of the query.
 
-    Plain: every write, at once. Idempotent: a batch is taken over as a whole, under its number; one
-    that is there is not written again. Two-phase: files, of which those count that the manifest
-    lists; a batch is entered there once.
+    A plain sink takes every write at once. An idempotent one takes over a batch as a whole under
+    its number, and none twice. A two-phase one writes files. Those count that the manifest lists,
+    and a batch is entered there once.
     """
 
     vertex: Vertex
@@ -106,15 +95,16 @@ class BatchSink:
     records: list[Record] = field(default_factory=list)
 
     def write(self, record: Record) -> None:
-        if self.vertex.sink not in (IDEMPOTENT, TWO_PHASE):
+        """Take a single write."""
+        if self.vertex.sink == PLAIN:
             self.records.append(record)
 
     def skips(self, batch: int) -> bool:
-        """Whether nothing of the batch is written, because it is there."""
+        """Return whether nothing of the batch is written, because it is there."""
         return self.vertex.sink == IDEMPOTENT and batch in self.batches
 
     def deliver(self, batch: int, written: list[Record]) -> bool:
-        """Whether the batch was new."""
+        """Take over what was written for a batch; return whether the batch was new."""
         if batch in self.batches:
             return False
         self.batches.add(batch)

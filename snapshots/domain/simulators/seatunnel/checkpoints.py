@@ -1,170 +1,217 @@
-"""Checkpoints of one pipeline: carries out what its coordinator and its tasks decide, and logs it.
+"""The coordinator of a simulated SeaTunnel pipeline: carries out what it decides, and logs it.
 
-The decisions are the step functions in `algorithms/seatunnel.py` and `seatunnel_task.py`.
+The decisions are the step functions in `protocols/seatunnel.py`.
 """
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from snapshots.domain.dataflow_logs.kinds import (
-    ALIGN_END,
-    BLOCK,
     CP_ABORT,
-    CP_ACK,
     CP_COMPLETE,
     CP_DECISION,
-    CP_NOTIFIED,
     CP_NOTIFY,
     CP_REQUEST,
     CP_STORED,
     CP_TRIGGER,
     FINISH,
     JOB_FAIL,
-    TX_COMMIT,
-    TX_PRECOMMIT,
-    TX_TIMEOUT,
-    UNBLOCK,
 )
-from snapshots.domain.model.recording import (
-    INTERNAL,
-    MARKER_RECEIVE,
-    MARKER_SEND,
-    RECORD_CHANNEL,
-    RECORD_STATE,
-)
-from snapshots.domain.model.topology import ChannelId, ProcessId
-from snapshots.domain.simulators.dataflows.lanes import BARRIER, Item, Lane
-from snapshots.domain.simulators.dataflows.tasks import text_of
-from snapshots.domain.simulators.dataflows.transactions import LOST
-from snapshots.domain.simulators.flink.snapshots import Saved
+from snapshots.domain.model.recording import INTERNAL, RECORD_STATE
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.dataflows.machine import Effects, Machine
+from snapshots.domain.simulators.dataflows.tasks import Attempt, text_of
 from snapshots.domain.simulators.protocols import seatunnel as coordinating
-from snapshots.domain.simulators.protocols import seatunnel_task as passing
-from snapshots.domain.simulators.protocols.flink_task import AlignEnd, Block, RecordChannel, Unblock
 from snapshots.domain.simulators.protocols.seatunnel import FINAL, RUNNING, SAVEPOINT, Plan
-from snapshots.domain.simulators.protocols.seatunnel_task import Barrier, Take
-from snapshots.domain.simulators.seatunnel.tasks import COMMITTER, ENUMERATOR, SeaTunnelTask
-
-if TYPE_CHECKING:
-    from snapshots.domain.simulators.seatunnel.run import SeaTunnelRun
+from snapshots.domain.simulators.protocols.seatunnel_task import Barrier
+from snapshots.domain.simulators.seatunnel.barriers import Barriers
+from snapshots.domain.simulators.seatunnel.tasks import ENUMERATOR
 
 PERIODIC = "periodic"
 
 
-class PipelineCheckpoints:
-    """number: 1, 2 …; saved: of each checkpoint, what it holds of a task; epoch: how often the
-    pipeline has been restored; is_asked: a request has no answer yet."""
+@dataclass
+class Numbering:
+    """The number of the next snapshot of any pipeline."""
 
-    def __init__(self, run: "SeaTunnelRun", number: int, process: ProcessId) -> None:
-        self.run = run
-        self.number = number
-        self.process = process
-        self.settings = run.plan.checkpoints
-        self.tasks = [task for task in run.tasks.values() if task.pipeline == number - 1]
+    next_cid: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FailPipeline:
+    """Cancel and restore a pipeline, because one of its checkpoints has timed out."""
+
+    pipeline: "Pipeline"
+
+
+class Pipeline(Attempt):
+    """A pipeline's coordinator: its state, its timers, and the events of its process.
+
+    ``alive`` means that the tasks of the pipeline run. ``is_asked`` means that a request has no
+    answer yet.
+    """
+
+    def __init__(
+        self, machine: Machine, barriers: Barriers, numbering: Numbering, index: int
+    ) -> None:
+        """Make the coordinator of a pipeline.
+
+        Args:
+            machine: the run.
+            barriers: handles what the coordinator sends to tasks.
+            numbering: shared by all pipelines.
+            index: of the pipeline, 0, 1 …
+        """
+        super().__init__()
+        self.machine = machine
+        self.barriers = barriers
+        self.numbering = numbering
+        self.number = index + 1
+        self.process = machine.dataflow.coordinators()[index]
+        self.settings = machine.plan.checkpoints
+        self.tasks = [task for task in machine.tasks.values() if task.pipeline == index]
         enumerators = tuple(task.id for task in self.tasks if task.role == ENUMERATOR)
         plan = Plan(enumerators, tuple(task.id for task in self.tasks))
         self.state = coordinating.start(self.settings, plan)
-        self.saved: dict[int, dict[ProcessId, Saved]] = {}
         self.timer = 0
-        self.epoch = 0
         self.is_asked = False
 
     @property
     def is_running(self) -> bool:
+        """Whether the pipeline has neither ended nor failed for good."""
         return self.state.status == RUNNING
 
     @property
-    def is_up(self) -> bool:
-        return all(task.alive for task in self.tasks)
+    def scope(self) -> tuple[ProcessId, ...]:
+        """All tasks of the pipeline."""
+        return tuple(task.id for task in self.tasks)
 
-    # --- the coordinator -------------------------------------------------------------------------
+    # --- what happens at the coordinator ---------------------------------------------------------
 
     def begin(self) -> None:
+        """Plan the first checkpoint, and the savepoint with which the job ends."""
         if self.settings.interval is not None:
             self._next_periodic(self.settings.interval)
-        if self.run.plan.savepoint is not None:
-            self.run.queue.at(self.run.plan.savepoint, self._savepoint)
+        if self.machine.plan.savepoint is not None:
+            self.machine.queue.at(self.machine.plan.savepoint, self._savepoint)
+
+    def go_on_from(self, cid: int, next_number: int) -> None:
+        """Continue after a savepoint.
+
+        Args:
+            cid: the savepoint, to which a failure goes back.
+            next_number: of the pipeline's next checkpoint.
+        """
+        self.state = replace(self.state, to_restore=cid, next_number=next_number)
 
     def _next_periodic(self, after: int) -> None:
-        """Replaces the one that was planned."""
+        """Plan the next checkpoint in place of the one that was planned."""
         self.timer += 1
-        self.run.queue.after(after, self._periodic, self.timer)
+        self.machine.queue.after(after, self._periodic, self.timer)
 
-    def _periodic(self, timer: int) -> None:
+    def _periodic(self, timer: int) -> Effects:
         if timer != self.timer or not self.is_running:
             return
         self._next_periodic(self.settings.interval)
         self._ask(PERIODIC)
-        if self.is_up:
-            self.act(coordinating.on_timer(self.state, self.run.next_cid))
+        if self.alive:
+            yield from self._act(coordinating.on_timer(self.state, self.numbering.next_cid))
         else:
             self._decide({"dropped": "tasks not ready"})
 
-    def _savepoint(self) -> None:
+    def _savepoint(self) -> Effects:
         if not self.is_running:
             return
         self._ask(SAVEPOINT)
-        if not self.is_up:
+        if not self.alive:
             self._decide({"dropped": "tasks not ready"})
-            self.run.queue.after(self.settings.retry_wait, self._savepoint)
+            self.machine.queue.after(self.settings.retry_wait, self._savepoint)
             return
-        self.act(coordinating.on_savepoint(self.state, self.run.next_cid))
+        yield from self._act(coordinating.on_savepoint(self.state, self.numbering.next_cid))
         if self.is_asked:
             waits = self.state.wish == SAVEPOINT
             self._decide({"waits": True} if waits else {"dropped": "the pipeline ends"})
 
-    def _ask(self, reason: str) -> None:
-        self.is_asked = True
-        self._note(CP_REQUEST, {"reason": reason})
+    def ready_to_close(self, enumerator: ProcessId) -> Effects:
+        """Note that a source has been read."""
+        step = coordinating.on_ready_to_close(self.state, enumerator, self.numbering.next_cid)
+        return self._act(step)
 
-    def _decide(self, extra: dict | None = None, **fields: object) -> None:
-        self.is_asked = False
-        self._note(CP_DECISION, extra, **fields)
+    def on_ack(self, cid: int, task: ProcessId) -> Effects:
+        """Take a task's acknowledgement."""
+        return self._act(coordinating.on_ack(self.state, cid, task))
 
-    def go_on_from(self, cid: int, number: int, states: dict[ProcessId, Saved]) -> None:
-        """As after a savepoint: what a failure goes back to, and how the next one is numbered."""
-        self.saved[cid] = states
-        self.state = replace(self.state, to_restore=cid, next_number=number)
+    def on_confirmed(self, cid: int, task: ProcessId) -> Effects:
+        """Note that a task knows the checkpoint to be complete."""
+        next_cid = self.numbering.next_cid
+        return self._act(coordinating.on_confirmed(self.state, cid, task, next_cid))
 
-    def ready_to_close(self, enumerator: ProcessId) -> None:
-        self.act(coordinating.on_ready_to_close(self.state, enumerator, self.run.next_cid))
+    def on_failure(self, reason: str) -> Effects:
+        """Note that all tasks are down; one of the effects may be ``Restore``."""
+        self.die()
+        return self._act(coordinating.on_failure(self.state, reason))
 
-    def restored(self) -> None:
-        self.act(coordinating.on_restored(self.state, self.run.next_cid))
+    def on_restored(self) -> Effects:
+        """Note that all tasks run again."""
+        self.alive = True
+        return self._act(coordinating.on_restored(self.state, self.numbering.next_cid))
 
-    def act(self, step: coordinating.Step) -> None:
-        self.state, effects = step
-        for effect in effects:
-            self._do(effect)
+    def _stored(self, cid: int) -> Effects:
+        self._log(CP_STORED, snapshot=str(cid))
+        return self._act(coordinating.on_stored(self.state, cid))
 
-    def _do(self, effect: coordinating.Effect) -> None:
-        run = self.run
-        match effect:
+    def _expire(self, cid: int) -> Effects:
+        return self._act(coordinating.on_timeout(self.state, cid))
+
+    # --- what the coordinator decides ------------------------------------------------------------
+
+    def _act(self, step: coordinating.Step) -> Effects:
+        self.state, decisions = step
+        for decision in decisions:
+            yield from self._do(decision)
+
+    def _do(self, decision: coordinating.Effect) -> Effects:
+        machine = self.machine
+        match decision:
             case coordinating.RequestAgain(after):
                 self._decide({"dropped": "one is under way"})
                 self._next_periodic(after)
             case coordinating.Trigger(pending):
                 self._trigger(pending)
             case coordinating.Store(cid):
-                run.queue.after(run.plan.store_time, self._if_same, self.epoch, self._stored, cid)
+                machine.later(self, machine.plan.store_time, self._stored, cid)
             case coordinating.Complete(cid):
-                self._complete(cid)
+                machine.counted.completed.append(cid)
+                self._log(CP_COMPLETE, {"retained": [cid]}, snapshot=str(cid))
+                self._log(INTERNAL, label="completed", state=self._state_text)
             case coordinating.Notify(cid):
                 self._notify(cid)
             case coordinating.Close(_):
                 for task in self.tasks:
                     task.finished = True
-                    run.log.add(task.id, FINISH)
+                    machine.log.add(task.id, FINISH)
             case coordinating.FailPipeline(cause):
-                scope = [task.id for task in self.tasks]
-                self._note(JOB_FAIL, {"cause": cause, "pipeline": self.number, "scope": scope})
-                run.failover.fail_pipeline(self, None)
+                extra = {"cause": cause, "pipeline": self.number, "scope": list(self.scope)}
+                self._log(JOB_FAIL, extra)
+                yield FailPipeline(self)
             case coordinating.Drop(cid, reason):
-                run.counted.aborted[cid] = reason
-                self._note(CP_ABORT, {"reason": reason}, snapshot=str(cid))
+                machine.counted.aborted[cid] = reason
+                self._log(CP_ABORT, {"reason": reason}, snapshot=str(cid))
+            case coordinating.Restore():
+                yield decision
 
     def _trigger(self, pending: coordinating.Pending) -> None:
-        run, cid = self.run, pending.cid
-        run.next_cid = cid + 1
+        self.numbering.next_cid = pending.cid + 1
+        if not self.is_asked:
+            self._ask(pending.type)
+        self._decide(snapshot=str(pending.cid))
+        self._log_trigger(pending)
+        barrier = Barrier(pending.cid, pending.type)
+        for task in self.tasks:
+            if task.role == ENUMERATOR:
+                self.machine.tell(task, self.barriers.on_trigger, task, barrier)
+        self.machine.queue.after(self.settings.timeout, self._expire, pending.cid)
+
+    def _log_trigger(self, pending: coordinating.Pending) -> None:
         plan = self.state.plan
         extra = {
             "type": pending.type,
@@ -176,155 +223,27 @@ class PipelineCheckpoints:
             "to_ack": list(plan.tasks),
             "prepare_close": list(plan.tasks) if pending.type in FINAL else None,
         }
-        if not self.is_asked:
-            self._ask(pending.type)
-        self._decide(snapshot=str(cid))
-        self._note(CP_TRIGGER, extra, snapshot=str(cid))
-        self._note(RECORD_STATE, snapshot=str(cid), state=self._own_state)
-        barrier = Barrier(cid, pending.type)
-        for name in plan.enumerators:
-            run.tell(run.tasks[name], self._triggered, run.tasks[name], barrier)
-        run.queue.after(self.settings.timeout, self._expire, cid)
-
-    def _complete(self, cid: int) -> None:
-        self.run.counted.completed.append(cid)
-        self._note(CP_COMPLETE, {"retained": [cid]}, snapshot=str(cid))
-        self._note(INTERNAL, label="completed", state=self._own_state)
+        self._log(CP_TRIGGER, extra, snapshot=str(pending.cid))
+        self._log(RECORD_STATE, snapshot=str(pending.cid), state=self._state_text)
 
     def _notify(self, cid: int) -> None:
-        extra = {"what": "complete", "tasks": list(self.state.plan.tasks)}
-        self._note(CP_NOTIFY, extra, snapshot=str(cid))
+        extra = {"what": "complete", "tasks": list(self.scope)}
+        self._log(CP_NOTIFY, extra, snapshot=str(cid))
         for task in self.tasks:
             if task.alive:
-                self.run.tell(task, self._notified, task, cid)
+                self.machine.tell(task, self.barriers.on_notice, task, cid)
 
-    def _stored(self, cid: int) -> None:
-        self._note(CP_STORED, snapshot=str(cid))
-        self.act(coordinating.on_stored(self.state, cid))
+    def _ask(self, reason: str) -> None:
+        self.is_asked = True
+        self._log(CP_REQUEST, {"reason": reason})
 
-    def _expire(self, cid: int) -> None:
-        self.act(coordinating.on_timeout(self.state, cid))
-
-    def _acknowledged(self, cid: int, task: ProcessId) -> None:
-        self.act(coordinating.on_ack(self.state, cid, task))
-
-    def _confirmed(self, cid: int, task: ProcessId) -> None:
-        self.act(coordinating.on_confirmed(self.state, cid, task, self.run.next_cid))
-
-    def _if_same(self, epoch: int, step, *arguments: object) -> None:
-        if self.epoch == epoch:
-            step(*arguments)
-
-    def _note(self, kind: str, extra: dict | None = None, **fields: object) -> None:
-        self.run.log.add(self.process, kind, extra, **fields)
+    def _decide(self, extra: dict | None = None, **fields: object) -> None:
+        self.is_asked = False
+        self._log(CP_DECISION, extra, **fields)
 
     @property
-    def _own_state(self) -> str:
+    def _state_text(self) -> str:
         return text_of({"completed": self.state.completed})
 
-    # --- what happens at a task ------------------------------------------------------------------
-
-    def _triggered(self, task: SeaTunnelTask, barrier: Barrier) -> None:
-        self._carry_out(task, task.steps.on_trigger(task.handler, barrier))
-
-    def on_barrier(self, task: SeaTunnelTask, lane: Lane, item: Item) -> None:
-        """A barrier is at the head of its channel."""
-        barrier = item.barrier
-        extra = {"tx": barrier.info}
-        log = self.run.log
-        log.add(task.id, MARKER_RECEIVE, extra, channel=lane.id, snapshot=str(barrier.cid))
-        task.first_barrier.setdefault(barrier.cid, self.run.queue.now)
-        if barrier.info is not None:
-            info = task.commit_info.setdefault(barrier.cid, [])
-            info.append((lane.channel.source, barrier.info))
-        self._carry_out(task, task.steps.on_barrier(task.handler, lane.id, barrier))
-
-    def _carry_out(self, task: SeaTunnelTask, step: passing.Step) -> None:
-        """Channels stay blocked while the state is copied."""
-        task.handler, effects = step
-        taken = None
-        later = []
-        for effect in effects:
-            if isinstance(effect, Take):
-                taken = effect.barrier
-                self._take(task, taken)
-            elif isinstance(effect, Unblock):
-                later.append(effect)
-            else:
-                self._effect(task, effect)
-        if taken is not None:
-            self.run.occupy(task, self.run.plan.sync_time, self._copied, task, taken.cid, later)
-
-    def _effect(self, task: SeaTunnelTask, effect: passing.Effect) -> None:
-        log, cid = self.run.log, effect.cid
-        match effect:
-            case Block(channel):
-                task.lane(channel).blocked = True
-                task.blocked_since[channel] = (cid, self.run.queue.now)
-                log.add(task.id, BLOCK, channel=channel, snapshot=str(cid))
-            case Unblock(channel):
-                task.lane(channel).blocked = False
-                self.count_blocked(task, channel)
-                log.add(task.id, UNBLOCK, channel=channel, snapshot=str(cid))
-            case AlignEnd():
-                log.add(task.id, ALIGN_END, snapshot=str(cid))
-                first = task.first_barrier[cid]
-                self.run.counted.alignment[task.id, cid] = self.run.queue.now - first
-            case RecordChannel(channel):
-                extra = {"in": 0, "out": 0}
-                fields = {"channel": channel, "snapshot": str(cid), "messages": ()}
-                log.add(task.id, RECORD_CHANNEL, extra, **fields)
-
-    def count_blocked(self, task: SeaTunnelTask, channel: ChannelId) -> None:
-        cid, since = task.blocked_since.pop(channel)
-        spans = self.run.counted.blocked.setdefault(channel, [])
-        spans.append((cid, since, self.run.queue.now))
-
-    def _take(self, task: SeaTunnelTask, barrier: Barrier) -> None:
-        """Pre-commit, then the state, then the barrier."""
-        run, snapshot = self.run, str(barrier.cid)
-        tx = None if task.tx is None else task.tx.precommit(barrier.cid)
-        if tx is not None:
-            run.log.add(task.id, TX_PRECOMMIT, {"tx": tx}, snapshot=snapshot)
-        pending = () if task.tx is None else tuple(task.tx.pending)
-        info = task.commit_info.get(barrier.cid, ())
-        listed = [name for _, name in info] if task.role == COMMITTER else [tx for tx, _ in pending]
-        has_pending = task.role == COMMITTER or task.tx is not None
-        extra = {"sync": run.plan.sync_time, "pending": listed if has_pending else None}
-        run.log.add(task.id, RECORD_STATE, extra, snapshot=snapshot, state=task.state_text)
-        self.saved.setdefault(barrier.cid, {})[task.id] = Saved(task.state, pending)
-        for lane in task.outputs.values():
-            sent = Barrier(barrier.cid, barrier.type, tx)
-            extra = {"tx": tx}
-            run.log.add(task.id, MARKER_SEND, extra, channel=lane.id, snapshot=snapshot)
-            lane.put(Item(BARRIER, barrier=sent))
-        task.closing = barrier.type in FINAL
-        if not task.closing:
-            run.begin_transaction(task)
-
-    def _copied(self, task: SeaTunnelTask, cid: int, unblock: list[Unblock]) -> None:
-        for effect in unblock:
-            self._effect(task, effect)
-        self.run.log.add(task.id, CP_ACK, {"state_index": task.index}, snapshot=str(cid))
-        self.run.later(task, self.run.plan.control_delay, self._acknowledged, cid, task.id)
-
-    def _notified(self, task: SeaTunnelTask, cid: int) -> None:
-        self.run.log.add(task.id, CP_NOTIFIED, {"what": "complete"}, snapshot=str(cid))
-        if task.role == COMMITTER:
-            for of in sorted(task.commit_info):
-                if of <= cid:
-                    self._commit(task, task.commit_info.pop(of), of)
-        self.run.later(task, self.run.plan.control_delay, self._confirmed, cid, task.id)
-
-    def _commit(self, committer: SeaTunnelTask, info: list, cid: int) -> None:
-        for writer in dict.fromkeys(writer for writer, _ in info):
-            for tx, status in self.run.tasks[writer].tx.commit(cid, self.run.queue.now):
-                self.log_commit(committer, tx, status, TX_COMMIT, cid)
-
-    def log_commit(
-        self, committer: SeaTunnelTask, tx: str, status: str, kind: str, cid: int
-    ) -> None:
-        if status == LOST:
-            self.run.log.add(committer.id, TX_TIMEOUT, {"tx": tx})
-        else:
-            self.run.log.add(committer.id, kind, {"tx": tx}, snapshot=str(cid))
+    def _log(self, kind: str, extra: dict | None = None, **fields: object) -> None:
+        self.machine.log.add(self.process, kind, extra, **fields)

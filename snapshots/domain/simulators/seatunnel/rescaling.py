@@ -1,8 +1,8 @@
-"""The states of a savepoint, dealt out to another number of subtasks.
+"""How the states of a savepoint are shared among another number of subtasks.
 
-Source: SeaTunnel's Zeta engine, CheckpointCoordinator.restoreTaskState: of P' subtasks the j-th
-gets the old states j, j + P', j + 2P' … Splits take another way: through the enumerator.
-SeaTunnel's transforms keep nothing; state by key, as other engines have, goes by key group here.
+Source: SeaTunnel's Zeta engine, CheckpointCoordinator.restoreTaskState. The j-th of P' subtasks
+gets the old states j, j + P', j + 2P' … Splits go through the enumerator instead. SeaTunnel's own
+transforms keep no state; state by key, which other engines have, goes by key group here.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.model.key_groups import key_group, owning_subtask
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.functions import is_keyed, start_state
-from snapshots.domain.simulators.flink.snapshots import Saved
+from snapshots.domain.simulators.dataflows.recovery import Saved
 from snapshots.domain.simulators.seatunnel.tasks import OPERATOR, WRITER, SeaTunnelTask
 
 
@@ -22,7 +22,14 @@ def rescaled(
     tasks: Iterable[SeaTunnelTask],
     saved: Mapping[ProcessId, Saved],
 ) -> dict[ProcessId, Saved]:
-    """Of each task the state that it starts with; nothing is pending after a savepoint."""
+    """Return what each task starts with; nothing is pending after a savepoint.
+
+    Args:
+        dataflow: of the new run.
+        before: the dataflow of the run that was stopped.
+        tasks: of the new run.
+        saved: what the savepoint holds.
+    """
     states = {}
     for task in tasks:
         name = task.vertex.id

@@ -1,7 +1,7 @@
 """A SeaTunnel job for the gallery: its splits change hands, twice."""
 
 from snapshots.domain.dataflow_logs.dataflow import HASH, Dataflow, Edge, Vertex
-from snapshots.domain.simulators.flink.simulation import FailAt
+from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
 from snapshots.domain.simulators.samples import Sample
 from snapshots.domain.simulators.script import Log

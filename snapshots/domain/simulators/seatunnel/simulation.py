@@ -1,9 +1,9 @@
 """A seeded simulator of dataflows under SeaTunnel's checkpoint protocol.
 
-Each pipeline has a coordinator, a sequence of checkpoints and a fate of its own; the decisions are
-the step functions in `algorithms/seatunnel.py` and `seatunnel_task.py`. Each vertex is a process of
-its own here, also where the engine fuses several into one task. Events as in
-docs/formats/dataflow-events.md.
+Each pipeline has its own coordinator and its own sequence of checkpoints, and fails by itself. The
+decisions are the step functions in `protocols/seatunnel.py` and `seatunnel_task.py`. Each vertex is
+a process of its own here, even where the engine fuses several into one task.
+docs/formats/dataflow-events.md describes the events.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,23 +15,26 @@ from snapshots.domain.dataflow_logs.dataflow import BROADCAST, Dataflow, Dataflo
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
 from snapshots.domain.simulators.dataflows.parameters import (
+    MOST_EVENTS,
+    FailAt,
     check_failures,
     check_slow,
     check_whole_numbers,
 )
-from snapshots.domain.simulators.dataflows.tasks import text_of
-from snapshots.domain.simulators.flink.simulation import MOST_EVENTS, TIME_UNIT, DataflowRun, FailAt
+from snapshots.domain.simulators.dataflows.results import DataflowRun, header_of, run_to_end
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
-from snapshots.domain.simulators.script import Log
 from snapshots.domain.simulators.seatunnel import topology
 from snapshots.domain.simulators.seatunnel.run import SeaTunnelRun
+from snapshots.domain.simulators.seatunnel.tasks import start_states
 
 
 @dataclass(frozen=True, slots=True)
 class StartFrom:
-    """The savepoint of a run of the same job before, asked for at ``at`` (us) of that run; what had
-    ended by then goes on from its end. parallelism: what it was then, of the vertices of which it
-    is another now."""
+    """The savepoint of an earlier run of the same job, requested at ``at`` (us) of that run.
+
+    What had ended by then goes on from its end. ``parallelism`` lists the vertices that had another
+    parallelism in that run.
+    """
 
     at: int
     parallelism: Mapping[str, int] = field(default_factory=dict)
@@ -39,17 +42,23 @@ class StartFrom:
 
 @dataclass(frozen=True)
 class SeaTunnelSimulation:
-    """What to simulate.
+    """What to simulate; times are in us.
 
-    buffer: records that each end of a channel holds. mean_delay: us on the wire. control_delay: us
-    between the coordinator and a task. sync_time: us to copy a state. store_time: us to write a
-    checkpoint. assign_every: us between two splits that an enumerator hands out. slow: how many
-    times longer than others a task takes for a record. failures: of any process but coordinators.
-    restart_delay: us from a failure to the restart of its pipeline. savepoint: us at which the job
-    is to end with one. start_from: None: from the start. tx_timeout: us after which a transaction
-    that was not committed is gone. most_events: the run then ends unfinished.
+    buffer: how many records each end of a channel holds.
+    mean_delay: the mean time on the wire.
+    control_delay: the time of a message between the coordinator and a task.
+    sync_time: the time to copy a state.
+    store_time: the time to write a checkpoint.
+    assign_every: the time between two splits that an enumerator hands out.
+    slow: how many times longer than others a task takes for a record.
+    failures: of any process but coordinators.
+    restart_delay: the time from a failure to the restart of its pipeline.
+    savepoint: the time at which the job is to end with one.
+    start_from: None starts from the beginning.
+    tx_timeout: the time after which a transaction that was not committed is gone.
+    most_events: with more of them the run ends unfinished.
 
-    Raises: DataflowRefused, with the field, for what cannot be.
+    Raises: DataflowRefused, with the field, if a value is not possible.
     """
 
     dataflow: Dataflow
@@ -81,27 +90,21 @@ class SeaTunnelSimulation:
             self.dataflow_before()
 
     def topology(self) -> Topology:
+        """Return the processes and channels of the job."""
         return topology.expand(self.dataflow)
 
     def header(self, name: str) -> Header:
-        """What stands before the events: the topology with start states, and the dataflow."""
-        topology, run = self.topology(), SeaTunnelRun(replace(self, start_from=None))
-        states = {task.id: task.state for task in run.tasks.values()}
-        processes = tuple(
-            replace(process, state=text_of(states.get(process.id, {"completed": 0})))
-            for process in topology.processes
-        )
-        extra = {"engine": "seatunnel", "dataflow": self.dataflow.to_json()}
-        return Header(name, TIME_UNIT, replace(topology, processes=processes), extra)
+        """Return what stands before the events."""
+        states = start_states(self.dataflow)
+        return header_of(name, "seatunnel", self.dataflow, self.topology(), states)
 
-    def before(self) -> SeaTunnelRun | None:
-        """The run whose savepoint this one starts from, run to its end."""
-        if self.start_from is None:
-            return None
+    def before(self) -> "SeaTunnelSimulation":
+        """Return the earlier run, which ends with the savepoint that this one starts from."""
         dataflow = self.dataflow_before()
-        known = dataflow.subtask_by_id
-        slow = {task: factor for task, factor in self.slow.items() if task in known}
-        simulation = replace(
+        slow = {
+            task: factor for task, factor in self.slow.items() if task in dataflow.subtask_by_id
+        }
+        return replace(
             self,
             dataflow=dataflow,
             savepoint=self.start_from.at,
@@ -109,32 +112,30 @@ class SeaTunnelSimulation:
             failures=(),
             start_from=None,
         )
-        run = SeaTunnelRun(simulation)
-        for _ in run.events():
-            pass
-        if not run.has_ended:
-            raise DataflowRefused("start_from.at", "The run before came to no savepoint then.")
-        return run
 
     def dataflow_before(self) -> Dataflow:
-        parallelism, known = self.start_from.parallelism, self.dataflow.vertex_by_id
+        """Return the dataflow of the earlier run.
+
+        Raises: DataflowRefused, with the field, if its parallelism is not possible.
+        """
+        parallelism, vertices = self.start_from.parallelism, self.dataflow.vertex_by_id
         check_whole_numbers(self.start_from, {"at": 0}, "start_from")
         for name, number in parallelism.items():
             path = f"start_from.parallelism.{name}"
-            if name not in known:
+            if name not in vertices:
                 raise DataflowRefused(path, f"There is no vertex {name!r}.")
             edges = self.dataflow.edges_to(name)
             copied = any(edge.exchange == BROADCAST for edge in edges)
-            if copied and number != known[name].parallelism:
+            if copied and number != vertices[name].parallelism:
                 raise DataflowRefused(
                     path, "A broadcast leads there: with another number of copies, records differ."
                 )
-        vertices = tuple(
+        former = tuple(
             replace(vertex, parallelism=parallelism.get(vertex.id, vertex.parallelism))
             for vertex in self.dataflow.vertices
         )
         try:
-            return Dataflow(vertices, self.dataflow.edges)
+            return Dataflow(former, self.dataflow.edges)
         except DataflowRefused as refused:
             raise DataflowRefused("start_from.parallelism", refused.sentence) from None
 
@@ -154,14 +155,36 @@ _LEAST = {
 def simulate_seatunnel(
     simulation: SeaTunnelSimulation, steps: ModuleType | None = None
 ) -> Iterator[LoggedEvent]:
-    """The events of one run in the order of time. steps: in place of the tasks' functions."""
-    return SeaTunnelRun(simulation, steps).events()
+    """Yield the events of one run in the order of time.
+
+    Args:
+        steps: the step functions of the tasks, in place of SeaTunnel's own.
+
+    Raises: DataflowRefused, with the field, if the earlier run came to no savepoint.
+    """
+    return _new_run(simulation, steps).events()
 
 
 def run_seatunnel(
     simulation: SeaTunnelSimulation, name: str = "a dataflow", steps: ModuleType | None = None
 ) -> DataflowRun:
-    """The whole log of one run, and what was counted in it."""
-    run = SeaTunnelRun(simulation, steps)
-    events = tuple(run.events())
-    return DataflowRun(Log(simulation.header(name), events), run.count())
+    """Return the whole log of one run, and what was counted in it.
+
+    Args:
+        name: of the recording.
+        steps: the step functions of the tasks, in place of SeaTunnel's own.
+
+    Raises: DataflowRefused, with the field, if the earlier run came to no savepoint.
+    """
+    return run_to_end(_new_run(simulation, steps), simulation.header(name))
+
+
+def _new_run(simulation: SeaTunnelSimulation, steps: ModuleType | None) -> SeaTunnelRun:
+    before = None
+    if simulation.start_from is not None:
+        before = _new_run(simulation.before(), None)
+        for _ in before.events():
+            pass
+        if not before.has_ended:
+            raise DataflowRefused("start_from.at", "The run before came to no savepoint then.")
+    return SeaTunnelRun(simulation, simulation.topology(), before, steps)

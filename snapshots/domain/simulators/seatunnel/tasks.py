@@ -1,14 +1,16 @@
 """A simulated SeaTunnel job's enumerators, readers, operators, writers and committers."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
-from snapshots.domain.dataflow_logs.dataflow import SINK, SOURCE, TWO_PHASE, Dataflow, Vertex
+from snapshots.domain.dataflow_logs.dataflow import SINK, SOURCE, Dataflow, Vertex
 from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.domain.simulators.dataflows.aligning import AligningTask
 from snapshots.domain.simulators.dataflows.functions import start_state
 from snapshots.domain.simulators.dataflows.lanes import Lane
-from snapshots.domain.simulators.dataflows.tasks import SimTask, connect
-from snapshots.domain.simulators.dataflows.transactions import Transactions
+from snapshots.domain.simulators.dataflows.tasks import connect, task_fields
 from snapshots.domain.simulators.seatunnel.topology import (
     channel_between,
     committer_of,
@@ -27,32 +29,35 @@ ENUMERATOR, READER, OPERATOR, WRITER, COMMITTER = (
 )
 
 
-@dataclass(eq=False)
-class SeaTunnelTask(SimTask):
-    """States: an enumerator's ``{"splits": {split: next offset}}`` of those that it has not handed
-    out, a reader's the same of those that it reads, a committer's ``{}``.
+@dataclass(eq=False, kw_only=True)
+class SeaTunnelTask(AligningTask):
+    """A process of a pipeline that is not its coordinator.
 
-    closing: a final barrier has passed: nothing more is read or handed out. next_assignment: us.
-    loads: of each reader, the splits handed to it. commit_info: of each checkpoint, what the
-    writers have pre-committed: (writer, transaction).
+    An enumerator's state is ``{"splits": {split: next offset}}`` with those that it has not handed
+    out, a reader's the same with those that it reads; a committer's is ``{}``.
+
+    pipeline: its index, 0, 1 …
+    closing: a final barrier has passed, so that nothing more is read or handed out.
+    next_assignment: the time of the next one in us.
+    loads: for each reader, how many splits it was handed.
+    commit_info: for each checkpoint, what the writers have pre-committed: (writer, transaction).
     """
 
-    role: str = OPERATOR
-    pipeline: int = 0
+    role: str
+    pipeline: int
     closing: bool = False
     next_assignment: int = 0
     loads: dict[ProcessId, int] = field(default_factory=dict)
     commit_info: dict[int, list[tuple[ProcessId, str]]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.state = fresh_state(self.vertex, self.role, ())
-        self._told = (None, "")
+    def start_handler(self) -> Any:
+        """Return the handler of a task that has seen no barrier; a committer blocks nobody."""
+        inputs = tuple(lane.id for lane in self.inputs)
+        return self.steps.start(inputs, blocking=self.role != COMMITTER)
 
     def reset(self, state: dict) -> None:
+        """Put the task in the condition of one that was just deployed."""
         super().reset(state)
-        self.handler = self.steps.start(
-            tuple(lane.id for lane in self.inputs), blocking=self.role != COMMITTER
-        )
         self.closing = False
         self.next_assignment = 0
         self.loads = dict.fromkeys(self.loads, 0)
@@ -60,6 +65,7 @@ class SeaTunnelTask(SimTask):
 
 
 def role_of(vertex: Vertex, process: ProcessId) -> str:
+    """Return what the process does for its vertex."""
     if process == committer_of(vertex.id):
         return COMMITTER
     if vertex.kind == SOURCE:
@@ -67,8 +73,8 @@ def role_of(vertex: Vertex, process: ProcessId) -> str:
     return WRITER if vertex.kind == SINK else OPERATOR
 
 
-def fresh_state(vertex: Vertex, role: str, splits: tuple[str, ...]) -> dict:
-    """As a job starts. splits: of the source."""
+def fresh_state(vertex: Vertex, role: str, splits: Iterable[str]) -> dict:
+    """Return the state with which a job starts; ``splits`` are those of the source."""
     if role == ENUMERATOR:
         return {"splits": dict.fromkeys(splits, 1)}
     if role == READER:
@@ -76,32 +82,44 @@ def fresh_state(vertex: Vertex, role: str, splits: tuple[str, ...]) -> dict:
     return {} if role == COMMITTER else start_state(vertex)
 
 
+def start_states(dataflow: Dataflow) -> dict[ProcessId, dict]:
+    """Return the start state of every process but the coordinators."""
+    return {
+        process: fresh_state(vertex, role_of(vertex, process), subtasks_of(vertex))
+        for vertex in dataflow.vertices
+        for process in processes_of(vertex)
+    }
+
+
 def tasks_of(
     dataflow: Dataflow,
-    steps: Any,
-    slow: dict[str, float],
+    steps: ModuleType,
+    slow: Mapping[str, float],
     tx_timeout: int | None,
-    lanes: dict[ChannelId, Lane],
+    lanes: Mapping[ChannelId, Lane],
 ) -> dict[ProcessId, SeaTunnelTask]:
-    """All processes but the coordinators, with their channels; each after those before it."""
+    """Return all processes but the coordinators with their channels, in the order of the flow.
+
+    Args:
+        steps: the step functions by which the tasks follow barriers.
+        slow: how many times longer than others a task takes for a record.
+        tx_timeout: us after which a transaction that was not committed is gone.
+        lanes: the channels by id.
+    """
     pipeline_of = {name: n for n, names in enumerate(dataflow.pipelines) for name in names}
     tasks: dict[ProcessId, SeaTunnelTask] = {}
     for name in dataflow.in_order:
         vertex = dataflow.vertex_by_id[name]
         for process in processes_of(vertex):
             role = role_of(vertex, process)
-            two_phase = role == WRITER and vertex.sink == TWO_PHASE
-            single = role in (ENUMERATOR, COMMITTER)
+            is_single = role in (ENUMERATOR, COMMITTER)
+            index = -1 if is_single else subtasks_of(vertex).index(process)
+            fields = task_fields(dataflow, vertex, index, process, slow, tx_timeout)
+            if is_single:
+                fields |= {"edges": (), "tx": None}
+            state = fresh_state(vertex, role, ())
             tasks[process] = SeaTunnelTask(
-                id=process,
-                vertex=vertex,
-                index=-1 if single else subtasks_of(vertex).index(process),
-                edges=() if single else dataflow.edges_from(name),
-                cost=vertex.cost * slow.get(process, 1),
-                steps=steps,
-                tx=Transactions(process, tx_timeout) if two_phase else None,
-                role=role,
-                pipeline=pipeline_of[name],
+                **fields, state=state, steps=steps, role=role, pipeline=pipeline_of[name]
             )
     connect(dataflow, tasks, lanes)
     for vertex in dataflow.vertices:
@@ -110,8 +128,9 @@ def tasks_of(
 
 
 def _connect_single(
-    vertex: Vertex, tasks: dict[ProcessId, SeaTunnelTask], lanes: dict[ChannelId, Lane]
+    vertex: Vertex, tasks: Mapping[ProcessId, SeaTunnelTask], lanes: Mapping[ChannelId, Lane]
 ) -> None:
+    """Give an enumerator its channels to the readers, and a committer those from the writers."""
     for index, subtask in enumerate(subtasks_of(vertex)):
         if vertex.kind == SOURCE:
             sender, receiver, key = enumerator_of(vertex.id), subtask, (vertex.id, index)

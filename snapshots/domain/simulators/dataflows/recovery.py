@@ -1,0 +1,121 @@
+"""How tasks fail and start again: the events and counts that all engines have in common."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from snapshots.domain.dataflow_logs.kinds import RESTART
+from snapshots.domain.model.recording import CRASH, INTERNAL, MARKER_RECEIVE, RECEIVE, RESTORE
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.dataflows.counting import Failure
+from snapshots.domain.simulators.dataflows.lanes import BARRIER, Lane
+from snapshots.domain.simulators.dataflows.tasks import EventLog, Task, value_text
+
+DISCARDED = "discarded"
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a checkpoint holds of a task; ``pending`` are its pre-committed transactions."""
+
+    state: dict
+    pending: tuple[tuple[str, int], ...] = ()
+
+
+def log_crash(
+    log: EventLog, process: ProcessId, cause: str, attempt: int, scope: Iterable[ProcessId]
+) -> None:
+    """Log that the process died in this attempt and takes the scope along."""
+    log.add(process, CRASH, {"cause": cause, "attempt": attempt, "scope": list(scope)})
+
+
+def restore(
+    log: EventLog,
+    task: Task,
+    state: dict,
+    *,
+    cid: int | None,
+    positions: Mapping[str, int] | None = None,
+    lanes: Iterable[Lane],
+) -> None:
+    """Deploy the task anew with this state.
+
+    Args:
+        cid: the checkpoint that the state comes from; None starts from the beginning.
+        positions: the next offset of each split that the task goes on to read.
+        lanes: the inputs that are emptied.
+    """
+    extra = {"attempt": task.attempt, "positions": positions}
+    if cid is None:
+        log.add(task.id, RESTART, extra)
+    else:
+        log.add(task.id, RESTORE, extra, snapshot=str(cid))
+    for lane in lanes:
+        discard(log, task, lane)
+    task.reset(state)
+    log.add(task.id, INTERNAL, label="restored", state=task.state_text)
+
+
+def discard(log: EventLog, task: Task, lane: Lane) -> None:
+    """Log all that the channel held as received, so that no later cut finds it there."""
+    for item in lane.clear():
+        if item.is_record:
+            log.add(
+                task.id,
+                RECEIVE,
+                {"rid": list(item.record.rid)},
+                channel=lane.id,
+                message=item.message,
+                value=value_text(item.record),
+                label=DISCARDED,
+            )
+        elif item.kind == BARRIER:
+            log.add(
+                task.id,
+                MARKER_RECEIVE,
+                {"end": item.stands_for_end or None},
+                channel=lane.id,
+                snapshot=str(item.barrier.cid),
+                label=DISCARDED,
+            )
+
+
+class Rereading:
+    """What failures make sources read again, and when the sources have caught up.
+
+    ``high_water`` is the highest offset read of each split. ``behind`` holds the failures that are
+    not made up for, each with the offsets that its splits have to reach.
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self.high_water: dict[str, int] = {}
+        self.behind: list[tuple[Failure, dict[str, int]]] = []
+
+    def expect(self, failure: Failure, positions: Mapping[str, int]) -> None:
+        """Note which records a restart will read again.
+
+        Args:
+            positions: the next offset of each split of the restarted tasks.
+        """
+        goals = {}
+        for split, position in positions.items():
+            last = self.high_water.get(split, 0)
+            if last >= position:
+                goals[split] = last
+                failure.re_read[split] = last - position + 1
+        self.behind.append((failure, goals))
+        self._note_caught_up()
+
+    def note_read(self, split: str, offset: int) -> None:
+        """Note that a record has been read."""
+        self.high_water[split] = max(offset, self.high_water.get(split, 0))
+        for _, goals in self.behind:
+            if goals.get(split) == offset:
+                del goals[split]
+        self._note_caught_up()
+
+    def _note_caught_up(self) -> None:
+        for failure, goals in self.behind:
+            if not goals:
+                failure.caught_up_at = self._log.now
+        self.behind = [(failure, goals) for failure, goals in self.behind if goals]

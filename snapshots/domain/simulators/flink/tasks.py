@@ -1,0 +1,92 @@
+"""A subtask of a simulated Flink job."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+
+from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
+from snapshots.domain.model.key_groups import key_group
+from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.domain.simulators.dataflows.aligning import AligningTask
+from snapshots.domain.simulators.dataflows.functions import Record, Split, is_keyed, start_state
+from snapshots.domain.simulators.dataflows.lanes import Item
+from snapshots.domain.simulators.dataflows.tasks import subtasks_in_order, task_fields
+from snapshots.domain.simulators.protocols.flink_files import Held
+
+KEY_BYTES = 16
+ONLY_GROUP = 0
+"""The key group that stands for a state without keys."""
+
+
+@dataclass(eq=False, kw_only=True)
+class FlinkTask(AligningTask):
+    """A subtask with its part of the checkpoints under way.
+
+    versions: for each key group, how often it has changed.
+    base: the files of the newest checkpoint known to be complete, on which the next one builds.
+    files: for each checkpoint, its files by key group.
+    barriers: the barriers that have come, by channel and checkpoint.
+    missing: for each checkpoint, what its acknowledgement waits for.
+    recorded: the checkpoints for which this attempt has recorded its state.
+    final_cid: the first checkpoint recorded after the task had ended.
+    last_complete: the newest checkpoint that the task knows to be complete.
+    """
+
+    split: Split | None = None
+    versions: Counter = field(default_factory=Counter)
+    base: dict[int, Held] = field(default_factory=dict)
+    files: dict[int, dict[int, Held]] = field(default_factory=dict)
+    barriers: dict[tuple[ChannelId, int], Item] = field(default_factory=dict)
+    missing: dict[int, set[str]] = field(default_factory=dict)
+    recorded: set[int] = field(default_factory=set)
+    final_cid: int | None = None
+    last_complete: int = 0
+
+    def reset(self, state: dict) -> None:
+        """Put the task in the condition of one that was just deployed."""
+        super().reset(state)
+        self.final_cid = None
+        self.last_complete = 0
+        for part in (self.files, self.barriers, self.missing, self.recorded):
+            part.clear()
+
+    def absorb(self, record: Record, channel: ChannelId) -> list[Record]:
+        """Change the state by a record, and return the records made of it."""
+        self.versions[self._group(record.key)] += 1
+        return super().absorb(record, channel)
+
+    def sizes(self) -> dict[int, int]:
+        """Return the bytes of the state by key group."""
+        if not is_keyed(self.vertex):
+            return {ONLY_GROUP: KEY_BYTES}
+        keys = Counter(self._group(key) for key in self.state)
+        return {group: number * KEY_BYTES for group, number in keys.items()}
+
+    def current_versions(self) -> dict[int, int]:
+        """Return the versions of the key groups that hold something."""
+        return {group: self.versions[group] for group in self.sizes()}
+
+    def _group(self, key: str) -> int:
+        return key_group(key, self.vertex.max_parallelism) if is_keyed(self.vertex) else ONLY_GROUP
+
+
+def tasks_of(
+    dataflow: Dataflow, steps: ModuleType, slow: Mapping[str, float], tx_timeout: int | None
+) -> dict[ProcessId, FlinkTask]:
+    """Return all subtasks without their channels, those of each vertex after those before it.
+
+    Args:
+        steps: the step functions by which the tasks follow barriers.
+        slow: how many times longer than others a task takes for a record.
+        tx_timeout: us after which a transaction that was not committed is gone.
+    """
+    return {
+        id_: FlinkTask(
+            **task_fields(dataflow, vertex, index, id_, slow, tx_timeout),
+            state=start_state(vertex),
+            steps=steps,
+            split=Split(vertex, id_) if vertex.kind == SOURCE else None,
+        )
+        for vertex, index, id_ in subtasks_in_order(dataflow)
+    }
