@@ -7,7 +7,6 @@ left to the run: ``Trigger``, ``Notify`` and ``FailJob`` are effects of the step
 from dataclasses import dataclass
 
 from snapshots.domain.dataflow_logs.kinds import (
-    CP_ABORT,
     CP_COMPLETE,
     CP_DECISION,
     CP_NOTIFY,
@@ -15,10 +14,9 @@ from snapshots.domain.dataflow_logs.kinds import (
     CP_TRIGGER,
     JOB_FAIL,
 )
-from snapshots.domain.model.recording import INTERNAL, RECORD_STATE
 from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.dataflows.coordinator import CoordinatorProcess
 from snapshots.domain.simulators.dataflows.machine import Effects, Machine
-from snapshots.domain.simulators.dataflows.tasks import text_of
 from snapshots.domain.simulators.protocols import flink_coordinator as coordinating
 from snapshots.domain.simulators.protocols.flink_coordinator import (
     PERIODIC,
@@ -35,15 +33,13 @@ class AnyMayFinish:
     """Let every task finish for which nothing is left to do."""
 
 
-class Checkpoints:
-    """The coordinator's state, its timers, and the events of its process."""
+class Checkpoints(CoordinatorProcess):
+    """The coordinator's state, its timers, and its events."""
 
     def __init__(self, machine: Machine, process: ProcessId) -> None:
-        self.machine = machine
-        self.process = process
+        super().__init__(machine, process)
         self.settings = machine.plan.checkpoints
         self.state = Coordinator(self.settings)
-        self.timer = 0
 
     @property
     def are_taken(self) -> bool:
@@ -65,22 +61,17 @@ class Checkpoints:
     def begin(self) -> None:
         """Plan the first checkpoint and all savepoints."""
         if self.are_taken:
-            self._next_periodic(self.settings.interval)
+            self.set_timer(self.settings.interval, self._periodic)
         for at in self.settings.savepoints:
             self.machine.queue.at(at, self._request, SAVEPOINT)
 
-    def _next_periodic(self, at: int) -> None:
-        """Plan the next checkpoint in place of the one that was planned."""
-        self.timer += 1
-        self.machine.queue.at(at, self._periodic, self.timer)
-
-    def _periodic(self, timer: int) -> Effects:
-        if timer == self.timer and not all(task.finished for task in self.machine.tasks.values()):
-            self._next_periodic(self.now + self.settings.interval)
+    def _periodic(self) -> Effects:
+        if not all(task.finished for task in self.machine.tasks.values()):
+            self.set_timer(self.settings.interval, self._periodic)
             yield from self._request(PERIODIC)
 
     def _request(self, reason: str) -> Effects:
-        self._log(CP_REQUEST, {"reason": reason})
+        self.log(CP_REQUEST, {"reason": reason})
         plan, refusal = self._plan()
         yield from self._act(coordinating.on_request(self.state, reason, self.now, plan, refusal))
 
@@ -127,32 +118,29 @@ class Checkpoints:
             case coordinating.Decide(cid, dropped, waits):
                 snapshot = None if cid is None else str(cid)
                 extra = {"dropped": dropped, "waits": waits or None}
-                self._log(CP_DECISION, extra, snapshot=snapshot)
+                self.log(CP_DECISION, extra, snapshot=snapshot)
             case coordinating.Trigger(pending):
                 self._log_trigger(pending)
                 yield decision
                 self.machine.queue.after(self.settings.timeout, self._expire, pending.cid)
             case coordinating.Complete(cid, retained):
-                self.machine.counted.completed.append(cid)
-                self._log(CP_COMPLETE, {"retained": list(retained)}, snapshot=str(cid))
-                self._log(INTERNAL, label="completed", state=self._state_text)
+                self.complete(cid, CP_COMPLETE, {"retained": list(retained)})
             case coordinating.Abort(cid, reason):
-                self.machine.counted.aborted[cid] = reason
-                self._log(CP_ABORT, {"reason": reason}, snapshot=str(cid))
+                self.abort(cid, reason)
             case coordinating.Notify(cid, what, tasks):
                 lost = what == coordinating.COMPLETE and cid in self.machine.plan.lost_notices
                 extra = {"what": what, "tasks": list(tasks), "lost": lost or None}
-                self._log(CP_NOTIFY, extra, snapshot=str(cid))
+                self.log(CP_NOTIFY, extra, snapshot=str(cid))
                 if not lost:
                     yield decision
             case coordinating.RequestAgain(at):
-                self._next_periodic(at)
+                self.set_timer(at - self.now, self._periodic)
             case coordinating.FailJob(cause):
-                self._log(JOB_FAIL, {"cause": cause})
+                self.log(JOB_FAIL, {"cause": cause})
                 yield decision
 
     def _log_trigger(self, pending: Pending) -> None:
-        snapshot, mode = str(pending.cid), self.settings.mode_of(pending.savepoint)
+        mode = self.settings.mode_of(pending.savepoint)
         finished = [task.id for task in self.machine.tasks.values() if task.finished]
         extra = {
             "type": "savepoint" if pending.savepoint else "checkpoint",
@@ -163,18 +151,11 @@ class Checkpoints:
             "to_ack": list(pending.plan.to_ack),
             "finished": finished,
         }
-        self._log(CP_TRIGGER, extra, snapshot=snapshot)
-        self._log(RECORD_STATE, snapshot=snapshot, state=self._state_text)
+        self.log(CP_TRIGGER, extra, snapshot=str(pending.cid))
+        self.record(pending.cid)
 
     def barrier_of(self, pending: Pending) -> Barrier:
         """Return the barrier of a checkpoint that begins now."""
         mode = self.settings.mode_of(pending.savepoint)
         switch_at = self.now + self.settings.align_timeout if mode == TIMEOUT else None
         return Barrier(pending.cid, mode, switch_at)
-
-    @property
-    def _state_text(self) -> str:
-        return text_of({"completed": self.state.completed})
-
-    def _log(self, kind: str, extra: dict | None = None, **fields: object) -> None:
-        self.machine.log.add(self.process, kind, extra, **fields)

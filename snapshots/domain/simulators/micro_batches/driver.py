@@ -8,11 +8,11 @@ from types import ModuleType
 
 from snapshots.domain.dataflow_logs.dataflow import PLAIN, SINK, SOURCE
 from snapshots.domain.dataflow_logs.kinds import BATCH_COMMIT, BATCH_PLAN, FINISH, SINK_WRITE
-from snapshots.domain.model.recording import INTERNAL, RECORD_CHANNEL, RECORD_STATE
+from snapshots.domain.model.recording import RECORD_CHANNEL, RECORD_STATE
 from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.dataflows.coordinator import CoordinatorProcess
 from snapshots.domain.simulators.dataflows.functions import Split
 from snapshots.domain.simulators.dataflows.machine import Effects, Machine
-from snapshots.domain.simulators.dataflows.tasks import Attempt, text_of
 from snapshots.domain.simulators.micro_batches.tasks import BatchSink, SparkTask
 from snapshots.domain.simulators.protocols import spark_epochs
 from snapshots.domain.simulators.protocols.spark_epochs import Batch
@@ -20,15 +20,14 @@ from snapshots.domain.simulators.protocols.spark_epochs import Batch
 DRIVER = ProcessId("coordinator")
 
 
-class Driver(Attempt):
-    """The driver's state, the sinks that it delivers to, and the events of its process.
+class Driver(CoordinatorProcess):
+    """The driver's state, the sinks that it delivers to, and its events.
 
     ``alive`` means that the query runs. ``is_done`` means that all has been read.
     """
 
     def __init__(self, machine: Machine, steps: ModuleType) -> None:
-        super().__init__()
-        self.machine = machine
+        super().__init__(machine, DRIVER)
         self.settings = machine.plan.batches
         self.steps = steps
         self.tasks: list[SparkTask] = list(machine.tasks.values())
@@ -41,7 +40,6 @@ class Driver(Attempt):
         }
         self.state = steps.start(self.settings, before, tuple(self.splits))
         self.is_done = False
-        self.completed = 0
         self.last_trigger = 0
 
     # --- what happens at the driver --------------------------------------------------------------
@@ -120,9 +118,9 @@ class Driver(Attempt):
             "ranges": {split: list(range_) for split, range_ in batch.ranges.items()},
             "watermark": batch.watermark,
         }
-        self._log(BATCH_PLAN, batch, extra)
+        self.log(BATCH_PLAN, extra, snapshot=str(batch.id))
         if batch.attempt == 1:
-            self._log(RECORD_STATE, batch, state=self._state_text)
+            self.record(batch.id)
 
     def _deliver(self, batch: Batch) -> None:
         for name, sink in self.sinks.items():
@@ -136,7 +134,7 @@ class Driver(Attempt):
                 "records": len(written),
                 "skipped": (sink.vertex.sink != PLAIN and not is_new) or None,
             }
-            self._log(SINK_WRITE, batch, extra)
+            self.log(SINK_WRITE, extra, snapshot=str(batch.id))
             for task in own:
                 self._list_files(task, batch, is_new)
         self.machine.later(self, self.machine.plan.commit_time, self._on_delivered)
@@ -150,16 +148,13 @@ class Driver(Attempt):
 
     def _commit(self, batch: Batch, next_watermark: int) -> None:
         extra = {"batch": batch.id, "attempt": batch.attempt, "next_watermark": next_watermark}
-        self._log(BATCH_COMMIT, batch, extra)
-        self.completed += 1
-        self.machine.counted.completed.append(batch.id)
-        self.machine.log.add(DRIVER, INTERNAL, label="completed", state=self._state_text)
+        self.complete(batch.id, BATCH_COMMIT, extra)
         for task in self.tasks:
-            self._record(task, batch)
+            self._record_task(task, batch)
         wait = self.last_trigger + self.settings.interval - self.machine.queue.now
         self.plan_trigger(max(0, wait))
 
-    def _record(self, task: SparkTask, batch: Batch) -> None:
+    def _record_task(self, task: SparkTask, batch: Batch) -> None:
         """Record the task and its empty channels, between this batch and the next."""
         log, snapshot = self.machine.log, str(batch.id)
         for lane in task.inputs:
@@ -169,10 +164,3 @@ class Driver(Attempt):
         log.add(task.id, RECORD_STATE, extra, snapshot=snapshot, state=task.state_text)
         task.versions.pop(batch.id, None)
         task.written = []
-
-    @property
-    def _state_text(self) -> str:
-        return text_of({"completed": self.completed})
-
-    def _log(self, kind: str, batch: Batch, extra: dict | None = None, **fields: object) -> None:
-        self.machine.log.add(DRIVER, kind, extra, snapshot=str(batch.id), **fields)

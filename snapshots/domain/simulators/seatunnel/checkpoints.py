@@ -6,7 +6,6 @@ The decisions are the step functions in `protocols/seatunnel.py`.
 from dataclasses import dataclass, replace
 
 from snapshots.domain.dataflow_logs.kinds import (
-    CP_ABORT,
     CP_COMPLETE,
     CP_DECISION,
     CP_NOTIFY,
@@ -16,10 +15,9 @@ from snapshots.domain.dataflow_logs.kinds import (
     FINISH,
     JOB_FAIL,
 )
-from snapshots.domain.model.recording import INTERNAL, RECORD_STATE
 from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.dataflows.coordinator import CoordinatorProcess
 from snapshots.domain.simulators.dataflows.machine import Effects, Machine
-from snapshots.domain.simulators.dataflows.tasks import Attempt, text_of
 from snapshots.domain.simulators.protocols import seatunnel as coordinating
 from snapshots.domain.simulators.protocols.seatunnel import FINAL, RUNNING, SAVEPOINT, Plan
 from snapshots.domain.simulators.protocols.seatunnel_task import Barrier
@@ -43,8 +41,8 @@ class FailPipeline:
     pipeline: "Pipeline"
 
 
-class Pipeline(Attempt):
-    """A pipeline's coordinator: its state, its timers, and the events of its process.
+class Pipeline(CoordinatorProcess):
+    """A pipeline's coordinator: its state, its timers, and its events.
 
     ``alive`` means that the tasks of the pipeline run. ``is_asked`` means that a request has no
     answer yet.
@@ -61,18 +59,15 @@ class Pipeline(Attempt):
             numbering: shared by all pipelines.
             index: of the pipeline, 0, 1 …
         """
-        super().__init__()
-        self.machine = machine
+        super().__init__(machine, machine.dataflow.coordinators()[index])
         self.barriers = barriers
         self.numbering = numbering
         self.number = index + 1
-        self.process = machine.dataflow.coordinators()[index]
         self.settings = machine.plan.checkpoints
         self.tasks = [task for task in machine.tasks.values() if task.pipeline == index]
         enumerators = tuple(task.id for task in self.tasks if task.role == ENUMERATOR)
         plan = Plan(enumerators, tuple(task.id for task in self.tasks))
         self.state = coordinating.start(self.settings, plan)
-        self.timer = 0
         self.is_asked = False
 
     @property
@@ -90,7 +85,7 @@ class Pipeline(Attempt):
     def begin(self) -> None:
         """Plan the first checkpoint, and the savepoint with which the job ends."""
         if self.settings.interval is not None:
-            self._next_periodic(self.settings.interval)
+            self.set_timer(self.settings.interval, self._periodic)
         if self.machine.plan.savepoint is not None:
             self.machine.queue.at(self.machine.plan.savepoint, self._savepoint)
 
@@ -103,15 +98,10 @@ class Pipeline(Attempt):
         """
         self.state = replace(self.state, to_restore=cid, next_number=next_number)
 
-    def _next_periodic(self, after: int) -> None:
-        """Plan the next checkpoint in place of the one that was planned."""
-        self.timer += 1
-        self.machine.queue.after(after, self._periodic, self.timer)
-
-    def _periodic(self, timer: int) -> Effects:
-        if timer != self.timer or not self.is_running:
+    def _periodic(self) -> Effects:
+        if not self.is_running:
             return
-        self._next_periodic(self.settings.interval)
+        self.set_timer(self.settings.interval, self._periodic)
         self._ask(PERIODIC)
         if self.alive:
             yield from self._act(coordinating.on_timer(self.state, self.numbering.next_cid))
@@ -156,7 +146,7 @@ class Pipeline(Attempt):
         return self._act(coordinating.on_restored(self.state, self.numbering.next_cid))
 
     def _stored(self, cid: int) -> Effects:
-        self._log(CP_STORED, snapshot=str(cid))
+        self.log(CP_STORED, snapshot=str(cid))
         return self._act(coordinating.on_stored(self.state, cid))
 
     def _expire(self, cid: int) -> Effects:
@@ -174,15 +164,13 @@ class Pipeline(Attempt):
         match decision:
             case coordinating.RequestAgain(after):
                 self._decide({"dropped": "one is under way"})
-                self._next_periodic(after)
+                self.set_timer(after, self._periodic)
             case coordinating.Trigger(pending):
                 self._trigger(pending)
             case coordinating.Store(cid):
                 machine.later(self, machine.plan.store_time, self._stored, cid)
             case coordinating.Complete(cid):
-                machine.counted.completed.append(cid)
-                self._log(CP_COMPLETE, {"retained": [cid]}, snapshot=str(cid))
-                self._log(INTERNAL, label="completed", state=self._state_text)
+                self.complete(cid, CP_COMPLETE, {"retained": [cid]})
             case coordinating.Notify(cid):
                 self._notify(cid)
             case coordinating.Close(_):
@@ -191,11 +179,10 @@ class Pipeline(Attempt):
                     machine.log.add(task.id, FINISH)
             case coordinating.FailPipeline(cause):
                 extra = {"cause": cause, "pipeline": self.number, "scope": list(self.scope)}
-                self._log(JOB_FAIL, extra)
+                self.log(JOB_FAIL, extra)
                 yield FailPipeline(self)
             case coordinating.Drop(cid, reason):
-                machine.counted.aborted[cid] = reason
-                self._log(CP_ABORT, {"reason": reason}, snapshot=str(cid))
+                self.abort(cid, reason)
             case coordinating.Restore():
                 yield decision
 
@@ -223,27 +210,20 @@ class Pipeline(Attempt):
             "to_ack": list(plan.tasks),
             "prepare_close": list(plan.tasks) if pending.type in FINAL else None,
         }
-        self._log(CP_TRIGGER, extra, snapshot=str(pending.cid))
-        self._log(RECORD_STATE, snapshot=str(pending.cid), state=self._state_text)
+        self.log(CP_TRIGGER, extra, snapshot=str(pending.cid))
+        self.record(pending.cid)
 
     def _notify(self, cid: int) -> None:
         extra = {"what": "complete", "tasks": list(self.scope)}
-        self._log(CP_NOTIFY, extra, snapshot=str(cid))
+        self.log(CP_NOTIFY, extra, snapshot=str(cid))
         for task in self.tasks:
             if task.alive:
                 self.machine.tell(task, self.barriers.on_notice, task, cid)
 
     def _ask(self, reason: str) -> None:
         self.is_asked = True
-        self._log(CP_REQUEST, {"reason": reason})
+        self.log(CP_REQUEST, {"reason": reason})
 
     def _decide(self, extra: dict | None = None, **fields: object) -> None:
         self.is_asked = False
-        self._log(CP_DECISION, extra, **fields)
-
-    @property
-    def _state_text(self) -> str:
-        return text_of({"completed": self.state.completed})
-
-    def _log(self, kind: str, extra: dict | None = None, **fields: object) -> None:
-        self.machine.log.add(self.process, kind, extra, **fields)
+        self.log(CP_DECISION, extra, **fields)
