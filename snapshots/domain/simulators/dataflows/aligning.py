@@ -39,12 +39,12 @@ class AligningTask(Task):
         self.blocked_since.clear()
 
 
+@dataclass(eq=False)
 class Alignments:
     """Blocks channels and ends alignments, with their events and counts."""
 
-    def __init__(self, log: EventLog, counted: Counted) -> None:
-        self.log = log
-        self.counted = counted
+    log: EventLog
+    counted: Counted
 
     def block(self, task: AligningTask, channel: ChannelId, cid: int) -> None:
         """Take nothing from the channel until ``unblock``."""

@@ -1,6 +1,7 @@
 """What sinks do with their transactions, with the events of it."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from snapshots.domain.dataflow_logs.kinds import (
     TX_ABORT,
@@ -15,11 +16,11 @@ from snapshots.domain.simulators.dataflows.tasks import EventLog, Task
 from snapshots.domain.simulators.dataflows.transactions import LOST
 
 
+@dataclass(eq=False)
 class Committing:
     """Begins, pre-commits, commits and recovers transactions; tasks without any are left alone."""
 
-    def __init__(self, log: EventLog) -> None:
-        self.log = log
+    log: EventLog
 
     def begin(self, task: Task) -> None:
         """Open the task's next transaction."""

@@ -3,6 +3,7 @@
 The decisions are the step functions in `protocols/flink_task.py` and `flink_tracker.py`.
 """
 
+from collections.abc import Generator
 from dataclasses import dataclass
 
 from snapshots.domain.dataflow_logs.kinds import (
@@ -124,12 +125,7 @@ class Barriers:
         unblock = []
         for decision in decisions:
             if isinstance(decision, aligning.Snapshot):
-                copied = not self._declines(task, decision.barrier.cid)
-                if copied:
-                    self.snapshots.take(task, decision)
-                else:
-                    yield self._decline(task, aligning.Decline(decision.barrier.cid, DECLINED))
-                    self._send_cancel(task, decision.barrier.cid)
+                copied = yield from self._snapshot(task, decision)
             elif isinstance(decision, aligning.Unblock) and copied:
                 unblock.append(decision)
             else:
@@ -138,8 +134,17 @@ class Barriers:
         if copied:
             self.machine.occupy(task, self.machine.plan.sync_time, self._copied, task, unblock)
 
-    def _declines(self, task: FlinkTask, cid: int) -> bool:
-        return (cid, task.id) in self.machine.plan.declines
+    def _snapshot(
+        self, task: FlinkTask, decision: aligning.Snapshot
+    ) -> Generator[object, None, bool]:
+        """Take a snapshot unless the task declines; return whether it was taken."""
+        cid = decision.barrier.cid
+        if (cid, task.id) not in self.machine.plan.declines:
+            self.snapshots.take(task, decision)
+            return True
+        yield from self._do(task, aligning.Decline(cid, DECLINED))
+        yield from self._do(task, aligning.SendCancel(cid))
+        return False
 
     def _copied(self, task: FlinkTask, unblock: list[aligning.Unblock]) -> None:
         for effect in unblock:
@@ -168,22 +173,15 @@ class Barriers:
                 post = self.machine.post
                 self.machine.later(task, wait, post, task, self._timed_out, task, cid)
             case aligning.SendCancel():
-                self._send_cancel(task, cid)
-            case aligning.Decline():
-                yield self._decline(task, decision)
+                for lane in task.outputs.values():
+                    self.log.add(task.id, CANCEL_OUT, channel=lane.id, snapshot=str(cid))
+                    lane.put(Item(CANCEL, cid=cid))
+            case aligning.Decline(reason=reason):
+                self.log.add(task.id, CP_DECLINE, {"reason": reason}, snapshot=str(cid))
+                yield decision
 
     def _hurry_inputs(self, task: FlinkTask, cid: int) -> None:
         for lane in task.inputs:
             item = lane.pull(cid) if lane.channel.overtaking else None
             if item is not None:
                 task.mail.append((self._take_jumped, (task, lane, item)))
-
-    def _send_cancel(self, task: FlinkTask, cid: int) -> None:
-        for lane in task.outputs.values():
-            self.log.add(task.id, CANCEL_OUT, channel=lane.id, snapshot=str(cid))
-            lane.put(Item(CANCEL, cid=cid))
-
-    def _decline(self, task: FlinkTask, decision: aligning.Decline) -> aligning.Decline:
-        extra = {"reason": decision.reason}
-        self.log.add(task.id, CP_DECLINE, extra, snapshot=str(decision.cid))
-        return decision

@@ -3,6 +3,8 @@
 Source: Flink, RestartPipelinedRegionFailoverStrategy and RestartAllFailoverStrategy.
 """
 
+from dataclasses import dataclass
+
 from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
 from snapshots.domain.model.topology import Channel, ProcessId, Topology
 from snapshots.domain.simulators.dataflows.aligning import Alignments
@@ -48,20 +50,14 @@ def crossing(topology: Topology, scope: tuple[ProcessId, ...]) -> tuple[Channel,
     )
 
 
+@dataclass(eq=False)
 class Failover:
     """Stops and restarts tasks."""
 
-    def __init__(
-        self,
-        machine: Machine,
-        checkpoints: Checkpoints,
-        snapshots: Snapshots,
-        alignments: Alignments,
-    ) -> None:
-        self.machine = machine
-        self.checkpoints = checkpoints
-        self.snapshots = snapshots
-        self.alignments = alignments
+    machine: Machine
+    checkpoints: Checkpoints
+    snapshots: Snapshots
+    alignments: Alignments
 
     def fail(self, process: ProcessId) -> Effects:
         """Let a task die, unless it is down or has finished."""

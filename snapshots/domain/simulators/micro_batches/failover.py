@@ -4,6 +4,7 @@ Either starts from the version that bears the number of the batch under way, wit
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from snapshots.domain.dataflow_logs.dataflow import SOURCE
 from snapshots.domain.model.topology import ProcessId
@@ -17,12 +18,12 @@ from snapshots.domain.simulators.protocols.spark_epochs import Batch, FailQuery,
 TASK, QUERY = SPARK_FAILOVERS = ("task", "query")
 
 
+@dataclass(eq=False)
 class Failover:
     """Stops and restarts tasks, and the query."""
 
-    def __init__(self, machine: Machine, driver: Driver) -> None:
-        self.machine = machine
-        self.driver = driver
+    machine: Machine
+    driver: Driver
 
     def fail(self, process: ProcessId) -> None:
         """Let a task or the driver die, unless it does not run."""

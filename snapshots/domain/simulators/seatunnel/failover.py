@@ -5,6 +5,7 @@ again, to as many readers as there are now.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.dataflow_logs.kinds import SPLIT_RETURNED
@@ -27,22 +28,15 @@ Owners = dict[str, tuple[ProcessId, int]]
 """For each split that a reader had, that reader and the next offset."""
 
 
+@dataclass(eq=False)
 class Failover:
     """Stops pipelines, and restores them from checkpoints and savepoints."""
 
-    def __init__(
-        self,
-        machine: Machine,
-        splits: Splits,
-        barriers: Barriers,
-        alignments: Alignments,
-        pipelines: Sequence[Pipeline],
-    ) -> None:
-        self.machine = machine
-        self.splits = splits
-        self.saved = barriers.saved
-        self.alignments = alignments
-        self.pipelines = pipelines
+    machine: Machine
+    splits: Splits
+    barriers: Barriers
+    alignments: Alignments
+    pipelines: Sequence[Pipeline]
 
     def fail(self, process: ProcessId) -> None:
         """Let a task die, unless it is down or its pipeline has ended."""
@@ -85,13 +79,13 @@ class Failover:
             if task.role == ENUMERATOR:
                 own = self.splits.by_source[task.vertex.id]
                 states[task.id] = Saved({"splits": {name: positions[name] for name in own}})
-        self.saved[cid] = states
+        self.barriers.saved[cid] = states
         pipeline.go_on_from(cid, old.state.next_number)
 
     def _restart(self, pipeline: Pipeline, failure: Failure) -> Effects:
         failure.restarted_at = self.machine.queue.now
         cid = failure.snapshot
-        states = {} if cid is None else self.saved[cid]
+        states = {} if cid is None else self.barriers.saved[cid]
         positions = self._restore(pipeline, states, owners_of(states), cid)
         self.machine.rereading.expect(failure, positions)
         return pipeline.on_restored()
