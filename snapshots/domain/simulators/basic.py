@@ -63,7 +63,7 @@ class Simulation:
     travels, and that a process rests before it acts. Snapshots are named s1, s2 … as listed.
 
     collect: the pieces of every snapshot are flooded as soon as a process has its own
-    (algorithms/flooding.py); their sends and receives do not count among ``events``.
+    (protocols/flooding.py); their sends and receives do not count among ``events``.
     reorder: FIFO channels that deliver in any order nevertheless.
     stuck: channels in which every marker stays for ever; where the order is kept, all that is
     behind it stays, too. (Lai and Yang's red messages bring what such a marker had to tell.)

@@ -12,7 +12,7 @@ from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.recording import KINDS, MARKER_RECEIVE, RECORD_CHANNEL, RECORD_STATE
 from snapshots.domain.model.values import parsed
 from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
-from snapshots.domain.simulators.flink.failover import crossing, scope_of
+from snapshots.domain.simulators.flink.failover import scope_of
 from snapshots.domain.simulators.flink.samples import pressed, smallest
 from snapshots.domain.simulators.flink.simulation import run_dataflow
 from snapshots.domain.simulators.protocols import flink_coordinator as coordinating
@@ -496,6 +496,19 @@ def test_a_file_is_needed_as_long_as_a_retained_checkpoint_names_it():
     assert any(not cids for cids in needed.values())
     older = [file for file, cids in needed.items() if cids and int(file.split("/")[1]) < last[0]]
     assert older
+
+
+def crossing(topology, scope):
+    """Return the channels between the scope and the rest.
+
+    If there is one, a restart of the scope alone loses or repeats what lies in it.
+    """
+    inside = set(scope)
+    return tuple(
+        channel
+        for channel in topology.channels
+        if (channel.source in inside) != (channel.target in inside)
+    )
 
 
 def test_a_region_is_smaller_than_a_pipeline_and_that_than_all():

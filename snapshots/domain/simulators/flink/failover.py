@@ -6,7 +6,7 @@ Source: Flink, RestartPipelinedRegionFailoverStrategy and RestartAllFailoverStra
 from dataclasses import dataclass
 
 from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
-from snapshots.domain.model.topology import Channel, ProcessId, Topology
+from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.counting import Failure
 from snapshots.domain.simulators.dataflows.functions import start_state
@@ -35,19 +35,6 @@ def scope_of(dataflow: Dataflow, failover: str, failed: ProcessId) -> tuple[Proc
         pipeline = next(names for names in dataflow.pipelines if vertex in names)
         everything = [subtask for subtask in everything if subtask.vertex in pipeline]
     return tuple(subtask.id for subtask in everything)
-
-
-def crossing(topology: Topology, scope: tuple[ProcessId, ...]) -> tuple[Channel, ...]:
-    """Return the channels between the scope and the rest.
-
-    If there is one, a restart of the scope alone loses or repeats what lies in it.
-    """
-    inside = set(scope)
-    return tuple(
-        channel
-        for channel in topology.channels
-        if (channel.source in inside) != (channel.target in inside)
-    )
 
 
 @dataclass(eq=False)

@@ -39,6 +39,7 @@ def smallest() -> DataflowSimulation:
 
 
 def smallest_dataflow() -> Log:
+    """Return the log of the smallest dataflow."""
     return run_dataflow(smallest(), "the smallest dataflow").log
 
 
@@ -62,14 +63,17 @@ def pressed(mode: str) -> DataflowSimulation:
 
 
 def back_pressure() -> Log:
+    """Return the log of a run in which barriers wait behind records."""
     return run_dataflow(pressed(ALIGNED), "barriers under back pressure").log
 
 
 def overtaking_barriers() -> Log:
+    """Return the log of the same run with unaligned barriers."""
     return run_dataflow(pressed(UNALIGNED), "barriers that overtake").log
 
 
 def counted_twice() -> Log:
+    """Return the log of a run that counts some records twice after a failure."""
     simulation = replace(pressed(AT_LEAST_ONCE), failures=(FailAt(70_000, "count[0]"),))
     return run_dataflow(simulation, "counted twice").log
 

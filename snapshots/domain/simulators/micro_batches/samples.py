@@ -35,6 +35,7 @@ def delivered_twice() -> SparkSimulation:
 
 
 def delivered_twice_log() -> Log:
+    """Return the log of ``delivered_twice``."""
     return run_spark(delivered_twice(), "a batch delivered twice").log
 
 

@@ -31,6 +31,7 @@ def splits_change_hands() -> SeaTunnelSimulation:
 
 
 def splits_change_hands_log() -> Log:
+    """Return the log of ``splits_change_hands``."""
     return run_seatunnel(splits_change_hands(), "splits change hands").log
 
 

@@ -7,36 +7,42 @@ from snapshots.domain.model.topology import Channel, ChannelId, Process, Process
 
 
 def enumerator_of(vertex: str) -> ProcessId:
+    """Return the process that hands out the splits of a source."""
     return ProcessId(f"{vertex}.enumerator")
 
 
 def committer_of(vertex: str) -> ProcessId:
+    """Return the process that commits what the writers of a sink have pre-committed."""
     return ProcessId(f"{vertex}.committer")
 
 
 def has_committer(vertex: Vertex) -> bool:
+    """Return whether the vertex is a sink whose transactions a committer commits."""
     return vertex.kind == SINK and vertex.sink == TWO_PHASE
 
 
 def subtasks_of(vertex: Vertex) -> tuple[ProcessId, ...]:
+    """Return the processes of the parallel instances of a vertex."""
     return tuple(ProcessId(f"{vertex.id}[{index}]") for index in range(vertex.parallelism))
 
 
 def processes_of(vertex: Vertex) -> tuple[ProcessId, ...]:
-    """The enumerator before its readers, the committer behind its writers."""
+    """Return all processes of a vertex: an enumerator comes first, a committer last."""
     before = (enumerator_of(vertex.id),) if vertex.kind == SOURCE else ()
     behind = (committer_of(vertex.id),) if has_committer(vertex) else ()
     return (*before, *subtasks_of(vertex), *behind)
 
 
 def channel_between(source: ProcessId, target: ProcessId) -> ChannelId:
+    """Return the channel from one process to another."""
     return ChannelId(f"{source}->{target}")
 
 
 def expand(dataflow: Dataflow) -> Topology:
-    """Splits go from enumerator to reader, commit information from writer to committer.
+    """Return the processes and channels of a dataflow.
 
-    Of several pipelines each is a scope, called as its coordinator.
+    Splits go from enumerator to reader, commit information from writer to committer. If there are
+    several pipelines, each is a scope with the name of its coordinator.
     """
     ends = []
     for vertex in dataflow.vertices:
@@ -71,14 +77,3 @@ def _processes(dataflow: Dataflow) -> Iterator[Process]:
             yield Process(name, scope=scope_of[vertex.id])
     for name in coordinators:
         yield Process(name, scope=None if alone else name)
-
-
-def members(dataflow: Dataflow, pipeline: int) -> tuple[ProcessId, ...]:
-    """The processes of a pipeline (0, 1 …) without its coordinator."""
-    names = set(dataflow.pipelines[pipeline])
-    return tuple(
-        process
-        for vertex in dataflow.vertices
-        if vertex.id in names
-        for process in processes_of(vertex)
-    )
