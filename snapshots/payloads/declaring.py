@@ -1,0 +1,108 @@
+"""Declares payloads: from the dataclasses that they show, and with what their docstrings say.
+
+A docstring describes fields in a list headed ``Attributes:`` or ``Args:``, one ``name: text`` a
+field, a longer text indented below. OpenAPI shows each text beside its field, and what stands above
+the list beside the payload.
+"""
+
+import inspect
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import is_dataclass
+from types import UnionType
+from typing import Annotated, Any, NewType, NotRequired, Union, get_args, get_origin
+
+from pydantic import Field
+from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
+
+from snapshots.domain.model.as_json import members
+from snapshots.domain.model.topology import JsonText
+
+_LIST = re.compile(r"^(?:Attributes|Args):\n", re.MULTILINE)
+_ENTRY = re.compile(r"^    (\w+(?:, \w+)*): ", re.MULTILINE)
+
+_declared: dict[type, Any] = {}
+"""The payload of each dataclass, which stands for it where another dataclass has it as a field."""
+
+
+def payload_of(
+    cls: type, name: str = "", *, without: Collection[str] = (), optional: Collection[str] = ()
+) -> Any:
+    """Return the TypedDict of what ``as_json`` makes of a dataclass.
+
+    A nested dataclass is shown as the payload that was declared of it before.
+
+    Args:
+        name: the name of the schema, where it is not that of the dataclass.
+        without: names in JSON that this payload does not have.
+        optional: names in JSON that data of older versions does not have.
+    """
+    summary, texts = _described_fields(_docstring(cls))
+    types = {
+        member.name: _field(
+            _type(member.type),
+            member.text or texts.get(member.attribute),
+            is_required=not (member.is_absent or member.name in optional),
+        )
+        for member in members(cls)
+        if member.name not in without
+    }
+    payload = TypedDict(name or cls.__name__, types)
+    payload.__doc__ = summary
+    if not without:
+        _declared.setdefault(cls, payload)
+    return payload
+
+
+def list_of(item: Any, name: str) -> Any:
+    """Return the payload of a page of a list: its ``items``, and the ``total`` of all pages."""
+    return TypedDict(name, {"items": list[item], "total": int})
+
+
+def described(payload: Any) -> Any:
+    """Move the descriptions of fields from the docstring of a TypedDict to its fields."""
+    payload.__doc__, texts = _described_fields(_docstring(payload))
+    for name, text in texts.items():
+        hint = payload.__annotations__[name]
+        is_required = get_origin(hint) is not NotRequired
+        bare = hint if is_required else get_args(hint)[0]
+        payload.__annotations__[name] = _field(bare, text, is_required=is_required)
+    return payload
+
+
+def _docstring(cls: type) -> str:
+    """Return the docstring, but not the signature that ``dataclass`` writes where there is none."""
+    text = cls.__doc__ or ""
+    return "" if text.startswith(f"{cls.__name__}(") else inspect.cleandoc(text)
+
+
+def _described_fields(docstring: str) -> tuple[str, dict[str, str]]:
+    """Return what a docstring says of the whole, and what it says of each field."""
+    summary, *rest = _LIST.split(docstring, maxsplit=1)
+    _, *parts = _ENTRY.split(rest[0]) if rest else [""]
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    texts = {name: " ".join(text.split()) for names, text in pairs for name in names.split(", ")}
+    return summary.strip(), texts
+
+
+def _field(hint: Any, text: str | None, *, is_required: bool) -> Any:
+    documented = Annotated[hint, Field(description=text)] if text else hint
+    return documented if is_required else NotRequired[documented]
+
+
+def _type(hint: Any) -> Any:
+    """Return the type of the JSON of a value: what `as_json` makes of it."""
+    if hint is JsonText or hint is object:
+        return Any
+    if isinstance(hint, NewType):
+        return _type(hint.__supertype__)
+    if is_dataclass(hint):
+        return _declared.get(hint) or payload_of(hint)
+    origin, types = get_origin(hint), tuple(map(_type, get_args(hint)))
+    if origin in (Union, UnionType):
+        return Union[types]  # noqa: UP007 (there is no other way from a tuple)
+    if origin is tuple and types[1:] != (...,) and len(set(types)) > 1:
+        return tuple[types]
+    if origin in (tuple, list, Sequence):
+        return list[types[0]]
+    return dict[types] if origin in (dict, Mapping) else hint
