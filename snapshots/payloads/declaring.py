@@ -9,7 +9,7 @@ import inspect
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import is_dataclass
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Annotated, Any, NewType, NotRequired, Union, get_args, get_origin
 
 from pydantic import Field
@@ -20,13 +20,19 @@ from snapshots.domain.model.topology import JsonText
 
 _LIST = re.compile(r"^(?:Attributes|Args):\n", re.MULTILINE)
 _ENTRY = re.compile(r"^    (\w+(?:, \w+)*): ", re.MULTILINE)
+_PYTHON = re.compile(r"\b(?:None|True|False)\b")
 
 _declared: dict[type, Any] = {}
 """The payload of each dataclass, which stands for it where another dataclass has it as a field."""
 
 
 def payload_of(
-    cls: type, name: str = "", *, without: Collection[str] = (), optional: Collection[str] = ()
+    cls: type,
+    name: str = "",
+    *,
+    without: Collection[str] = (),
+    optional: Collection[str] = (),
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Any:
     """Return the TypedDict of what ``as_json`` makes of a dataclass.
 
@@ -36,18 +42,19 @@ def payload_of(
         name: the name of the schema, where it is not that of the dataclass.
         without: names in JSON that this payload does not have.
         optional: names in JSON that data of older versions does not have.
+        more: the types of further fields, by name.
     """
     summary, texts = _described_fields(_docstring(cls))
     types = {
-        member.name: _field(
+        member.name: documented(
             _type(member.type),
-            member.text or texts.get(member.attribute),
+            member.text or texts.get(member.attribute, ""),
             is_required=not (member.is_absent or member.name in optional),
         )
         for member in members(cls)
         if member.name not in without
     }
-    payload = TypedDict(name or cls.__name__, types)
+    payload = TypedDict(name or cls.__name__, types | dict(more))
     payload.__doc__ = summary
     if not without:
         _declared.setdefault(cls, payload)
@@ -63,17 +70,24 @@ def described(payload: Any) -> Any:
     """Move the descriptions of fields from the docstring of a TypedDict to its fields."""
     payload.__doc__, texts = _described_fields(_docstring(payload))
     for name, text in texts.items():
-        hint = payload.__annotations__[name]
-        is_required = get_origin(hint) is not NotRequired
-        bare = hint if is_required else get_args(hint)[0]
-        payload.__annotations__[name] = _field(bare, text, is_required=is_required)
+        payload.__annotations__[name] = documented(payload.__annotations__[name], text)
     return payload
 
 
+def documented(hint: Any, text: str, *, is_required: bool = True) -> Any:
+    """Return the type of a field together with the description that OpenAPI shows."""
+    full = Annotated[hint, Field(description=text)] if text else hint
+    return full if is_required else NotRequired[full]
+
+
 def _docstring(cls: type) -> str:
-    """Return the docstring, but not the signature that ``dataclass`` writes where there is none."""
-    text = cls.__doc__ or ""
-    return "" if text.startswith(f"{cls.__name__}(") else inspect.cleandoc(text)
+    """Return the docstring in the words of JSON; "" for the signature that ``dataclass`` writes."""
+    text = inspect.cleandoc(cls.__doc__ or "")
+    return "" if text.startswith(f"{cls.__name__}(") else _PYTHON.sub(_in_json, text)
+
+
+def _in_json(match: re.Match) -> str:
+    return {"None": "null", "True": "true", "False": "false"}[match[0]]
 
 
 def _described_fields(docstring: str) -> tuple[str, dict[str, str]]:
@@ -83,11 +97,6 @@ def _described_fields(docstring: str) -> tuple[str, dict[str, str]]:
     pairs = zip(parts[::2], parts[1::2], strict=True)
     texts = {name: " ".join(text.split()) for names, text in pairs for name in names.split(", ")}
     return summary.strip(), texts
-
-
-def _field(hint: Any, text: str | None, *, is_required: bool) -> Any:
-    documented = Annotated[hint, Field(description=text)] if text else hint
-    return documented if is_required else NotRequired[documented]
 
 
 def _type(hint: Any) -> Any:

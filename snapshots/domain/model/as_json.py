@@ -37,7 +37,7 @@ class JsonName:
     name: str
 
 
-class shown(property):  # noqa: N801 (a decorator, as property is)
+class json_property(property):  # noqa: N801 (a decorator, as property is)
     """A property that the JSON of its class has, behind the fields."""
 
 
@@ -63,14 +63,14 @@ class Member:
 
 @cache
 def members(cls: type) -> tuple[Member, ...]:
-    """Return the keys that the JSON of a dataclass has: its fields, then its shown properties."""
+    """Return the keys of the JSON of a dataclass: its fields, then its properties for JSON."""
     hints = get_type_hints(cls, include_extras=True)
     own = [_member(field.name, hints[field.name]) for field in fields(cls)]
-    return tuple(member for member in own if member is not None) + tuple(_shown(cls))
+    return tuple(member for member in own if member is not None) + tuple(_properties(cls))
 
 
-def _shown(cls: type) -> Iterator[Member]:
-    for name, item in inspect.getmembers_static(cls, lambda item: isinstance(item, shown)):
+def _properties(cls: type) -> Iterator[Member]:
+    for name, item in inspect.getmembers_static(cls, lambda item: isinstance(item, json_property)):
         hint = get_type_hints(item.fget, include_extras=True)["return"]
         yield replace(_member(name, hint), text=inspect.cleandoc(item.__doc__ or ""))
 

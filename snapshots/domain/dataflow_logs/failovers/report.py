@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from snapshots.domain.model.as_json import JsonName, members_as_json, shown
+from snapshots.domain.model.as_json import JsonName, json_property, members_as_json
 from snapshots.domain.model.topology import ProcessId
 
 MOST_EXAMPLES = 20
@@ -135,11 +135,11 @@ class FailoverReport:
     sinks: tuple[SinkEffect, ...]
     sentence: str
 
-    @shown
+    @json_property
     def records_re_read(self) -> int:
         return sum(item.records for item in self.re_read)
 
-    @shown
+    @json_property
     def time_to_catch_up(self) -> int | None:
         return None if self.caught_up_at is None else self.caught_up_at - self.at
 
@@ -158,7 +158,7 @@ class Failovers:
     sinks: tuple[SinkTotal, ...]
     dropped: tuple[Dropped, ...]
 
-    @shown
+    @json_property
     def total(self) -> int:
         return len(self.reports)
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
 from snapshots.domain.dataflow_logs.kinds import END, READ, TX_BEGIN
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.domain.model.values import canonical
@@ -98,7 +99,7 @@ class DataflowSimulation:
             replace(process, state=canonical(states.get(process.id, {"completed": 0})))
             for process in topology.processes
         )
-        extra = {"engine": "flink", "dataflow": self.dataflow.to_json()}
+        extra = {"engine": "flink", "dataflow": as_json(self.dataflow)}
         return Header(name, TIME_UNIT, replace(topology, processes=processes), extra)
 
 

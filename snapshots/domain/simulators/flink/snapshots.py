@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snapshots.domain.dataflow_logs.kinds import CP_ACK, OVERTAKEN_OUT, SNAP_ASYNC, TX_PRECOMMIT
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import MARKER_SEND, RECORD_CHANNEL, RECORD_STATE
 from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.domain.simulators.flink.functions import Record
@@ -157,7 +158,7 @@ class Snapshots:
         if task.missing[cid]:
             return
         del task.missing[cid]
-        handles = [held.handle.to_json() for held in task.files[cid].values()]
+        handles = [as_json(held.handle) for held in task.files[cid].values()]
         self.run.log.add(task.id, CP_ACK, {"handles": handles}, snapshot=str(cid))
         self.run.queue.after(self.run.plan.control_delay, self.checkpoints.on_ack, cid, task.id)
 

@@ -14,6 +14,7 @@ from types import ModuleType
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
 from snapshots.domain.simulators.flink.functions import start_states
@@ -74,7 +75,7 @@ class SparkSimulation:
         processes = tuple(
             replace(process, state=text_of(states[process.id])) for process in topology.processes
         )
-        extra = {"engine": "spark", "dataflow": self.dataflow.to_json()}
+        extra = {"engine": "spark", "dataflow": as_json(self.dataflow)}
         return Header(name, TIME_UNIT, replace(topology, processes=processes), extra)
 
 

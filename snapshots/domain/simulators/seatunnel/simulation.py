@@ -12,6 +12,7 @@ from types import ModuleType
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import BROADCAST, Dataflow, DataflowRefused
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
 from snapshots.domain.simulators.flink.parameters import (
@@ -91,7 +92,7 @@ class SeaTunnelSimulation:
             replace(process, state=text_of(states.get(process.id, {"completed": 0})))
             for process in topology.processes
         )
-        extra = {"engine": "seatunnel", "dataflow": self.dataflow.to_json()}
+        extra = {"engine": "seatunnel", "dataflow": as_json(self.dataflow)}
         return Header(name, TIME_UNIT, replace(topology, processes=processes), extra)
 
     def before(self) -> SeaTunnelRun | None:
