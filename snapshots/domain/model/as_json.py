@@ -6,9 +6,10 @@ API from the same members.
 """
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, partial
+from operator import attrgetter
 from types import UnionType
 from typing import Annotated, Any, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -16,6 +17,7 @@ from snapshots.domain.model.topology import JsonText
 from snapshots.domain.model.values import parsed
 
 Convert = Callable[[Any], object]
+Write = Callable[[Any], dict[str, object]]
 T = TypeVar("T")
 
 _ABSENT, _HIDDEN = object(), object()
@@ -92,19 +94,38 @@ def _marks(hint: Any) -> Sequence[object]:
 
 def as_json(value: Any) -> dict[str, object]:
     """Return a dataclass as JSON: by its own ``to_json`` where it has one, else by its members."""
-    own = getattr(value, "to_json", None)
-    return own() if own is not None else members_as_json(value)
+    return _writer(type(value))(value)
 
 
-def members_as_json(value: Any, without: Collection[str] = ()) -> dict[str, object]:
+def members_as_json(value: Any, without: tuple[str, ...] = ()) -> dict[str, object]:
     """Return the members of a dataclass as JSON, except those whose names are in ``without``."""
-    body: dict[str, object] = {}
-    for member in members(type(value)):
-        item = getattr(value, member.attribute)
-        if member.name in without or (item is None and member.is_absent):
-            continue
-        body[member.name] = item if member.convert is None else member.convert(item)
-    return body
+    return _member_writer(type(value), without)(value)
+
+
+@cache
+def _writer(cls: type) -> Write:
+    return getattr(cls, "to_json", None) or _member_writer(cls, ())
+
+
+@cache
+def _member_writer(cls: type, without: tuple[str, ...]) -> Write:
+    steps = [
+        (member.name, attrgetter(member.attribute), member.is_absent, member.convert)
+        for member in members(cls)
+        if member.name not in without
+    ]
+
+    def write(value: Any) -> dict[str, object]:
+        body: dict[str, object] = {}
+        for name, read, is_absent, convert in steps:
+            item = read(value)
+            if item is not None:
+                body[name] = item if convert is None else convert(item)
+            elif not is_absent:
+                body[name] = None
+        return body
+
+    return write
 
 
 @cache

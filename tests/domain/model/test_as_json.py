@@ -93,7 +93,7 @@ def test_a_text_of_the_value_null_is_not_absent():
 
 
 def test_members_are_left_out_by_their_names_in_json():
-    assert members_as_json(STOP, without=["from"]) == {"process": "p"}
+    assert members_as_json(STOP, without=("from",)) == {"process": "p"}
 
 
 def test_a_class_with_json_of_its_own_uses_it_where_it_is_nested():
