@@ -8,7 +8,7 @@ the list beside the payload.
 import inspect
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from types import MappingProxyType, UnionType
 from typing import Annotated, Any, NewType, NotRequired, Union, get_args, get_origin
 
@@ -23,7 +23,7 @@ _ENTRY = re.compile(r"^    (\w+(?:, \w+)*): ", re.MULTILINE)
 _PYTHON = re.compile(r"\b(?:None|True|False)\b")
 
 _declared: dict[type, Any] = {}
-"""The payload of each dataclass, which stands for it where another dataclass has it as a field."""
+"""The payload of each dataclass, as which other payloads show a field of that type."""
 
 
 def payload_of(
@@ -42,23 +42,32 @@ def payload_of(
         name: the name of the schema, where it is not that of the dataclass.
         without: names in JSON that this payload does not have.
         optional: names in JSON that data of older versions does not have.
-        more: the types of further fields, by name.
+        more: the types of further fields, and of fields that are shown as another type, by name.
+
+    Raises: TypeError where the docstring describes a field that the dataclass does not have.
     """
     summary, texts = _described_fields(_docstring(cls))
+    if unknown := texts.keys() - {field.name for field in fields(cls)}:
+        raise TypeError(f"The docstring of {cls.__name__} describes {', '.join(sorted(unknown))}")
     types = {
         member.name: documented(
-            _type(member.type),
+            more.get(member.name) or _type(member.type),
             member.text or texts.get(member.attribute, ""),
             is_required=not (member.is_absent or member.name in optional),
         )
         for member in members(cls)
         if member.name not in without
     }
-    payload = TypedDict(name or cls.__name__, types | dict(more))
+    payload = TypedDict(name or cls.__name__, dict(more) | types)
     payload.__doc__ = summary
     if not without:
-        _declared.setdefault(cls, payload)
+        show_as(cls, payload)
     return payload
+
+
+def show_as(cls: type, payload: Any) -> None:
+    """Show fields of a type, in payloads that are declared from now on, as this payload."""
+    _declared.setdefault(cls, payload)
 
 
 def list_of(item: Any, name: str) -> Any:
@@ -105,11 +114,14 @@ def _type(hint: Any) -> Any:
         return Any
     if isinstance(hint, NewType):
         return _type(hint.__supertype__)
+    origin = get_origin(hint)
+    if shown := _declared.get(origin or hint):
+        return shown
     if is_dataclass(hint):
-        return _declared.get(hint) or payload_of(hint)
-    origin, types = get_origin(hint), tuple(map(_type, get_args(hint)))
+        return payload_of(hint)
+    types = tuple(map(_type, get_args(hint)))
     if origin in (Union, UnionType):
-        return Union[types]  # noqa: UP007 (there is no other way from a tuple)
+        return Any if Any in types else Union[types]  # noqa: UP007 (as | takes no tuple)
     if origin is tuple and types[1:] != (...,) and len(set(types)) > 1:
         return tuple[types]
     if origin in (tuple, list, Sequence):

@@ -37,7 +37,7 @@ class RecordingSummary(TypedDict):
     Attributes:
         time_unit: the unit of all instants and durations of the recording.
         created_at: when it was uploaded or simulated, as ISO 8601 in UTC.
-        size: the bytes of its stored files.
+        size: the bytes of the upload.
         job: the id of its newest job.
         error: the problem for which it was refused, or could not be read.
     """

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from snapshots.domain.model.as_json import Absent, Hidden, JsonName, as_json, json_property
 from snapshots.domain.model.topology import JsonText, ProcessId
-from snapshots.payloads.declaring import described, documented, list_of, payload_of
+from snapshots.payloads.declaring import described, documented, list_of, payload_of, show_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class RouteByHand(TypedDict):
     by_name: dict[str, "StopItem"]
     span: list[int] | None
     pairs: list[tuple[int, "StopItem"]]
-    state: Any | None
+    state: Any
     kind: Literal["short", "long"]
     value: NotRequired[int | None]
     expression: str
@@ -93,6 +93,21 @@ def test_the_docstring_describes_the_payload_and_its_fields():
     }
 
 
+def test_a_docstring_that_describes_a_field_of_another_name_is_refused():
+    @dataclass
+    class Renamed:
+        """A class.
+
+        Attributes:
+            old_name: a text.
+        """
+
+        new_name: int
+
+    with pytest.raises(TypeError, match="Renamed describes old_name"):
+        payload_of(Renamed)
+
+
 def test_a_property_is_described_by_its_own_docstring():
     assert (
         schema_of(RouteItem)["properties"]["length"]["description"] == "How many stops there are."
@@ -119,8 +134,26 @@ def test_a_payload_can_leave_fields_out_and_have_further_ones():
     extra = {"place": documented(int, "its number")}
     schema = schema_of(payload_of(Stop, "Short", without=["from", "to"], more=extra))
     assert schema["title"] == "Short"
-    assert list(schema["properties"]) == schema["required"] == ["process", "place"]
+    assert schema["properties"].keys() == set(schema["required"]) == {"process", "place"}
     assert schema["properties"]["place"]["description"] == "its number"
+
+
+def test_a_field_can_be_shown_as_another_type_under_its_description():
+    field = schema_of(payload_of(Stop, more={"to": list[int]}))["properties"]["to"]
+    assert (field["type"], field["description"]) == ("array", "true where it counts.")
+
+
+def test_fields_of_any_class_can_be_shown_as_a_payload():
+    class Array:
+        pass
+
+    @dataclass
+    class Column:
+        numbers: Array
+
+    show_as(Array, StopItem)
+    numbers = schema_of(payload_of(Column))["properties"]["numbers"]
+    assert numbers == {"$ref": "#/$defs/StopItem"}
 
 
 def test_a_page_of_a_list_has_items_and_a_total():
