@@ -31,9 +31,9 @@ Hidden = Annotated[T, _HIDDEN]
 
 @dataclass(frozen=True, slots=True)
 class JsonName:
-    """The name of a field in JSON, where it is another one: ``Annotated[str, JsonName("from")]``.
+    """The name of a field in JSON, where it differs: ``Annotated[str, JsonName("expression")]``.
 
-    A name that ends in an underscore, as ``from_``, loses it without being told.
+    The underscore at the end of a name, as in ``from_``, needs no such marker: JSON leaves it out.
     """
 
     name: str
