@@ -19,7 +19,11 @@ RETRY_SECONDS = 10  # after which some of many open jobs have probably ended
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one person may use; 0 means no limit, and for ``retention_days`` for ever."""
+    """How much one person may use; 0 is no limit.
+
+    Attributes:
+        retention_days: how long recordings are kept; 0 is for ever.
+    """
 
     open_jobs: int
     collectors: int
@@ -32,7 +36,11 @@ NAMES = tuple(field.name for field in fields(Limits))
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one person uses. ``stored_bytes`` are those of their uploads and stores together."""
+    """How much one person uses.
+
+    Attributes:
+        stored_bytes: the bytes of their uploads and stores together.
+    """
 
     open_jobs: int
     collectors: int

@@ -11,6 +11,7 @@ from snapshots.access import require_ready
 from snapshots.domain.inventory.in_flight_plan import vertex_of
 from snapshots.domain.inventory.model import WHOLE
 from snapshots.domain.inventory.restore_plan import FLINK, NotPlannable, plan_restore
+from snapshots.domain.model.as_json import as_json
 from snapshots.files import recordings
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
@@ -119,7 +120,7 @@ def restore_plan(
     parallelism: int,
     kept: Collection[str] = (),
 ) -> dict[str, Any]:
-    """RestorePlan as JSON, each source with the first of the positions that it goes back to.
+    """Return a RestorePlan as JSON, each source with the first positions that it goes back to.
 
     kept: ids of operators that keep their parallelism. Raises: NotFound, Refused.
     """
@@ -133,7 +134,7 @@ def restore_plan(
         )
     except NotPlannable as reason:
         raise Refused(str(reason), code="not-restorable", field="parallelism") from None
-    body = plan.to_json()
+    body = as_json(plan)
     for source in body["read_again"]:
         source["positions"] = [
             {"state": state}

@@ -1,6 +1,6 @@
 """What differs between two checkpoints of an upload, asked for by pages and API."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from snapshots.answers import inventory
@@ -13,6 +13,7 @@ from snapshots.domain.inventory.series import (
     compare_checkpoints,
     with_counts,
 )
+from snapshots.domain.model.as_json import as_json
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 
 MOST_COUNTED = 200_000  # entries of both checkpoints whose keys are compared at once
@@ -20,7 +21,7 @@ _TOO_MANY = "There are too many keys to count them all at once: ask for this sta
 
 
 def difference(opened: StoredInventory, before: int, after: int) -> dict[str, Any]:
-    """CheckpointChange as JSON. Raises: NotFound."""
+    """Return a CheckpointChange as JSON. Raises: NotFound."""
     pair = inventory.checkpoint(opened, before), inventory.checkpoint(opened, after)
     sides = (
         Side(number, as_checkpoint(found), _key_groups(opened, found))
@@ -30,7 +31,7 @@ def difference(opened: StoredInventory, before: int, after: int) -> dict[str, An
         FileUse(**file | {"checkpoints": tuple(file["checkpoints"])})
         for file in opened.upload["files"]
     )
-    return asdict(_counted(opened, compare_checkpoints(*sides, files), *pair))
+    return as_json(_counted(opened, compare_checkpoints(*sides, files), *pair))
 
 
 def _key_groups(opened: StoredInventory, found: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import orjson
 
 from snapshots.domain import properties
 from snapshots.domain.conditions.expressions import ExpressionError
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.properties.answers import Answer
 from snapshots.domain.properties.global_state import GlobalState, at_start, of_stored
 from snapshots.models import Snapshot
@@ -30,9 +31,9 @@ def evaluate(
     states = [_state(stored, row) for row in rows[:MOST_SNAPSHOTS]]
     answers = _built_in(stored, states, name) if name else _own(states, text)
     return {
-        **(properties.BUILT_IN[name].to_json() if name else {"property": None}),
+        **(as_json(properties.BUILT_IN[name]) if name else {"property": None}),
         "expression": text or None,
-        "items": [answer.to_json() for answer in answers],
+        "items": list(map(as_json, answers)),
         "total": len(rows),
         "omitted": len(rows) - len(states),
     }

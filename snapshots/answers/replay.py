@@ -15,6 +15,7 @@ import orjson
 
 from snapshots.domain.judging import witnesses
 from snapshots.domain.judging.findings import Finding
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import Message
 from snapshots.domain.model.topology import JsonText
 from snapshots.payloads.window import window_payload
@@ -54,7 +55,7 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
         "channels": {name: [fragment(m.value) for m in found] for name, found in contents.items()},
         "messages": {name: [m.id for m in found] for name, found in contents.items()},
         "omitted": omitted,
-        "orphans": [_orphan(stored, m).to_json() for m in orphans],
+        "orphans": [as_json(_orphan(stored, m)) for m in orphans],
         "orphans_total": int(asked.orphan_counts.sum()),
         "strays": [asdict(stray) for stray in asked.strays(MOST_STRAYS)],
         "strays_total": asked.stray_count,

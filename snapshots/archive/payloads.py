@@ -1,6 +1,6 @@
-"""What the API and the pages of the archive get; names as in ``domain/archive/model.py``.
+"""Payloads of the archive.
 
-Instants are epoch milliseconds, durations milliseconds, sizes bytes; null is not known.
+Instants are epoch milliseconds, durations milliseconds, sizes bytes; null is what is not known.
 """
 
 from datetime import UTC, datetime
@@ -10,14 +10,25 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.archive import filling
 from snapshots.domain.archive import absence
-from snapshots.domain.archive.comparison import Difference
-from snapshots.domain.archive.model import VertexFacts, called
+from snapshots.domain.archive.comparison import Difference, Rise, Share
+from snapshots.domain.archive.model import SubtaskFacts, VertexFacts, called
+from snapshots.domain.model.as_json import as_json
 from snapshots.models import Collector, EngineCheckpoint, EngineJob
+from snapshots.payloads.declaring import described, documented, list_of, payload_of
 from snapshots.payloads.window import TypedArray
 
 
+@described
 class CollectorItem(TypedDict):
-    """job_key: of the only job followed, empty for all. last_polled_at: and answered."""
+    """A collector, which asks a running engine for its checkpoints again and again.
+
+    Attributes:
+        url: the address of the engine's REST API.
+        job_key: the key of the only job that it follows; empty where it follows all of the cluster.
+        interval_seconds: the time from one question to the next.
+        last_polled_at: when the engine was last asked and answered.
+        last_error: why the engine did not answer the last question; empty where it did.
+    """
 
     id: int
     engine: str
@@ -30,16 +41,22 @@ class CollectorItem(TypedDict):
     created_at: str
 
 
-class CollectorList(TypedDict):
-    items: list[CollectorItem]
-    total: int
+CollectorList = list_of(CollectorItem, "CollectorList")
 
 
+@described
 class ArchivedJob(TypedDict):
-    """run: 1, or more where the engine used the key again. version: grows with every change.
+    """A job of an engine, of which the archive keeps checkpoints.
 
-    heard_from, heard_at: the running engine that told of it last; empty where uploads alone did.
-    counts: of checkpoints by status, and their ``total``, as the engine itself counts.
+    Attributes:
+        key: the engine's id of it.
+        run: 1, or more where the engine used the key again.
+        collector: the id of the collector that follows it.
+        heard_from: the running engine that reported it last; empty where only uploads did.
+        heard_at: when that engine reported it last.
+        counts: how many checkpoints have each status, and their ``total``, as the engine counts.
+        version: a number that grows with every change.
+        checkpoints: how many checkpoints the archive keeps.
     """
 
     id: int
@@ -58,13 +75,30 @@ class ArchivedJob(TypedDict):
     changed_at: str
 
 
-class ArchivedJobList(TypedDict):
-    items: list[ArchivedJob]
-    total: int
+ArchivedJobList = list_of(ArchivedJob, "ArchivedJobList")
 
 
+@described
 class ArchivedCheckpoint(TypedDict):
-    """*_max: the largest of all subtasks. recording, contents: where an upload holds it."""
+    """One checkpoint of an archived job.
+
+    Attributes:
+        pipeline: its pipeline, where the engine numbers checkpoints by pipeline, else 0.
+        kind: its kind in words, as ``unaligned checkpoint``.
+        ended_at: when it completed or was given up.
+        uploaded: the new bytes of an incremental checkpoint.
+        in_flight: the bytes of stored data in flight.
+        subtasks: how many subtasks take part.
+        acknowledged: how many subtasks acknowledged.
+        start_delay_max, alignment_max, sync_max, async_max: the longest time of all subtasks.
+        slowest: the subtask that acknowledged last.
+        failure: why it failed, in the engine's words.
+        cause: why it failed, in a few words that many failures share.
+        phase: the phase in which it failed.
+        path: where the engine stored it.
+        recording: the id of an upload that holds it.
+        contents: its number in that upload.
+    """
 
     pipeline: int
     number: int
@@ -91,33 +125,24 @@ class ArchivedCheckpoint(TypedDict):
     contents: int | None
 
 
-class ArchivedCheckpointList(TypedDict):
-    items: list[ArchivedCheckpoint]
-    total: int
+ArchivedCheckpointList = list_of(ArchivedCheckpoint, "ArchivedCheckpointList")
 
 
-class ArchivedSubtask(TypedDict):
-    """name: of the subtask, as ``map[1]``. async: of the upload."""
-
-    name: str
-    vertex: str
-    index: int
-    acknowledged: bool | None
-    unaligned: bool | None
-    start_delay: int | None
-    alignment: int | None
-    sync: int | None
-    async_: int | None
-    duration: int | None
-    bytes: int | None
-    uploaded: int | None
-    in_flight: int | None
+ArchivedSubtask = payload_of(
+    SubtaskFacts,
+    "ArchivedSubtask",
+    more={"name": documented(str, "its name, as ``map[1]``"), "vertex": str},
+)
 
 
+@described
 class ArchivedCheckpointDetail(ArchivedCheckpoint):
-    """missing: who did not acknowledge in time, who never did first; of one that goes on, not yet.
+    """One checkpoint of an archived job, with what every subtask took.
 
-    absence: the same as a sentence, empty where nobody lacks.
+    Attributes:
+        missing: the subtasks that did not acknowledge in time, those that never did first; of a
+            checkpoint in progress those that have not acknowledged yet.
+        absence: the same as a sentence; empty where all subtasks acknowledged.
     """
 
     tasks: list[ArchivedSubtask]
@@ -125,28 +150,9 @@ class ArchivedCheckpointDetail(ArchivedCheckpoint):
     absence: str
 
 
-class ShareItem(TypedDict):
-    phase: str
-    slow: int
-    healthy: int
-    more: int
-
-
-class RiseItem(ShareItem):
-    subtask: str
-
-
-class ArchivedComparison(TypedDict):
-    """shares: of the subtask that acknowledged last. rises: of all, the largest first."""
-
-    sentence: str
-    more: int | None
-    last: str
-    shares: list[ShareItem]
-    rises: list[RiseItem]
-    rises_total: int
-    more_bytes: int | None
-    absent: list[str]
+payload_of(Share, "ShareItem")
+payload_of(Rise, "RiseItem")
+ArchivedComparison = payload_of(Difference, "ArchivedComparison")
 
 
 class TrendOutliers(TypedDict):
@@ -157,8 +163,18 @@ class TrendOutliers(TypedDict):
     total: int
 
 
+@described
 class TrendItem(TypedDict):
-    """low, mid, high: of all checkpoints at a point; number, pipeline: of the one with the most."""
+    """One measure over time, in points that may stand for several checkpoints each.
+
+    Attributes:
+        low: the least value at each point.
+        mid: the median at each point.
+        high: the greatest value at each point.
+        number, pipeline: the checkpoint with the greatest value at each point.
+        exact: whether each point stands for one checkpoint.
+        band_x, lower, upper: the band outside which a checkpoint is an outlier.
+    """
 
     x: TypedArray
     low: TypedArray
@@ -189,8 +205,15 @@ class ArchiveFailures(TypedDict):
     causes: list[CauseItem]
 
 
+@described
 class ArchiveSlowest(TypedDict):
-    """counts: a row for each name, how often it was the slowest in each bin."""
+    """How often which subtask was the slowest of a checkpoint.
+
+    Attributes:
+        totals: how often each of the ``names`` was the slowest.
+        others: how often subtasks that are not listed were the slowest.
+        counts: a row for each name: how often it was the slowest in each bin.
+    """
 
     names: list[str]
     totals: list[int]
@@ -199,10 +222,18 @@ class ArchiveSlowest(TypedDict):
     counts: list[list[int]]
 
 
+@described
 class ArchiveOverview(TypedDict):
-    """axis: ``time``, or ``number`` where no trigger is known. total: of the job; shown: those that
-    pass the filter; unplaced: of them, those without a trigger, which no trend shows. lacking: the
-    measures that no checkpoint of the job has; they have no trend."""
+    """What passes a filter: trends, failures, and which subtasks were the slowest.
+
+    Attributes:
+        axis: ``time``, or ``number`` where no trigger is known.
+        total: how many checkpoints the job has.
+        shown: how many of them pass the filter.
+        unplaced: how many of these have no trigger, so that no trend shows them.
+        trends: the trend of each measure.
+        lacking: the measures that no checkpoint of the job has, and so no trend.
+    """
 
     axis: str
     total: int
@@ -268,23 +299,9 @@ def checkpoint_detail(row: EngineCheckpoint) -> dict[str, Any]:
 
 def _tasks(vertex: VertexFacts) -> list[dict[str, Any]]:
     return [
-        {"name": called(vertex, one.index), "vertex": vertex.id}
-        | {name: getattr(one, name) for name in one.__slots__}
+        {"name": called(vertex, one.index), "vertex": vertex.id} | as_json(one)
         for one in vertex.subtasks
     ]
-
-
-def comparison(found: Difference) -> dict[str, Any]:
-    own = {name: getattr(found, name) for name in found.__slots__}
-    return own | {
-        "shares": [_share(share) for share in found.shares],
-        "rises": [_share(rise) | {"subtask": rise.subtask} for rise in found.rises],
-        "absent": list(found.absent),
-    }
-
-
-def _share(item) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in ("phase", "slow", "healthy", "more")}
 
 
 def iso(moment: datetime) -> str:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from snapshots.archive import uploads as archive_uploads
 from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.conditions.expressions import ExpressionError
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.replaying.reordering_report import NotReorderable
 from snapshots.domain.replaying.restore import NotRestorable
@@ -247,7 +248,7 @@ def _restore(lease: Lease) -> None:
 
     folder = recordings.store().folder(lease.job.recording.store)
     report = restore_snapshot(folder, lease.job.snapshot, Progress(lease))
-    _answer(lease, "restored", report.to_json())
+    _answer(lease, "restored", as_json(report))
 
 
 def _reorder(lease: Lease) -> None:
@@ -256,7 +257,7 @@ def _reorder(lease: Lease) -> None:
 
     folder = recordings.store().folder(lease.job.recording.store)
     report = reorder_snapshot(folder, lease.job.snapshot, Progress(lease))
-    _answer(lease, "reordered", report.to_json())
+    _answer(lease, "reordered", as_json(report))
 
 
 def _search(lease: Lease) -> None:
@@ -265,7 +266,7 @@ def _search(lease: Lease) -> None:
 
     folder = recordings.store().folder(lease.job.recording.store)
     answer = search_predicate(folder, lease.job.expression, Progress(lease))
-    _answer(lease, "searched", answer.to_json())
+    _answer(lease, "searched", as_json(answer))
 
 
 def _answer(lease: Lease, phase: str, result: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """Payloads of what lies in the store: snapshots with their contents, cuts, events.
 
-States and values go out as the JSON text that they are there.
+States and values are sent as the JSON text that the store has.
 """
 
 from typing import Any, NotRequired
@@ -11,23 +11,31 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 from snapshots.domain.model.derived import is_derived, why_empty, why_unknown
 from snapshots.domain.model.recording import Message
 from snapshots.models import Snapshot
+from snapshots.payloads.declaring import described
 from snapshots.payloads.recordings import SnapshotSummary, snapshot_summary
 from snapshots.store.reader import StoredRecording
 from snapshots.store.stored_snapshot import StoredSnapshot
 
 
 class SidesOfSnapshot(TypedDict):
-    """What is not known is absent."""
+    """States and contents of channels; what is not known is absent."""
 
     processes: dict[str, Any]
     channels: dict[str, list[Any]]
 
 
+@described
 class SnapshotDetail(SnapshotSummary):
-    """processes, channels: what the log recomputes. A channel is null where that is not known.
+    """One snapshot with the states and contents that it recorded and that the log recomputes.
 
-    why_empty, why_unknown: of a derived recording, why channels are known to be empty, or not
-    known, as sentences; null for others.
+    Attributes:
+        processes: the recomputed states.
+        channels: the recomputed contents; null for a channel whose contents are not known.
+        messages: the ids of the recomputed messages of each channel.
+        recorded_messages: the ids of the recorded messages of each channel.
+        recorded_at: when each process recorded its state.
+        why_empty: why channels of a derived recording are known to be empty, as a sentence.
+        why_unknown: why channels of a derived recording are not known, as a sentence.
     """
 
     processes: dict[str, Any]
@@ -41,8 +49,21 @@ class SnapshotDetail(SnapshotSummary):
     why_unknown: str | None
 
 
+@described
 class CutAnswer(TypedDict):
-    """states: absent where not known. omitted: how many messages of a channel are not listed."""
+    """A cut, and what lies in it.
+
+    Attributes:
+        positions: how many events of each process lie inside.
+        states: the state of each process; absent where it is not known.
+        channels: the values of the messages in each channel.
+        messages: the ids of the messages in each channel.
+        omitted: for each channel how many messages are not listed.
+        orphans: the first messages that were received inside the cut and sent outside it.
+        strays: the first receives inside the cut that no send explains.
+        total: the sum of all states and values, where all are numbers.
+        nearest: the positions of the nearest consistent cut, where this one is not consistent.
+    """
 
     consistent: bool
     positions: dict[str, int]
@@ -59,8 +80,14 @@ class CutAnswer(TypedDict):
     nearest: NotRequired[dict[str, dict[str, int]]]
 
 
+@described
 class Flight(TypedDict):
-    """received_*: null while in flight."""
+    """The way of one message or marker.
+
+    Attributes:
+        ordinal: its number on the channel, in the order of sending.
+        received_index, received_at: null while it is in flight.
+    """
 
     channel: str
     ordinal: int
@@ -70,8 +97,18 @@ class Flight(TypedDict):
     received_at: int | None
 
 
+@described
 class EventDetail(TypedDict):
-    """state, value, extra: absent where the log does not say."""
+    """One event with everything that the log says of it.
+
+    Attributes:
+        at: its instant in causal time.
+        step: its place in the order of the whole recording.
+        line: the line of the log.
+        logged_at: the time that the log gives it, where that is another.
+        state, value, extra: absent where the log does not say it.
+        flight: the message or marker that it sends or receives.
+    """
 
     process: str
     index: int
@@ -91,9 +128,15 @@ class EventDetail(TypedDict):
     flight: Flight | None
 
 
+@described
 class ProcessKnowledge(TypedDict):
-    """whole: the event at which it knew the whole recorded state; null where it never did.
-    missing: whose pieces it never got. pieces: where it learned each, by process."""
+    """What a process came to know of a snapshot.
+
+    Attributes:
+        whole: the event at which it knew the whole recorded state; null where it never did.
+        missing: the processes whose pieces it never received.
+        pieces: the event at which it learned each process's piece.
+    """
 
     whole: dict[str, Any] | None
     missing: list[str]
@@ -105,19 +148,31 @@ class KnowledgePayload(TypedDict):
     processes: dict[str, ProcessKnowledge]
 
 
+@described
 class ConeEdge(TypedDict):
-    """One entry a process, in the order of the topology. positions: of the past, how many events
-    are in it; of the future, the first index in it, or the number of events. at, step: of the
-    cone's outermost event; null where it holds none of the process."""
+    """The edge of a cone, with one entry for each process in the order of the topology.
+
+    Attributes:
+        positions: in the past, how many events of the process are in it; in the future, the first
+            index in it, or the number of events where there is none.
+        at: the instant of the cone's outermost event; null where it has none of the process.
+        step: the step of that event.
+    """
 
     positions: list[int]
     at: list[int | None]
     step: list[int | None]
 
 
+@described
 class ConesPayload(TypedDict):
-    """past: what happened before the event, itself included: its vector clock. future: what it
-    could influence. before, after, concurrent: how many events, without itself."""
+    """What happened before an event, and what it could influence.
+
+    Attributes:
+        past: the events that happened before it, itself included: its vector clock.
+        future: the events that it could influence.
+        before, after, concurrent: how many other events happened before it, after it, and neither.
+    """
 
     process: str
     index: int
@@ -129,7 +184,7 @@ class ConesPayload(TypedDict):
 
 
 def snapshot_detail(row: Snapshot, stored: StoredRecording) -> SnapshotDetail:
-    """What the log recomputes, and beside it what was recorded; all JSON texts as they are."""
+    """Return what the log recomputes, and beside it what was recorded."""
     found = stored.snapshot(row.snapshot)
     recorded = _recorded(found)
     recomputed = _recomputed(found)

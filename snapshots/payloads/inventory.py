@@ -1,114 +1,55 @@
-"""Payloads of what an engine's checkpoints hold; names as in ``domain/inventory/model.py``."""
+"""Payloads of what an engine's checkpoints hold."""
 
 from typing import Any, NotRequired
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
+from snapshots.domain.inventory import batches, model, series
+from snapshots.payloads.declaring import described, documented, list_of, payload_of
+from snapshots.store.inventory.writing import PARTS
 
-class FactItem(TypedDict):
-    """unit: of a number ``epoch ms``, ``ms``, ``bytes`` or ``count``; null: a text, or a number
-    that only names. inferred: by what, where no file says it."""
+_OF_NEWER_VERSIONS = ("snapshot", "phases", "planned", "settings")
 
-    name: str
-    value: str | int | float | None
-    inferred: str | None
-    unit: str | None
-
-
-class EngineJobItem(TypedDict):
-    key: str
-    name: str | None
-    facts: list[FactItem]
-
-
-class PlannedSourceItem(TypedDict):
-    """start, end: offsets as JSON texts. files: the first names; offsets: between the two."""
-
-    source: str
-    description: str | None
-    start: str | None
-    end: str | None
-    start_known: bool
-    files: list[str]
-    files_total: int | None
-    rows: int | None
-    offsets: int | None
-
-
-class WrittenStateItem(TypedDict):
-    """Partitions that wrote the state of the batch, and that did not: how many, and which."""
-
-    operator: str
-    store: str | None
-    wrote: int
-    lacking: int
-    wrote_text: str
-    lacking_text: str
+payload_of(model.Fact, "FactItem")
+EngineJobItem = payload_of(model.JobInventory, "EngineJobItem")
+payload_of(batches.PlannedSource, "PlannedSourceItem")
+payload_of(batches.WrittenState, "WrittenStateItem")
+payload_of(batches.PlannedBatch, "PlannedBatchItem")
+FlawItem = payload_of(model.Flaw, "FlawItem")
+FileList = list_of(payload_of(model.FileUse, "FileItem"), "FileList")
+payload_of(model.SubtaskInventory, "SubtaskItem")
+payload_of(model.StateInventory, "StateItem", optional=["sums"])
+payload_of(model.OperatorInventory, "OperatorItem")
+InFlightItem = payload_of(model.ChannelContents, "InFlightItem")
+payload_of(model.MissingFile, "MissingItem")
+EngineCheckpointDetail = payload_of(
+    model.CheckpointInventory, "EngineCheckpointDetail", optional=_OF_NEWER_VERSIONS
+)
+EngineCheckpointSummary = payload_of(
+    model.CheckpointInventory,
+    "EngineCheckpointSummary",
+    without=PARTS,
+    optional=_OF_NEWER_VERSIONS,
+    more={
+        "operators": documented(int, "how many operators it has"),
+        "channels": documented(int, "how many channels with data in flight it has"),
+        "in_flight": documented(int, "the bytes of all data in flight"),
+        "missing": documented(int, "how many files that it needs the upload lacks"),
+    },
+)
 
 
-class PlannedBatchItem(TypedDict):
-    """A batch that was planned and not committed. rows, files: of all sources, null: not known."""
-
-    kind: str
-    how_far: str
-    restart: str
-    rows: int | None
-    files: int | None
-    sources: list[PlannedSourceItem]
-    written: list[WrittenStateItem]
-
-
-class EngineCheckpointBase(TypedDict):
-    """why_empty: why channels that are not listed hold nothing; why_unknown: why it is not known
-    what they hold, null where it is. triggered_at, completed_at: epoch ms; bytes, shared: bytes;
-    phases: ms, by the engine's words for parts of it; empty where no report tells. planned: null
-    unless it is a batch in flight."""
-
-    job: str | None
-    id: int
-    kind: str
-    status: str
-    path: str | None
-    triggered_at: int | None
-    completed_at: int | None
-    bytes: int | None
-    shared: int | None
-    notes: list[str]
-    problem: str | None
-    snapshot: NotRequired[str | None]
-    why_empty: str | None
-    why_unknown: str | None
-    phases: NotRequired[dict[str, int]]
-    planned: NotRequired[PlannedBatchItem | None]
-
-
-class EngineCheckpointSummary(EngineCheckpointBase):
-    """operators, channels, missing: how many; in_flight: bytes."""
-
-    operators: int
-    channels: int
-    in_flight: int
-    missing: int
-
-
-class FileItem(TypedDict):
-    path: str
-    bytes: int
-    role: str
-    checkpoints: list[int]
-    reason: str | None
-
-
-class FlawItem(TypedDict):
-    """A file that is damaged or missing. spoils: which checkpoints, for people."""
-
-    path: str
-    what: str
-    spoils: str | None
-
-
+@described
 class ContentsSummary(TypedDict):
-    """files: how many; all are under ``/contents/files``. flaws: the first of ``flaws_total``."""
+    """Everything that an upload of an engine's files holds.
+
+    Attributes:
+        engine: ``flink``, ``spark`` or ``seatunnel``.
+        checkpoints: the checkpoints by job, and in their order.
+        files: how many files there are; all of them are under ``/contents/files``.
+        flaws: the first flaws, which are the worst for people to know.
+        flaws_total: how many flaws there are.
+    """
 
     engine: str
     jobs: list[EngineJobItem]
@@ -119,79 +60,15 @@ class ContentsSummary(TypedDict):
     flaws_total: NotRequired[int]
 
 
-class FileList(TypedDict):
-    items: list[FileItem]
-    total: int
-
-
-class SubtaskItem(TypedDict):
-    index: int
-    bytes: int | None
-    key_groups: list[int] | None
-    parts: dict[str, int]
-    finished: bool
-
-
-class StateItem(TypedDict):
-    name: str | None
-    kind: str
-    type: str | None
-    entries: int | None
-    bytes: int | None
-    stored: int
-    undecoded: int
-    reason: str | None
-    complete: bool
-    sum: int | float | None
-    sums: NotRequired[dict[str, Any]]
-
-
-class OperatorItem(TypedDict):
-    id: str
-    name: str | None
-    parallelism: int | None
-    max_parallelism: int | None
-    uid: str | None
-    vertex: str | None
-    bytes: int | None
-    finished: bool
-    subtasks: list[SubtaskItem]
-    states: list[StateItem]
-    facts: list[FactItem]
-    notes: list[str]
-
-
-class InFlightItem(TypedDict):
-    """exchange: as HASH or REBALANCE; null where it is not known."""
-
-    id: str
-    source: str | None
-    target: str | None
-    part: str
-    number: int
-    buffers: int | None
-    bytes: int
-    elements: int | None
-    reason: str | None
-    exchange: str | None
-
-
-class MissingItem(TypedDict):
-    path: str
-    bytes: int | None
-    reason: str
-
-
-class EngineCheckpointDetail(EngineCheckpointBase):
-    operators: list[OperatorItem]
-    channels: list[InFlightItem]
-    missing: list[MissingItem]
-    facts: list[FactItem]
-    settings: NotRequired[dict[str, str]]
-
-
+@described
 class EntryItem(TypedDict):
-    """key, value: null where not known; then ``reason`` says why, ``head`` has bytes in hex."""
+    """One entry of a state.
+
+    Attributes:
+        key, value: null where it is not known.
+        reason: why the key or the value is not known.
+        head: the first bytes of what is not known, in hexadecimal digits.
+    """
 
     subtask: int
     key_group: int | None
@@ -203,9 +80,7 @@ class EntryItem(TypedDict):
     head: str | None
 
 
-class EntryList(TypedDict):
-    items: list[EntryItem]
-    total: int
+EntryList = list_of(EntryItem, "EntryList")
 
 
 class DifferenceItem(TypedDict):
@@ -214,94 +89,39 @@ class DifferenceItem(TypedDict):
     after: EntryItem | None
 
 
+@described
 class StateComparison(TypedDict):
-    """counts: of keys, by ``added``, ``removed``, ``changed``, ``unknown`` and ``same``. notes:
-    what they leave out: a key that one checkpoint lacks is unknown where not all of it is known."""
+    """The keys of one state in two checkpoints.
+
+    Attributes:
+        counts: how many keys were ``added``, ``removed``, ``changed``, are ``unknown`` or the
+            ``same``.
+        notes: what the counts leave out. A key that one checkpoint lacks is unknown where not all
+            of that checkpoint is known.
+    """
 
     counts: dict[str, int]
     notes: list[str]
     examples: list[DifferenceItem]
 
 
-class PairItem(TypedDict):
-    """null: not known, or there is no such thing."""
-
-    before: int | None
-    after: int | None
-
-
-class StateChangeItem(TypedDict):
-    """change: ``added``, ``removed``, ``changed`` (its kind or type) or ``same``. counts: of keys,
-    as in StateComparison; null: not counted, then ``notes`` say why."""
-
-    name: str | None
-    change: str
-    kind: str
-    kind_before: str | None
-    type_before: str | None
-    type_after: str | None
-    entries: PairItem
-    bytes: PairItem
-    counts: dict[str, int] | None
-    notes: list[str]
+payload_of(series.Pair, "PairItem")
+payload_of(series.StateChange, "StateChangeItem")
+payload_of(series.KeyGroupChange, "KeyGroupChangeItem")
+payload_of(series.OperatorChange, "OperatorChangeItem")
+payload_of(series.FileChange, "FileChangeItem")
+payload_of(series.FileTotals, "FileTotalsItem")
+CheckpointChangeDetail = payload_of(series.CheckpointChange, "CheckpointChangeDetail")
 
 
-class KeyGroupChangeItem(TypedDict):
-    key_group: int
-    subtask: PairItem
-    bytes: PairItem
-
-
-class OperatorChangeItem(TypedDict):
-    """moved: key groups that belong to another subtask. key_groups: those that differ. subtasks:
-    number and bytes; -1 is the coordinator."""
-
-    operator: str
-    name: str | None
-    change: str
-    parallelism: PairItem
-    max_parallelism: PairItem
-    bytes: PairItem
-    finished_before: bool
-    finished_after: bool
-    moved: int | None
-    subtasks: list[tuple[int, PairItem]]
-    key_groups: list[KeyGroupChangeItem]
-    states: list[StateChangeItem]
-
-
-class FileChangeItem(TypedDict):
-    """needed: by ``before``, ``after`` or ``both``."""
-
-    path: str
-    bytes: int
-    role: str
-    needed: str
-
-
-class FileTotalsItem(TypedDict):
-    files: int
-    bytes: int
-
-
-class CheckpointChangeDetail(TypedDict):
-    """before, after: the checkpoints' ids. totals: of ``files``, by who needs them."""
-
-    before: int
-    after: int
-    bytes: PairItem
-    in_flight: PairItem
-    channels: PairItem
-    operators: list[OperatorChangeItem]
-    files: list[FileChangeItem]
-    totals: dict[str, FileTotalsItem]
-    missing_before: list[MissingItem]
-    missing_after: list[MissingItem]
-    notes: list[str]
-
-
+@described
 class ElementItem(TypedDict):
-    """offset: in the channel's data. head: the first bytes in hex."""
+    """A record, watermark or other element of the data in flight on a channel.
+
+    Attributes:
+        offset: the place in the channel's data.
+        head: the first bytes, in hexadecimal digits.
+    """
 
     kind: str
     offset: int
@@ -312,9 +132,16 @@ class ElementItem(TypedDict):
     head: str
 
 
+@described
 class ChannelElements(InFlightItem):
-    """items: empty where the records cannot be told apart. suggested: types that fit them all;
-    described: those of them that states of the checkpoint have."""
+    """The data in flight on one channel, element by element.
+
+    Attributes:
+        items: the elements; empty where they cannot be told apart.
+        type: the type as which the records are decoded.
+        suggested: types that fit all records.
+        described: those of them that the checkpoint's states have.
+    """
 
     items: list[ElementItem]
     total: int | None

@@ -6,14 +6,22 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.models import Job
 from snapshots.payloads.dates import date
+from snapshots.payloads.declaring import described, list_of
 from snapshots.payloads.progress import remaining
 
 
+@described
 class JobDetail(TypedDict):
-    """How a job goes.
+    """A job, and how far it is.
 
-    progress: 0..1; done, total: events; rate: events a second; remaining: seconds. error: why it
-    failed, or what a queued job waits for; retry_at: when a worker may try that one again.
+    Attributes:
+        progress: the part that is done, from 0 to 1.
+        done: how many events are done.
+        total: how many events there are.
+        rate: how many events are done in a second.
+        remaining: about how many seconds are left.
+        error: why it failed, or what a queued job waits for.
+        retry_at: when a worker may try the queued job again.
     """
 
     id: int
@@ -37,9 +45,7 @@ class JobDetail(TypedDict):
     finished_at: str | None
 
 
-class JobList(TypedDict):
-    items: list[JobDetail]
-    total: int
+JobList = list_of(JobDetail, "JobList")
 
 
 class AcceptedJob(TypedDict):

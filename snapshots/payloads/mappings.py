@@ -1,4 +1,4 @@
-"""Payloads of mappings: those saved, and a log as one would read it."""
+"""Payloads of saved mappings, and of a log as a mapping would read it."""
 
 from typing import Any
 
@@ -6,10 +6,17 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.models import Mapping
 from snapshots.payloads.dates import date
+from snapshots.payloads.declaring import described, list_of
 
 
+@described
 class MappingDetail(TypedDict):
-    """document: readers/mapped/mapping.py; format: that of an upload which it reads."""
+    """A saved mapping.
+
+    Attributes:
+        document: how lines become events.
+        format: the format of an upload that is read with it.
+    """
 
     id: int
     name: str
@@ -19,14 +26,18 @@ class MappingDetail(TypedDict):
     updated_at: str
 
 
-class MappingList(TypedDict):
-    items: list[MappingDetail]
-    total: int
+MappingList = list_of(MappingDetail, "MappingList")
 
 
+@described
 class PreviewedEvent(TypedDict):
-    """at: microseconds since the first time shown; instant: the time itself, where it is a date or
-    counted from 1970; channel: null where only its name is told."""
+    """One event as it would be read.
+
+    Attributes:
+        channel: null where the line tells only a name of which the ends are not known.
+        at: microseconds since the first time that is shown.
+        instant: the time itself, where it is a date or counted from 1970.
+    """
 
     line: int
     process: str
@@ -41,9 +52,19 @@ class PreviewedEvent(TypedDict):
     label: str | None
 
 
+@described
 class MappingPreview(TypedDict):
-    """lines: how many were looked at; misfits: those that are no event, the first of them in
-    misfit_lines; ended: by what reading stopped before its end. fields: paths with examples."""
+    """The first events of a log as they would be read.
+
+    Attributes:
+        lines: how many lines were read.
+        left_out: how many lines the mapping leaves out.
+        misfits: how many lines are no event.
+        misfit_lines: the first of them, each as its number and the reason.
+        without_time: how many of the shown events have a time that cannot be read.
+        ended: why reading stopped before the end.
+        fields: the paths of fields in the log, each with an example.
+    """
 
     events: list[PreviewedEvent]
     lines: int

@@ -1,23 +1,36 @@
-"""What went wrong, as RFC 9457 has it."""
+"""Payloads of problems, as RFC 9457 describes them."""
 
 from typing import NotRequired
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
+from snapshots.payloads.declaring import described
 from snapshots.payloads.recordings import Defect
 
 
+@described
 class Choice(TypedDict):
-    """One of several things in a file. format: names it in another upload of the file."""
+    """One of several things in a file.
+
+    Attributes:
+        format: the format that chooses it when the file is uploaded again.
+    """
 
     format: str
     name: str
     events: int | None
 
 
+@described
 class Problem(TypedDict):
-    """RFC 9457, media type application/problem+json. choices: between which to decide; instead:
-    the address where it can be done."""
+    """A problem of RFC 9457, whose media type is application/problem+json.
+
+    Attributes:
+        line: the line of the input.
+        field: the field of the request or of the line.
+        choices: the things in a file between which to decide.
+        instead: the address where it can be done.
+    """
 
     type: str
     title: str

@@ -1,38 +1,30 @@
 """Payloads of properties evaluated on what snapshots recorded."""
 
-from typing import Any, NotRequired
+from typing import NotRequired
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
+from snapshots.domain.properties.answers import Answer, Property
+from snapshots.payloads.declaring import described, payload_of
 
-class BuiltInProperty(TypedDict):
-    """definition: when it is true. shape: what states and values must look like."""
-
-    property: str
-    title: str
-    definition: str
-    shape: str
+BuiltInProperty = payload_of(Property, "BuiltInProperty")
+PropertyAnswer = payload_of(Answer, "PropertyAnswer")
 
 
 class PropertyList(TypedDict):
     items: list[BuiltInProperty]
 
 
-class PropertyAnswer(TypedDict):
-    """answer: true, false or unknown; missing says what the log does not hold. conclusion: what
-    follows for the run, in the terms of Chandy and Lamport, section 5."""
-
-    property: str
-    snapshot: str
-    answer: str
-    sentence: str
-    conclusion: str
-    witness: dict[str, Any]
-    missing: list[str]
-
-
+@described
 class PropertyStrip(TypedDict):
-    """A built-in property has title, definition and shape. omitted: snapshots not evaluated."""
+    """One property, or one expression, over all snapshots of a recording.
+
+    Attributes:
+        property: the name of a built-in property; null for an expression.
+        title, definition, shape: those of a built-in property.
+        total: how many snapshots there are.
+        omitted: how many of them were not evaluated.
+    """
 
     property: str | None
     title: NotRequired[str]

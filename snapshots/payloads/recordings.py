@@ -1,16 +1,19 @@
-"""Recordings and their snapshots, as lists and pages need them.
+"""Payloads of recordings and their snapshots.
 
 Instants are in the recording's time unit; dates are ISO 8601 in UTC.
 """
 
-from typing import Any, NotRequired
+from typing import Any
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
+from snapshots.domain.model import defects
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.dates import date
+from snapshots.payloads.declaring import described, list_of, payload_of
 from snapshots.payloads.notes import notes_of
 from snapshots.problems import LISTED_DEFECTS
+from snapshots.store import manifest
 
 
 class Counts(TypedDict):
@@ -23,22 +26,21 @@ class Counts(TypedDict):
     defects: int
 
 
-# "from" is a keyword, so the declaration takes the functional form.
-Extent = TypedDict("Extent", {"from": int, "to": int, "steps": int})
+Extent = payload_of(manifest.Extent)
+Defect = payload_of(defects.Defect, optional=["process", "count"])
 
 
-class Defect(TypedDict):
-    code: str
-    severity: str
-    sentence: str
-    line: int | None
-    field: str | None
-    process: NotRequired[str | None]
-    count: NotRequired[int]
-
-
+@described
 class RecordingSummary(TypedDict):
-    """A recording in a list."""
+    """A recording.
+
+    Attributes:
+        time_unit: the unit of all instants and durations of the recording.
+        created_at: when it was uploaded or simulated, as ISO 8601 in UTC.
+        size: the bytes of the upload.
+        job: the id of its newest job.
+        error: the problem for which it was refused, or could not be read.
+    """
 
     id: int
     name: str
@@ -55,15 +57,27 @@ class RecordingSummary(TypedDict):
     error: dict[str, Any] | None
 
 
+@described
 class ListedRecording(RecordingSummary):
-    """goes_at: when it is removed, by the retention of its person; null where it stays."""
+    """A recording in a list of recordings.
+
+    Attributes:
+        goes_at: when the retention of its owner removes it; null where it stays.
+    """
 
     goes_at: str | None
 
 
+@described
 class RecordingDetail(RecordingSummary):
-    """recognised: by what its format was told, as a sentence. notes: what such a log cannot tell,
-    as sentences; both as far as known."""
+    """A recording with its defects and the names of its snapshots.
+
+    Attributes:
+        recognised: how its format was recognised, as a sentence; null where that is not known.
+        notes: what such a log cannot tell, as sentences.
+        defects: the first defects of ``defects_total``.
+        snapshots: the names of the snapshots.
+    """
 
     recognised: str | None
     notes: list[str]
@@ -72,14 +86,10 @@ class RecordingDetail(RecordingSummary):
     snapshots: list[str]
 
 
-class RecordingList(TypedDict):
-    items: list[ListedRecording]
-    total: int
+RecordingList = list_of(ListedRecording, "RecordingList")
 
 
-class DefectList(TypedDict):
-    items: list[Defect]
-    total: int
+DefectList = list_of(Defect, "DefectList")
 
 
 class VerdictCount(TypedDict):
@@ -87,8 +97,19 @@ class VerdictCount(TypedDict):
     count: int
 
 
+@described
 class SnapshotSummary(TypedDict):
-    """positions: by process, the index of its record; who never recorded is absent."""
+    """One snapshot, judged.
+
+    Attributes:
+        verdict: the worst verdict.
+        verdicts: the witnesses of all verdicts, the worst first.
+        verdict_counts: how many witnesses each verdict has; not all of them are listed.
+        initiators: the processes that began it.
+        positions: for each process the index at which it recorded; a process that never recorded
+            is absent.
+        totals: the sums of all states and contents, where they are numbers.
+    """
 
     snapshot: str
     verdict: str
@@ -108,29 +129,44 @@ class SnapshotList(TypedDict):
     items: list[SnapshotSummary]
 
 
+@described
 class Accepted(TypedDict):
-    """What was asked for has begun; ``job`` tells how it goes."""
+    """The request was accepted, and its work has begun.
+
+    Attributes:
+        job: the id of the job that does the work.
+    """
 
     id: int
     job: int
 
 
+@described
 class AcceptedRecording(Accepted):
-    """format: what it is read as; recognised: by what that was told, as a sentence, null where
-    only unpacking tells."""
+    """An upload that was accepted as a recording.
+
+    Attributes:
+        format: the format as which it is read.
+        recognised: how the format was recognised, as a sentence; null where only unpacking tells.
+    """
 
     format: str
     recognised: str | None
 
 
+@described
 class AcceptedUpload(AcceptedRecording):
-    """recordings: all of them, where several files came in one request."""
+    """The first recording of an upload, and all of them.
+
+    Attributes:
+        recordings: all recordings, where several files came in one request.
+    """
 
     recordings: list[AcceptedRecording]
 
 
 def recording_summary(row: Recording, job: int | None) -> RecordingSummary:
-    """job: the id of its newest job."""
+    """Return a recording as it stands in lists. ``job`` is the id of its newest job."""
     return {
         "id": row.pk,
         "name": row.name,

@@ -1,4 +1,4 @@
-"""Topologies, stored ones and those of recordings."""
+"""Payloads of topologies: of those that are stored, and of those of recordings."""
 
 from typing import Any, NotRequired
 
@@ -7,16 +7,33 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.models import Topology
 from snapshots.payloads.dates import date
+from snapshots.payloads.declaring import described, list_of
 from snapshots.store.reader import StoredRecording
 
 
+@described
 class ProcessItem(TypedDict):
+    """A node of the topology.
+
+    Attributes:
+        state: the state at the start; absent where it is not known.
+        scope: processes of the same scope take snapshots together.
+    """
+
     id: str
     state: NotRequired[Any]
     scope: NotRequired[str]
 
 
+@described
 class ChannelItem(TypedDict):
+    """A directed link from one process to another.
+
+    Attributes:
+        fifo: whether it delivers messages in the order of sending.
+        overtaking: whether markers may overtake messages.
+    """
+
     id: str
     source: str
     target: str
@@ -48,9 +65,7 @@ class TopologySummary(TypedDict):
     updated_at: str
 
 
-class TopologyList(TypedDict):
-    items: list[TopologySummary]
-    total: int
+TopologyList = list_of(TopologySummary, "TopologyList")
 
 
 def topology_of_recording(stored: StoredRecording) -> TopologyOfRecording:

@@ -15,103 +15,44 @@ from numpy.typing import NDArray
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.domain.model.topology import JsonText
-from snapshots.store.windows import Window, WindowBins
+from snapshots.payloads.declaring import described, payload_of, show_as
+from snapshots.store import windows
 
 _INSTANTS = frozenset({"at", "step", "sent_at", "received_at", "sent_step", "received_step"})
 _NULL = orjson.Fragment("null")
 
 
+@described
 class TypedArray(TypedDict):
-    """Little-endian numbers in base64; dtype: i1, i2, i4, u1 or f8; shape: "rows,columns"."""
+    """Little-endian numbers.
+
+    Attributes:
+        dtype: ``i1``, ``i2``, ``i4``, ``u1`` or ``f8``.
+        bdata: the numbers in base64.
+        shape: the numbers of rows and columns, as ``2,3``; absent for a single row.
+    """
 
     dtype: str
     bdata: str
     shape: NotRequired[str]
 
 
-class EventColumns(TypedDict):
-    """state_known: 0 where the event carries no state. channel, snapshot: -1 where none."""
-
-    process: TypedArray
-    index: TypedArray
-    at: TypedArray
-    step: TypedArray
-    kind: TypedArray
-    channel: TypedArray
-    snapshot: TypedArray
-    state: list[Any]
-    state_known: TypedArray
-    label: list[str | None]
-
-
-class MarkerColumns(TypedDict):
-    """received_*: -1 while in flight."""
-
-    channel: TypedArray
-    snapshot: TypedArray
-    sent_index: TypedArray
-    received_index: TypedArray
-    sent_at: TypedArray
-    received_at: TypedArray
-    sent_step: TypedArray
-    received_step: TypedArray
-
-
-class MessageColumns(TypedDict):
-    """received_*: -1 while in flight."""
-
-    channel: TypedArray
-    ordinal: TypedArray
-    sent_index: TypedArray
-    received_index: TypedArray
-    sent_at: TypedArray
-    received_at: TypedArray
-    sent_step: TypedArray
-    received_step: TypedArray
-    message: list[str]
-    value: list[Any]
-
-
-class Bins(TypedDict):
-    """events: of the listed processes per bin. depth: most messages in the listed channels."""
-
-    edges: TypedArray
-    bin_width: int
-    events: TypedArray
-    depth: TypedArray
-    processes: TypedArray
-    channels: TypedArray
-    hidden_processes: int
-    hidden_channels: int
-
-
-# "from" is a keyword, so the declaration takes the functional form.
-WindowPayload = TypedDict(
+show_as(np.ndarray, TypedArray)
+EventColumns = payload_of(windows.WindowEvents, "EventColumns")
+MessageColumns = payload_of(windows.WindowMessages, "MessageColumns")
+MarkerColumns = payload_of(windows.WindowMarkers, "MarkerColumns")
+Bins = payload_of(windows.WindowBins, "Bins")
+WindowPayload = payload_of(
+    windows.Window,
     "WindowPayload",
-    {
-        "axis": str,
-        "from": float,
-        "to": float,
-        "exact": bool,
-        "events_total": int,
-        "messages_total": int,
-        "markers_total": int,
-        "positions": list[int],
-        "positions_to": list[int],
-        "states": list[Any],
+    more={
+        **dict.fromkeys(("positions", "positions_to", "depths"), list[int]),
         "states_known": list[bool],
-        "depths": list[int],
-        "events": EventColumns,
-        "messages": MessageColumns,
-        "markers": MarkerColumns,
-        "kinds": list[str],
-        "snapshots": list[str],
-        "bins": Bins | None,
     },
 )
 
 
-def window_payload(window: Window) -> WindowPayload:
+def window_payload(window: windows.Window) -> dict[str, Any]:
     return {
         "axis": window.axis,
         "from": window.from_,
@@ -147,7 +88,7 @@ def _columns(table: Any, json_fields: Iterable[str] = ()) -> dict[str, Any]:
     return columns
 
 
-def _bins(bins: WindowBins) -> Bins:
+def _bins(bins: windows.WindowBins) -> dict[str, Any]:
     return {
         "edges": typed_array(bins.edges),
         "bin_width": bins.bin_width,

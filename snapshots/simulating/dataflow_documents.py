@@ -1,4 +1,4 @@
-"""Documents of dataflows: ``{"vertices": [...], "edges": [...]}``, as in ``Dataflow.to_json``.
+"""Documents of dataflows: ``{"vertices": [...], "edges": [...]}``, as in the JSON of a Dataflow.
 
 Refused beyond what ``Dataflow`` refuses is what could not be drawn, stored or run here. The counts
 come first: it takes long to find out what is wrong with something very large.

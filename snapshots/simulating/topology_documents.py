@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.topology import Channel, Process, Topology
 from snapshots.domain.model.values import canonical
 from snapshots.problems import Refused
@@ -89,7 +90,7 @@ def document_of(topology: Topology) -> dict[str, Any]:
 
 def document_of_dataflow(dataflow: Dataflow) -> dict[str, Any]:
     """The definition of a dataflow: also as the topology of subtasks that it runs as."""
-    return {"dataflow": dataflow.to_json(), **document_of(expanded(dataflow))}
+    return {"dataflow": as_json(dataflow), **document_of(expanded(dataflow))}
 
 
 def read(text: str, name: str = "topology") -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from snapshots.domain.model.as_json import members_as_json
 from snapshots.store.errors import StoreDamaged, StoreMissing
 from snapshots.store.header_fields import HeaderFields
 from snapshots.store.layout import MANIFEST, PARTED
@@ -18,7 +19,7 @@ _COUNTS = ("events", "messages", "markers", "processes", "channels", "snapshots"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file of a table. file: relative to the recording's folder, with forward slashes."""
+    """One file of a table. ``file`` is relative to the recording's folder, with slashes."""
 
     table: str
     file: str
@@ -27,23 +28,28 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """from_, to: the first and the last instant (0 if there is no event); steps: how many."""
+    """From when to when a recording goes.
+
+    Attributes:
+        from_: the first instant; 0 where there is no event.
+        to: the last instant; 0 where there is no event.
+        steps: how many events there are.
+    """
 
     from_: int
     to: int
     steps: int
 
-    def as_json(self) -> dict[str, int]:
-        return {"from": self.from_, "to": self.to, "steps": self.steps}
-
 
 @dataclass(frozen=True)
 class Manifest:
-    """What ``manifest.json`` holds.
+    """The content of ``manifest.json``.
 
-    source_format: the reader's name of the input's format. kinds, snapshots: names in the order of
-    their codes. counts: events, messages, markers, processes, channels, snapshots, defects.
-    levels: per axis the exponents of the bin widths that levels/ holds, finest first.
+    Attributes:
+        source_format: the reader's name of the input's format.
+        kinds, snapshots: names in the order of their codes.
+        counts: how many events, messages, markers, processes, channels, snapshots and defects.
+        levels: for each axis the exponents of the bin widths that ``levels/`` holds, finest first.
     """
 
     name: str
@@ -62,21 +68,13 @@ class Manifest:
         return tuple(part for part in self.parts if part.table == table)
 
     def to_json(self, *, fields_beside: bool = False) -> str:
-        """The text of ``manifest.json``. fields_beside: ``header_extra`` is in a table."""
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
-            "name": self.name,
-            "time_unit": self.time_unit,
-            "source_format": self.source_format,
-            "kinds": self.kinds,
-            "snapshots": self.snapshots,
-            "counts": dict(self.counts),
-            "extent": self.extent.as_json(),
-            "parts": [asdict(part) for part in self.parts],
-            "levels": dict(self.levels),
-            "header_extra": None if fields_beside else dict(self.header_extra),
-        }
+        """Return the text of ``manifest.json``.
+
+        Where ``fields_beside`` is True, ``header_extra`` is not in it but in a table.
+        """
+        own = members_as_json(self, without=("header_extra",))
+        extra = None if fields_beside else dict(self.header_extra)
+        content = {"format": FORMAT, "version": VERSION, **own, "header_extra": extra}
         return json.dumps(content, ensure_ascii=False, indent=1)
 
     @classmethod

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from snapshots.domain.dataflow_logs.failovers.report import Failovers
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
 from snapshots.store import search, windows
@@ -145,8 +146,8 @@ class StoredRecording:
         return self._json(CHECKPOINT_FILES, {"files": [], "decisions": []})
 
     def failovers(self) -> dict[str, Any]:
-        """``Failovers.to_json()``; without items for what is no dataflow."""
-        return self._json(FAILOVERS, Failovers((), (), ()).to_json())
+        """Return Failovers as JSON; without items for what is no dataflow."""
+        return self._json(FAILOVERS, as_json(Failovers((), (), ())))
 
     def defects(self) -> dict[str, Any]:
         """``{"total", "defects": [fields of domain.defects.Defect]}``."""

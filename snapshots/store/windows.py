@@ -42,9 +42,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class WindowEvents:
-    """One entry per event, by process and index. channel, snapshot: NONE where there is none.
+    """Columns with one entry for each event, by process and index.
 
-    state: JSON text as the event carries it (what was *recorded* where it is no application event).
+    Attributes:
+        channel, snapshot: the code; -1 where there is none.
+        state: the JSON text that the event has; where it is no application event, what the protocol
+            recorded.
+        state_known: 0 where the event has no state.
     """
 
     process: Ints
@@ -61,7 +65,12 @@ class WindowEvents:
 
 @dataclass(frozen=True, slots=True)
 class WindowMessages:
-    """One entry per message, by channel and ordinal; ``received_*`` is NONE while in flight."""
+    """Columns with one entry for each message, by channel and ordinal.
+
+    Attributes:
+        ordinal: its number on the channel, in the order of sending.
+        received_index, received_at, received_step: -1 while the message is in flight.
+    """
 
     channel: Ints
     ordinal: Ints
@@ -77,7 +86,11 @@ class WindowMessages:
 
 @dataclass(frozen=True, slots=True)
 class WindowMarkers:
-    """As WindowMessages."""
+    """Columns with one entry for each marker, by channel and the order of sending.
+
+    Attributes:
+        received_index, received_at, received_step: -1 while the marker is in flight.
+    """
 
     channel: Ints
     snapshot: Ints
@@ -91,11 +104,16 @@ class WindowMarkers:
 
 @dataclass(frozen=True, slots=True)
 class WindowBins:
-    """edges: [B + 1]; they may lie outside the window, and each bin is counted whole.
+    """A window in bins, where it holds too much to draw each event.
 
-    events: [len(processes), B], how many in each bin. depth: [len(channels), B], the most messages
-    in the channel at once. processes, channels: codes of the rows, the busiest ones; the others are
-    hidden_processes and hidden_channels many.
+    Attributes:
+        edges: the edges of the bins. The outer ones may lie outside the window; each bin is counted
+            whole.
+        events: how many events each of the ``processes`` has in each bin.
+        depth: the most messages that each of the ``channels`` has at once in each bin.
+        processes, channels: the codes of the busiest ones, which have a row.
+        hidden_processes: how many processes have no row.
+        hidden_channels: how many channels have no row.
     """
 
     edges: NDArray[np.float64]
@@ -110,10 +128,17 @@ class WindowBins:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """positions, positions_to: [P], the events left of the window, and those up to its right edge.
+    """What there is to draw between two coordinates.
 
-    states: [P] and depths: [C] (messages in each channel), both at ``positions``. events_total,
-    messages_total, markers_total: how many the window holds, drawn or not. bins: None if exact.
+    Attributes:
+        exact: whether all events, messages and markers are listed, rather than counted in bins.
+        events_total, messages_total, markers_total: how many the window holds, drawn or not.
+        positions: how many events of each process lie left of the window.
+        positions_to: how many events of each process lie left of its right edge.
+        states: the state of each process at ``positions``.
+        depths: how many messages each channel holds at ``positions``.
+        kinds, snapshots: names in the order of the codes in the columns.
+        bins: None where the window is exact.
     """
 
     axis: str

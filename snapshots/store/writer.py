@@ -15,6 +15,7 @@ import pyarrow as pa
 from snapshots.domain.dataflow_logs.checkpoints.files import Decision, FileReport
 from snapshots.domain.dataflow_logs.checkpoints.report import CheckpointReport
 from snapshots.domain.dataflow_logs.failovers.report import Failovers
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.defects import Defect
 from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, RECORD_STATE, Event, Recording
 from snapshots.store import header_fields, levels
@@ -111,12 +112,12 @@ def write_checkpoints(
 ) -> None:
     """Write what the checkpoints job found in the log of a dataflow."""
     contents = {
-        CHECKPOINTS: [report.to_json() for report in checkpoints],
+        CHECKPOINTS: list(map(as_json, checkpoints)),
         CHECKPOINT_FILES: {
-            "files": [file.to_json() for file in files],
-            "decisions": [decision.to_json() for decision in decisions],
+            "files": list(map(as_json, files)),
+            "decisions": list(map(as_json, decisions)),
         },
-        FAILOVERS: failovers.to_json(),
+        FAILOVERS: as_json(failovers),
     }
     for name, content in contents.items():
         write_bytes(folder / name, json.dumps(content, ensure_ascii=False).encode())

@@ -11,6 +11,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.replaying.reordering import reorder
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.files import recordings
@@ -383,5 +384,5 @@ def test_a_reordering_ends_with_its_report(ada, spark):
     job.refresh_from_db()
     assert (job.state, job.phase, job.progress) == ("done", "reordered", 1.0), job.error
     run = recorded(two_banks())
-    assert job.result == reorder(run, *judge(run)).to_json()
+    assert job.result == as_json(reorder(run, *judge(run)).report())
     assert Recording.objects.get().status == "ready"

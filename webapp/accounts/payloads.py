@@ -6,24 +6,13 @@ from typing import Any
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots import allowances
+from snapshots.domain.model.as_json import as_json
 from snapshots.payloads.dates import date
+from snapshots.payloads.declaring import described, list_of, payload_of
 from webapp.accounts.models import ApiToken, AuditEntry, Session
 
-
-class LimitsPayload(TypedDict):
-    """0: no limit; of ``retention_days``: for ever."""
-
-    open_jobs: int
-    collectors: int
-    stored_bytes: int
-    retention_days: int
-
-
-class UsagePayload(TypedDict):
-    open_jobs: int
-    collectors: int
-    recordings: int
-    stored_bytes: int
+LimitsPayload = payload_of(allowances.Limits, "LimitsPayload")
+UsagePayload = payload_of(allowances.Usage, "UsagePayload")
 
 
 class AuditItem(TypedDict):
@@ -36,9 +25,7 @@ class AuditItem(TypedDict):
     detail: dict[str, Any]
 
 
-class AuditList(TypedDict):
-    items: list[AuditItem]
-    total: int
+AuditList = list_of(AuditItem, "AuditList")
 
 
 class OwnAccount(TypedDict):
@@ -49,8 +36,13 @@ class OwnAccount(TypedDict):
     usage: UsagePayload
 
 
+@described
 class SessionItem(TypedDict):
-    """id: names it in addresses, and signs nobody in."""
+    """A browser in which the person is signed in.
+
+    Attributes:
+        id: its name in addresses, which signs nobody in.
+    """
 
     id: str
     created_at: str
@@ -77,24 +69,13 @@ class TokenList(TypedDict):
     items: list[TokenItem]
 
 
-def limits(user) -> LimitsPayload:
-    allowance = allowances.allowance(user)
-    return {name: getattr(allowance, name) for name in allowances.NAMES}
-
-
 def own_account(user) -> OwnAccount:
-    used = allowances.usage(user)
     return {
         "id": user.pk,
         "email": user.username,
         "is_operator": user.is_staff,
-        "limits": limits(user),
-        "usage": {
-            "open_jobs": used.open_jobs,
-            "collectors": used.collectors,
-            "recordings": used.recordings,
-            "stored_bytes": used.stored_bytes,
-        },
+        "limits": as_json(allowances.allowance(user)),
+        "usage": as_json(allowances.usage(user)),
     }
 
 

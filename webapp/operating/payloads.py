@@ -3,7 +3,9 @@
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots import allowances
-from webapp.accounts.payloads import LimitsPayload, UsagePayload, limits, optional_date
+from snapshots.domain.model.as_json import as_json
+from snapshots.payloads.declaring import described, list_of
+from webapp.accounts.payloads import LimitsPayload, UsagePayload, optional_date
 
 
 class PersonItem(TypedDict):
@@ -17,27 +19,37 @@ class PersonItem(TypedDict):
     usage: UsagePayload
 
 
+@described
 class PersonDetail(PersonItem):
-    """limits: those that hold. own_limits: those that differ from the server's settings."""
+    """A person with the limits that hold.
+
+    Attributes:
+        limits: the limits that hold.
+        own_limits: the limits that differ from the server's settings.
+    """
 
     limits: LimitsPayload
     own_limits: dict[str, int]
 
 
-class PersonList(TypedDict):
-    items: list[PersonItem]
-    total: int
+PersonList = list_of(PersonItem, "PersonList")
 
 
+@described
 class HandOverPayload(TypedDict):
-    """moved: how many of each kind. left: sentences on what stayed."""
+    """What was handed over to another person.
+
+    Attributes:
+        moved: how many of each kind were handed over.
+        left: what stayed, as sentences.
+    """
 
     moved: dict[str, int]
     left: list[str]
 
 
 def person_item(user) -> PersonItem:
-    """user: a row of ``people.people``."""
+    """Return a row of ``people.people`` as it stands in lists."""
     return {
         "id": user.pk,
         "email": user.username,
@@ -56,5 +68,9 @@ def person_item(user) -> PersonItem:
 
 
 def person_detail(user) -> PersonDetail:
-    """user: a row of ``people.people``."""
-    return {**person_item(user), "limits": limits(user), "own_limits": allowances.own_limits(user)}
+    """Return a row of ``people.people`` as it stands in lists."""
+    return {
+        **person_item(user),
+        "limits": as_json(allowances.allowance(user)),
+        "own_limits": allowances.own_limits(user),
+    }

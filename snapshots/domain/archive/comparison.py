@@ -22,6 +22,7 @@ from snapshots.domain.archive.model import (
     CheckpointFacts,
     SubtaskFacts,
 )
+from snapshots.domain.model.as_json import json_property
 
 REST = "rest"
 WORDS = {
@@ -37,13 +38,17 @@ _WORTH_TELLING = 0.1  # of the difference
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """phase: one of PHASES or REST. slow, healthy: ms."""
+    """How long one phase of a subtask took in both checkpoints, in milliseconds.
+
+    Attributes:
+        phase: ``start_delay``, ``alignment``, ``sync``, ``async_`` or ``rest``.
+    """
 
     phase: str
     slow: int
     healthy: int
 
-    @property
+    @json_property
     def more(self) -> int:
         return self.slow - self.healthy
 
@@ -57,17 +62,23 @@ class Rise:
     slow: int
     healthy: int
 
-    @property
+    @json_property
     def more(self) -> int:
         return self.slow - self.healthy
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """more: ms that the slow one took longer, None where not known. last: who acknowledged last.
+    """Why one checkpoint took longer than another.
 
-    shares: of ``last``, what adds most first. rises: of all subtasks, the largest first, at most
-    MOST_RISES of rises_total. more_bytes: of state. absent: who did not acknowledge.
+    Attributes:
+        more: how many milliseconds longer the slow one took; None where it is not known.
+        last: the subtask of the slow one that acknowledged last.
+        shares: the phases of ``last``, the one that adds most first.
+        rises: the phases of all subtasks that took longer, the largest rise first.
+        rises_total: how many such phases there are; not all of them are listed.
+        more_bytes: how many bytes of state the slow one has more.
+        absent: the subtasks of the slow one that did not acknowledge.
     """
 
     sentence: str

@@ -1,4 +1,4 @@
-"""What one source (an upload, an answer of an engine) knows of a checkpoint of a job of an engine.
+"""What one source, an upload or an answer of an engine, tells of a checkpoint of a job.
 
 Instants are epoch milliseconds, durations milliseconds, sizes bytes. None, and the empty text, is
 what the source does not say.
@@ -6,6 +6,9 @@ what the source does not say.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from snapshots.domain.model.as_json import JsonName
 
 UNKNOWN, IN_PROGRESS, FAILED, COMPLETED = STATUSES = (
     "unknown",
@@ -21,10 +24,18 @@ NUMBERS = (*PHASES, "duration", "bytes", "uploaded", "in_flight")
 
 @dataclass(frozen=True, slots=True)
 class SubtaskFacts:
-    """acknowledged: None where not known. duration: from the trigger to the acknowledgement.
+    """What one subtask did for a checkpoint.
 
-    start_delay: from the trigger to the first barrier; alignment: from there to the last one.
-    in_flight: stored data of channels. unaligned: how this subtask took part.
+    Attributes:
+        acknowledged: None where it is not known.
+        unaligned: whether the subtask took part unaligned.
+        start_delay: the time from the trigger to the first barrier.
+        alignment: the time from the first barrier to the last.
+        sync: the time that the copy of its state took.
+        async_: the time that the upload took.
+        duration: the time from the trigger to the acknowledgement.
+        uploaded: the bytes that are new.
+        in_flight: the bytes of stored data in flight.
     """
 
     index: int
@@ -33,7 +44,7 @@ class SubtaskFacts:
     start_delay: int | None = None
     alignment: int | None = None
     sync: int | None = None
-    async_: int | None = None
+    async_: Annotated[int | None, JsonName("async_")] = None
     duration: int | None = None
     bytes: int | None = None
     uploaded: int | None = None
@@ -42,7 +53,12 @@ class SubtaskFacts:
 
 @dataclass(frozen=True, slots=True)
 class VertexFacts:
-    """parallelism: how many subtasks take part. subtasks: those that are known, by index."""
+    """What the subtasks of one vertex did for a checkpoint.
+
+    Attributes:
+        parallelism: how many subtasks take part.
+        subtasks: the subtasks that are known, by index.
+    """
 
     id: str
     name: str = ""
@@ -52,13 +68,20 @@ class VertexFacts:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFacts:
-    """pipeline: of an engine that numbers its checkpoints by pipeline, else 0.
+    """One checkpoint of a job.
 
-    kind: in a word, as ``unaligned checkpoint``. ended_at: when it completed or was given up.
-    is_bytes_told: whether ``bytes`` is the engine's own figure; files are counted otherwise.
-    uploaded: new bytes of an incremental one. subtasks, acknowledged: how many. failure: the
-    engine's words. phase: in which it failed, where the source says so. path: where it lies.
-    vertices: by id.
+    Attributes:
+        pipeline: its pipeline, where the engine numbers checkpoints by pipeline, else 0.
+        kind: its kind in words, as ``unaligned checkpoint``.
+        ended_at: when it completed or was given up.
+        is_bytes_told: whether ``bytes`` is the engine's own figure; files are counted otherwise.
+        uploaded: the new bytes of an incremental checkpoint.
+        subtasks: how many subtasks take part.
+        acknowledged: how many subtasks acknowledged.
+        failure: why it failed, in the engine's words.
+        phase: the phase in which it failed, where the source says so.
+        path: where it lies.
+        vertices: the vertices, by id.
     """
 
     number: int
@@ -88,7 +111,7 @@ class CheckpointFacts:
         return self.status in (FAILED, COMPLETED)
 
     def all_subtasks(self) -> Iterator[tuple[str, SubtaskFacts]]:
-        """Each with what it is called, as ``map[1]``."""
+        """Yield each subtask with its name, as ``map[1]``."""
         for vertex in self.vertices:
             for subtask in vertex.subtasks:
                 yield called(vertex, subtask.index), subtask
@@ -96,10 +119,13 @@ class CheckpointFacts:
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
-    """A job of an engine and its checkpoints. key: the engine's id of it.
+    """A job of an engine and its checkpoints.
 
-    counts: of checkpoints by status, and their ``total``, as the engine itself counts them.
-    contents: by (pipeline, number) the place in the contents of the upload, for those it holds.
+    Attributes:
+        key: the engine's id of it.
+        contents: the places, in the inventory of the upload, of the checkpoints that it holds, by
+            pipeline and number.
+        counts: how many checkpoints have each status, and their ``total``, as the engine counts.
     """
 
     engine: str

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from snapshots.domain.conditions.conditions import (
 )
 from snapshots.domain.conditions.spans import Spans
 from snapshots.domain.judging.cuts import Cut
+from snapshots.domain.model.as_json import JsonName, members_as_json
 from snapshots.domain.model.recording import Recording
 from snapshots.domain.model.topology import ProcessId
 
@@ -51,9 +53,6 @@ class Interval:
     first: int
     last: int
 
-    def to_json(self) -> dict[str, object]:
-        return {"process": self.process, "first": self.first, "last": self.last}
-
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
@@ -64,13 +63,6 @@ class Obstacle:
     interval: Interval | None = None
     other: Interval | None = None
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "process": self.process,
-            "interval": self.interval and self.interval.to_json(),
-            "other": self.other and self.other.to_json(),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Leg:
@@ -79,22 +71,25 @@ class Leg:
     process: ProcessId
     until: Cut
 
-    def to_json(self) -> dict[str, object]:
-        return {"process": self.process, "until": dict(self.until.positions)}
-
 
 @dataclass(frozen=True)
 class PredicateAnswer:
-    """possibly, definitely: None where what is not known decides; ``missing`` says what that is.
+    """Whether conditions hold together in some consistent cut, and whether in every run.
 
-    first, last: the least and the greatest cut in which all hold, where possibly is True.
-    intervals: where definitely is True, one of each process; every run passes a cut in all of them.
-    obstacle: where definitely is False. avoiding: then the first MOST_LEGS legs of a run from the
-    start to the end that never passes a cut in which all hold, where one could be told from the
-    search; empty where not. avoiding_total: how many legs it has.
+    Attributes:
+        possibly: None where what is not known decides; ``missing`` says what that is.
+        definitely: None where what is not known decides.
+        first: the least cut in which all conditions hold, where ``possibly`` is True.
+        last: the greatest such cut.
+        intervals: one interval of each process, where ``definitely`` is True; every run passes a
+            cut that lies in all of them.
+        obstacle: why not, where ``definitely`` is False.
+        avoiding: then the first MOST_LEGS legs of a run that never passes a cut in which all
+            conditions hold; empty where the search does not tell such a run.
+        avoiding_total: how many legs this run has.
     """
 
-    text: str
+    text: Annotated[str, JsonName("expression")]
     possibly: bool | None
     definitely: bool | None
     first: Cut | None
@@ -106,18 +101,8 @@ class PredicateAnswer:
     missing: tuple[str, ...]
 
     def to_json(self) -> dict[str, object]:
-        return {
-            "expression": self.text,
-            "possibly": _answer(self.possibly),
-            "definitely": _answer(self.definitely),
-            "first": self.first and dict(self.first.positions),
-            "last": self.last and dict(self.last.positions),
-            "intervals": [interval.to_json() for interval in self.intervals],
-            "obstacle": self.obstacle and self.obstacle.to_json(),
-            "avoiding": [leg.to_json() for leg in self.avoiding],
-            "avoiding_total": self.avoiding_total,
-            "missing": list(self.missing),
-        }
+        words = {"possibly": _answer(self.possibly), "definitely": _answer(self.definitely)}
+        return members_as_json(self) | words
 
 
 def _answer(holds: bool | None) -> str:

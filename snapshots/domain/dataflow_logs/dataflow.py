@@ -6,9 +6,10 @@ the records hold, and which way they go, follows from the dataflow alone: every 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 
+from snapshots.domain.model.as_json import Absent
 from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
 
 SOURCE, OPERATOR, SINK = VERTEX_KINDS = ("source", "operator", "sink")
@@ -41,10 +42,16 @@ class DataflowRefused(Exception):
 class Vertex:
     """An operator with its parallel subtasks.
 
-    cost: us a record takes. Of a source: rate: records a second that come into being in each split,
-    0: all are there from the start; records: in each split; keys: how many different; skew: 0: all
-    keys are as frequent, 1 and more: the first ones ever more so; value: of every record, None: 1
-    to 1000, by split and offset. Of an operator: function: one of FUNCTIONS; of a sink: sink.
+    Attributes:
+        cost: how many microseconds a record takes.
+        rate: how many records a second are created in each split of a source; 0 where all are there
+            from the start.
+        records: how many records each split of a source has.
+        keys: how many different keys the records of a source have.
+        skew: 0 where all keys are equally frequent; the greater, the more frequent the first keys.
+        value: the value of every record of a source; None for 1 to 1000, by split and offset.
+        function: what an operator does, one of FUNCTIONS.
+        sink: what kind of sink it is.
     """
 
     id: str
@@ -56,7 +63,7 @@ class Vertex:
     records: int = 100
     keys: int = 8
     skew: float = 0.0
-    value: int | None = None
+    value: Absent[int] = None
     function: str = "map"
     sink: str = PLAIN
 
@@ -189,12 +196,6 @@ class Dataflow:
                         Subtask(edge.target, target).id,
                         overtaking=overtaking and edge.exchange in OVERTAKEN,
                     )
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "vertices": [_present(asdict(vertex)) for vertex in self.vertices],
-            "edges": [asdict(edge) for edge in self.edges],
-        }
 
     @classmethod
     def from_json(cls, document: object) -> "Dataflow":
@@ -357,10 +358,6 @@ def _check_names(vertices: tuple[Vertex, ...]) -> None:
 
 def _one_of(value: object, allowed: tuple[str, ...]) -> str:
     return f"It is one of {', '.join(allowed)}, not {value!r}."
-
-
-def _present(document: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in document.items() if value is not None}
 
 
 def _parts(document: Mapping, name: str, part: type) -> tuple:

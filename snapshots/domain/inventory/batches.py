@@ -1,4 +1,4 @@
-"""Batches that were planned and not committed: what was in flight, and how far it had come."""
+"""Batches that were planned and not committed: what was in flight, and how far they had come."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,11 +7,17 @@ from itertools import groupby
 
 @dataclass(frozen=True, slots=True)
 class PlannedSource:
-    """What one source is to give to the batch: behind ``start`` up to ``end``, as JSON texts.
+    """What one source is to give to the batch: what lies behind ``start``, up to ``end``.
 
-    description: for people. start, end: None where there is no offset yet; start_known: False where
-    the batch before is not told. files: names of the first of them; files_total, rows: None where
-    not known. offsets: how many lie between the two, None where they are no numbers.
+    Attributes:
+        description: the source in words for people.
+        start: the offset behind which the batch begins, as JSON text; None where there is none yet.
+        end: the last offset of the batch, as JSON text; None where there is none yet.
+        start_known: False where the files do not tell the batch before.
+        files: the names of the first files.
+        files_total: how many files there are; None where it is not known.
+        rows: how many rows there are; None where it is not known.
+        offsets: how many offsets lie between ``start`` and ``end``; None where they are no numbers.
     """
 
     source: str
@@ -29,8 +35,12 @@ class PlannedSource:
 class WrittenState:
     """Which partitions of an operator wrote the state of the batch, and which did not.
 
-    wrote, lacking: how many; the texts name them, as ``0 and 1``. store: its name, None where the
-    operator has one.
+    Attributes:
+        store: the name of the state store; None where the operator has only one.
+        wrote: how many partitions wrote it.
+        lacking: how many partitions did not.
+        wrote_text: the numbers of the partitions that wrote it, as ``0 and 1``.
+        lacking_text: the numbers of the partitions that did not.
     """
 
     operator: str
@@ -43,8 +53,15 @@ class WrittenState:
 
 @dataclass(frozen=True, slots=True)
 class PlannedBatch:
-    """kind: how far it had come, in a word; how_far, restart: sentences. rows, files: of all
-    sources, None where not known."""
+    """A batch that was planned and not committed.
+
+    Attributes:
+        kind: how far it had come, in a word.
+        how_far: how far it had come, as a sentence.
+        restart: what a restart does with it, as a sentence.
+        rows: how many rows all sources have; None where it is not known.
+        files: how many files all sources have; None where it is not known.
+    """
 
     kind: str
     how_far: str
@@ -56,9 +73,9 @@ class PlannedBatch:
 
 
 def spans_text(numbers: Iterable[int], most: int = 10) -> str:
-    """For people: ``0 to 3, 5 and 7``; of more than ``most`` runs the first, and how many more.
+    """Return ascending numbers in words, as ``0 to 3, 5 and 7``.
 
-    numbers: ascending, each once.
+    At most ``most`` runs are named; the text says how many numbers are left.
     """
     named: list[str] = []
     left = 0

@@ -18,8 +18,13 @@ _LEAST_BUCKETS = 16  # of Java's HashMap
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Elements that follow each other in the list of one old subtask. first: the first one's place
-    there, from 0."""
+    """Elements that follow each other in the list of one old subtask.
+
+    Attributes:
+        subtask: the old subtask.
+        first: the place of the first element in its list, from 0.
+        elements: how many elements there are.
+    """
 
     state: str
     subtask: int

@@ -19,8 +19,14 @@ _MOST_KEY_GROUPS = 32_768  # by which Flink maps ranges, whatever the job's own 
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """A new subtask that is given data in flight. sources: the old subtasks whose channels it
-    reads, first to last, every ``step``-th. bytes: of these channels."""
+    """A new subtask that is given data in flight: the channels of some old subtasks.
+
+    Attributes:
+        first: the first old subtask whose channels it reads.
+        last: the last old subtask whose channels it reads.
+        step: the distance from one of these old subtasks to the next.
+        bytes: the bytes in these channels.
+    """
 
     index: int
     first: int
@@ -31,10 +37,16 @@ class Receiver:
 
 @dataclass(frozen=True, slots=True)
 class EdgePlan:
-    """The data in flight between two vertices. exchange: in Flink's word, None where not known.
+    """What becomes of the data in flight between two vertices.
 
-    rule: where it goes, a sentence. filtered: whether new subtasks drop what belongs to others, so
-    that their bytes are more than what they keep. problem: why it cannot be restored like this.
+    Attributes:
+        exchange: Flink's word for the rule by which senders choose receivers; None where it is not
+            known.
+        channels: how many channels there are.
+        rule: where the data goes, as a sentence.
+        filtered: whether new subtasks drop what belongs to others, so that they read more bytes
+            than they keep.
+        problem: why it cannot be restored like this.
     """
 
     source: str | None
@@ -52,7 +64,7 @@ class EdgePlan:
 
 @dataclass(frozen=True, slots=True)
 class Width:
-    """Numbers of subtasks of a vertex. before: None where not known."""
+    """The numbers of subtasks of a vertex. ``before`` is None where it is not known."""
 
     before: int | None
     after: int

@@ -1,4 +1,4 @@
-"""What an upload of an engine's files holds: checkpoints, operators, states, data in flight, files.
+"""The inventory of an engine's upload: checkpoints, operators, states, data in flight, files.
 
 None is what the files do not say. Sizes are bytes, instants epoch milliseconds. Each engine's
 reader fills this; pages, API and comparisons read nothing else.
@@ -22,9 +22,12 @@ COORDINATOR = -1  # as a subtask: an enumerator, a committer, the coordinator of
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What only this engine knows, for people to read. inferred: by what, if no file says it.
+    """Something that only this engine knows, for people to read.
 
-    unit: of a number, EPOCH_MS, …; None: a text, or a number that only names, as a version does.
+    Attributes:
+        inferred: from what it is inferred, where no file says it.
+        unit: the unit of a number: ``epoch ms``, ``ms``, ``bytes`` or ``count``; None for a text,
+            and for a number that only names, as a version does.
     """
 
     name: str
@@ -35,13 +38,19 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class StateInventory:
-    """One named state of an operator. kind: in the engine's word, as ``map`` or ``timers``.
+    """One named state of an operator. The store fills in what its entries tell.
 
-    type: of key and value, for people. complete: False where files lack or are damaged, so that
-    entries may, too. The rest is filled in by who keeps the entries: entries: all there are, and
-    their bytes; stored: those whose contents can be shown; undecoded: those of which key or value
-    could not be read, reason: why the first could not; sum: of the values, if all are numbers;
-    sums: of their fields, if all are objects, in objects as they are.
+    Attributes:
+        kind: the engine's word for it, as ``map`` or ``timers``.
+        type: the type of key and value, for people.
+        entries: how many entries there are.
+        bytes: the size of all entries.
+        stored: how many entries can be shown.
+        undecoded: how many entries have a key or a value that cannot be read.
+        reason: why the first of them cannot be read.
+        complete: False where files are missing or damaged, so that entries may be missing, too.
+        sum: the sum of the values, where all are numbers.
+        sums: the sums of their fields, where all are objects, in objects as they are.
     """
 
     name: str | None
@@ -59,9 +68,13 @@ class StateInventory:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskInventory:
-    """index: COORDINATOR for what belongs to no subtask. key_groups: first and last, inclusive.
+    """One subtask of an operator.
 
-    parts: bytes by part, as ``keyed`` or ``in flight``. finished: it had ended before.
+    Attributes:
+        index: its number; -1 for what belongs to the coordinator.
+        key_groups: its first and its last key group.
+        parts: its bytes by part, as ``keyed`` or ``in flight``.
+        finished: whether it had ended before the checkpoint.
     """
 
     index: int
@@ -73,7 +86,12 @@ class SubtaskInventory:
 
 @dataclass(frozen=True, slots=True)
 class OperatorInventory:
-    """id: as the engine has it. vertex: of the dataflow it runs in, where that is another name."""
+    """One operator, with its subtasks and states.
+
+    Attributes:
+        id: the engine's id of it.
+        vertex: the vertex of the dataflow in which it runs, where that has another name.
+    """
 
     id: str
     name: str | None
@@ -91,11 +109,18 @@ class OperatorInventory:
 
 @dataclass(frozen=True, slots=True)
 class ChannelContents:
-    """Data in flight. source, target: subtasks, as ``map[1]``. part: one of WHOLE, INPUT_HALF, …
+    """The data in flight on one channel.
 
-    number: place in the stored channels. bytes: of the data, without lengths. elements: how many
-    records, watermarks and so on; reason: why that is not known, or the channel not whole.
-    exchange: by what rule the sender chooses the receiver, in the engine's word.
+    Attributes:
+        source: the sending subtask, as ``map[1]``.
+        target: the receiving subtask.
+        part: ``whole``, ``input half`` or ``output half``.
+        number: its place among the stored channels.
+        bytes: the size of the data, without the lengths before them.
+        elements: how many records, watermarks and so on there are.
+        reason: why that is not known, or the channel not whole.
+        exchange: the engine's word for the rule by which the sender chooses the receiver, as
+            ``HASH`` or ``REBALANCE``; None where it is not known.
     """
 
     id: str
@@ -112,7 +137,7 @@ class ChannelContents:
 
 @dataclass(frozen=True, slots=True)
 class MissingFile:
-    """What a checkpoint needs and the upload does not hold."""
+    """A file that a checkpoint needs and the upload does not hold."""
 
     path: str
     bytes: int | None
@@ -121,8 +146,13 @@ class MissingFile:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """A file that is damaged or missing. what: a sentence. spoils: which checkpoints, for people;
-    None where it spoils none, or that is not known."""
+    """A file that is damaged or missing.
+
+    Attributes:
+        what: what is wrong with it, as a sentence.
+        spoils: the checkpoints that it spoils, for people; None where it spoils none, or where that
+            is not known.
+    """
 
     path: str
     what: str
@@ -131,8 +161,13 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True)
 class FileUse:
-    """A file of the upload. role: in a word; checkpoints: who needs it, by their numbers in
-    ``UploadInventory``. reason: why nothing of it is shown, where that is so."""
+    """A file of the upload.
+
+    Attributes:
+        role: what it is for, in a word.
+        checkpoints: the numbers, in the upload, of the checkpoints that need it.
+        reason: why nothing of it is shown, where that is so.
+    """
 
     path: str
     bytes: int
@@ -143,14 +178,24 @@ class FileUse:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointInventory:
-    """job: key of its job. id: the engine's number, or the batch. kind: in the engine's word.
-    snapshot: what the derived recording calls it, None where that is its id.
+    """One checkpoint of an upload.
 
-    problem: why nothing more is known, as a sentence; notes: what else has to be said. shared:
-    bytes that other checkpoints of the upload need, too. phases: how long each part of it took, ms,
-    in the engine's words, where a report tells that. why_empty: why channels that are not
-    listed hold nothing; why_unknown: why it is not known what they hold, None where it is.
-    planned: of a batch in flight what it was to read, and how far it came. settings: of the engine.
+    Attributes:
+        job: the key of its job.
+        id: the engine's number of it, or that of the batch.
+        kind: the engine's word for it.
+        triggered_at: when it was triggered, in epoch milliseconds.
+        completed_at: when it completed, in epoch milliseconds.
+        shared: how many of its bytes other checkpoints of the upload need, too.
+        notes: what else has to be said, as sentences.
+        problem: why nothing more is known, as a sentence.
+        snapshot: its name in the derived recording, where that is not its id.
+        why_empty: why channels that are not listed hold nothing.
+        why_unknown: why it is not known what they hold; None where it is.
+        phases: how many milliseconds each part of it took, in the engine's words; empty where no
+            report tells that.
+        planned: what a batch in flight was to read, and how far it came; None for all others.
+        settings: the settings of the engine.
     """
 
     job: str | None
@@ -178,7 +223,11 @@ class CheckpointInventory:
 
 @dataclass(frozen=True, slots=True)
 class JobInventory:
-    """key: as the engine has it, "" where it is not known."""
+    """A job of an engine.
+
+    Attributes:
+        key: the engine's id of it; empty where it is not known.
+    """
 
     key: str
     name: str | None = None
@@ -187,10 +236,14 @@ class JobInventory:
 
 @dataclass(frozen=True, slots=True)
 class UploadInventory:
-    """engine: ``flink``, ``spark`` or ``seatunnel``. checkpoints: by job, then in their order.
+    """Everything that an upload of an engine's files holds.
 
-    Every file of the upload is in ``files`` once. flaws: the first of them, the worst for people
-    to know; flaws_total: how many there are.
+    Attributes:
+        engine: ``flink``, ``spark`` or ``seatunnel``.
+        checkpoints: the checkpoints by job, and in their order.
+        files: every file of the upload, once.
+        flaws: the first flaws, which are the worst for people to know.
+        flaws_total: how many flaws there are.
     """
 
     engine: str

@@ -1,4 +1,4 @@
-"""What a plan says of one operator, whichever engine runs it."""
+"""The plan of one operator, whichever engine runs it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,18 @@ Span = tuple[int, int]  # first and last, inclusive
 
 @dataclass(frozen=True, slots=True)
 class NewSubtask:
-    """What a subtask starts with. key_groups: first and last.
+    """What a new subtask starts with.
 
-    sources: spans of the old subtasks whose key groups and list elements it gets; union and
-    broadcast state comes from all. lists: the elements it gets, stretch by stretch. bytes: None
-    where not known; parts: of it, keyed state and operator state, where known. estimated: the key
-    groups' sizes are not known, and taken to be equal within an old subtask.
+    Attributes:
+        sources: spans of the old subtasks whose key groups and list elements it gets, each as the
+            first and the last. Union and broadcast state comes from all.
+        key_groups: its first and its last key group.
+        lists: the list elements that it gets, stretch by stretch.
+        bytes: the size of its state; None where it is not known.
+        keyed_bytes: the part of ``bytes`` that is keyed state, where it is known.
+        operator_bytes: the part of ``bytes`` that is operator state, where it is known.
+        estimated: whether the sizes of the key groups are not known, and are taken to be equal
+            within an old subtask.
     """
 
     index: int
@@ -31,7 +37,12 @@ class NewSubtask:
 
 @dataclass(frozen=True, slots=True)
 class OldSubtask:
-    """bytes: of state alone, measured as those of NewSubtask are."""
+    """What an old subtask had.
+
+    Attributes:
+        key_groups: its first and its last key group.
+        bytes: the size of its state alone, measured as that of a new subtask.
+    """
 
     index: int
     key_groups: Span | None
@@ -40,8 +51,13 @@ class OldSubtask:
 
 @dataclass(frozen=True, slots=True)
 class StateMove:
-    """How one state is divided. rule: a sentence. elements: of all old subtasks together, of a
-    keyed state its entries; None where not known."""
+    """How one state is divided.
+
+    Attributes:
+        rule: how it is divided, as a sentence.
+        elements: how many elements all old subtasks have together, or how many entries a keyed
+            state has; None where it is not known.
+    """
 
     state: str | None
     kind: str
@@ -52,11 +68,18 @@ class StateMove:
 
 @dataclass(frozen=True, slots=True)
 class OperatorPlan:
-    """moved: how many new subtasks get key groups or list elements of others. skew_before,
-    skew_after: the largest subtask by the mean one; None where not known.
+    """Where the state of one operator goes.
 
-    coordinator: bytes that go to the one coordinator, whatever the parallelism; None: has none.
-    problem: why the operator cannot be restored like this; notes: what else has to be said.
+    Attributes:
+        coordinator: the bytes that go to the one coordinator, whatever the parallelism; None where
+            it has none.
+        moved: how many new subtasks get key groups or list elements of others.
+        skew_before: the bytes of the largest old subtask by those of the mean one; None where they
+            are not known.
+        skew_after: the bytes of the largest new subtask by those of the mean one; None where they
+            are not known.
+        notes: what else has to be said, as sentences.
+        problem: why the operator cannot be restored like this.
     """
 
     operator: str
@@ -106,14 +129,14 @@ def planned(
 
 
 def skew(sizes: Sequence[int | None]) -> float | None:
-    """The largest by the mean."""
+    """Return the largest size by the mean size; None where one is not known, or all are 0."""
     if not sizes or None in sizes or not sum(sizes):
         return None
     return max(sizes) * len(sizes) / sum(sizes)
 
 
 def spans(indexes: Sequence[int]) -> tuple[Span, ...]:
-    """Numbers in growing order as spans of those that follow each other."""
+    """Return ascending numbers as spans of those that follow each other."""
     found: list[list[int]] = []
     for index in indexes:
         if found and index == found[-1][1] + 1:

@@ -31,8 +31,14 @@ _SOURCE_NAME, _SINK_NAME = "Source", "Sink"  # how Flink and SeaTunnel begin the
 
 @dataclass(frozen=True, slots=True)
 class SourceAgain:
-    """states: whose values are, or hold, the offsets that are read from. inferred: how it is known
-    to be a source. coordinated: whether it has a coordinator, or enumerator, that keeps splits."""
+    """A source, which a restore sets back to the offsets of the checkpoint.
+
+    Attributes:
+        states: the states whose values are, or hold, the offsets.
+        inferred: how it is known to be a source.
+        coordinated: whether it has a coordinator, or enumerator, that keeps splits.
+        rule: what it reads again, as a sentence.
+    """
 
     operator: str
     name: str | None
@@ -44,8 +50,14 @@ class SourceAgain:
 
 @dataclass(frozen=True, slots=True)
 class SinkAgain:
-    """transactional: whether its states are those of transactions; None where it has no state that
-    tells. rule: what it repeats, a sentence."""
+    """A sink, which a restore may make write a second time.
+
+    Attributes:
+        transactional: whether its states are those of transactions; None where it has no state that
+            tells.
+        inferred: how it is known to be a sink.
+        rule: what it writes again, as a sentence.
+    """
 
     operator: str
     name: str | None

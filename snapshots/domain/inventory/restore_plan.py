@@ -7,7 +7,7 @@ Nothing is changed anywhere: a plan is read.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from snapshots.domain.inventory.dealing import Elements
 from snapshots.domain.inventory.flink_plan import plan_operator
@@ -36,8 +36,12 @@ class NotPlannable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class StoredSizes:
-    """What the entries tell of an operator. key_groups: bytes by key group, None where not all
-    entries are known; elements: of the operator's own states, by state, absent where not known."""
+    """The sizes that the entries of an operator's states tell.
+
+    Attributes:
+        key_groups: bytes by key group; None where not all entries are known.
+        elements: the elements of each of the operator's own states whose entries are all known.
+    """
 
     key_groups: Mapping[int, int] | None = None
     elements: Mapping[str, Elements] = field(default_factory=dict)
@@ -45,11 +49,20 @@ class StoredSizes:
 
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """parallelism: asked for; kept: ids of operators that keep their own.
+    """Where the state of a checkpoint goes at another parallelism.
 
-    in_flight, sources, sinks: what becomes of data in flight, what is read again, and what that
-    does at the sinks, as sentences; edges, read_again, written_again: the same, one by one.
-    problems: what prevents it all; notes: what else has to be known.
+    Attributes:
+        checkpoint: the engine's id of the checkpoint.
+        parallelism: the parallelism that was asked for.
+        kept: the ids of the operators that keep their own parallelism.
+        in_flight: what becomes of data in flight, as sentences.
+        edges: what becomes of data in flight, edge by edge.
+        sources: what is read again, as sentences.
+        read_again: the sources that read again.
+        sinks: what reading again does at the sinks, as sentences.
+        written_again: the sinks that may write again.
+        problems: what prevents the restore, as sentences.
+        notes: what else has to be known, as sentences.
     """
 
     engine: str
@@ -65,9 +78,6 @@ class RestorePlan:
     written_again: tuple[SinkAgain, ...]
     problems: tuple[str, ...]
     notes: tuple[str, ...]
-
-    def to_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def plan_restore(

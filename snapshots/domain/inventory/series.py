@@ -21,7 +21,7 @@ KeyGroupBytes = Mapping[int, int] | None  # by key group; None: not known
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A number in both checkpoints; None where not known, or where there is no such thing."""
+    """A number in both checkpoints; None where it is not known, or where there is none."""
 
     before: int | None = None
     after: int | None = None
@@ -29,11 +29,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """change: ADDED, REMOVED, or CHANGED where kind or type are others; else SAME, whatever its
-    entries are; UNKNOWN where one checkpoint's files are not there.
+    """How one state differs between the two checkpoints.
 
-    counts: of keys, by kind of difference, None where they were not counted; notes: what the counts
-    leave out, or why there are none.
+    Attributes:
+        change: ``added``, ``removed``, ``changed`` where its kind or type differs, else ``same``,
+            whatever its entries are; ``unknown`` where the files of one checkpoint are missing.
+        counts: how many keys were ``added``, ``removed``, ``changed``, are ``unknown`` or the
+            ``same``; None where they were not counted.
+        notes: what the counts leave out, or why there are none.
     """
 
     name: str | None
@@ -50,7 +53,7 @@ class StateChange:
 
 @dataclass(frozen=True, slots=True)
 class KeyGroupChange:
-    """A key group whose subtask or bytes are others. subtask, bytes: None where not known."""
+    """A key group whose subtask or bytes differ."""
 
     key_group: int
     subtask: Pair
@@ -59,10 +62,16 @@ class KeyGroupChange:
 
 @dataclass(frozen=True, slots=True)
 class OperatorChange:
-    """change: as of a state; CHANGED where any number, state or key is another.
+    """How one operator differs between the two checkpoints.
 
-    moved: key groups that belong to another subtask, None where the files do not say whose they
-    are. key_groups: those that differ. subtasks: bytes by subtask, COORDINATOR included."""
+    Attributes:
+        change: ``added``, ``removed``, ``changed`` where any number, state or key differs, else
+            ``same``; ``unknown`` where the files of one checkpoint are missing.
+        moved: how many key groups belong to another subtask; None where the files do not say whose
+            they are.
+        subtasks: each subtask's number and bytes; -1 is the coordinator.
+        key_groups: the key groups that differ.
+    """
 
     operator: str
     name: str | None
@@ -80,7 +89,11 @@ class OperatorChange:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """needed: by which of the two."""
+    """A file that one of the two checkpoints needs.
+
+    Attributes:
+        needed: which of the two needs it: ``before``, ``after`` or ``both``.
+    """
 
     path: str
     bytes: int
@@ -90,15 +103,26 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class FileTotals:
+    """How many files there are, and their bytes."""
+
     files: int = 0
     bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointChange:
-    """files: that either needs, by path; totals: of them, by BEFORE, AFTER and BOTH: those of BOTH
-    the later one still needs, those of BEFORE it needs no more. missing: files that the upload
-    lacks. notes: what cannot be told."""
+    """How two checkpoints of an upload differ.
+
+    Attributes:
+        before: the id of the first checkpoint.
+        after: the id of the second checkpoint.
+        files: the files that either needs, by path.
+        totals: the totals of ``files`` by who needs them. The second checkpoint still needs those
+            of ``both``, and no longer those of ``before``.
+        missing_before: files of the first checkpoint that the upload lacks.
+        missing_after: files of the second checkpoint that the upload lacks.
+        notes: what cannot be told, as sentences.
+    """
 
     before: int
     after: int
@@ -115,7 +139,11 @@ class CheckpointChange:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A checkpoint, its number in the upload, and its bytes by operator and key group."""
+    """One of the two checkpoints, with its number in the upload.
+
+    Attributes:
+        key_groups: its bytes by operator and key group.
+    """
 
     number: int
     inventory: CheckpointInventory

@@ -30,6 +30,9 @@ class Cut:
 
     positions: Mapping[ProcessId, int] = field(default_factory=dict)
 
+    def to_json(self) -> dict[str, object]:
+        return dict(self.positions)
+
     def position(self, process: ProcessId) -> int:
         return self.positions.get(process, 0)
 

@@ -3,9 +3,9 @@
 The sentences are in `witnesses.py`.
 """
 
-import json
 from dataclasses import dataclass, field
 
+from snapshots.domain.model.as_json import Absent
 from snapshots.domain.model.recording import Instant, MessageId, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 
@@ -43,68 +43,45 @@ class Place:
     index: int
     at: Instant
 
-    def to_json(self) -> dict[str, object]:
-        return {"process": self.process, "index": self.index, "at": self.at}
-
 
 @dataclass(frozen=True, slots=True)
 class Companion:
     """The second message or marker of a finding: ``message`` is None for a marker."""
 
-    message: MessageId | None
-    snapshot: SnapshotId | None
-    value: JsonText | None
+    message: Absent[MessageId]
+    snapshot: Absent[SnapshotId]
+    value: Absent[JsonText]
     sent: Place
-    received: Place | None
-
-    def to_json(self) -> dict[str, object]:
-        return _present(
-            message=self.message,
-            snapshot=self.snapshot,
-            sent=self.sent.to_json(),
-            received=self.received and self.received.to_json(),
-        ) | _parsed(value=self.value)
+    received: Absent[Place]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One witness of a verdict. A field that is None does not apply.
 
-    sent, received: the two events of ``message`` (of the marker, where ``message`` is None).
-    event: where the log shows it, when it is neither. recorded, recomputed: states. path: the
-    channels from an initiator; None where there is no path or it does not matter.
+    Attributes:
+        sent: the event that sends ``message``, or the marker where ``message`` is None.
+        received: the event that receives it.
+        event: where the log shows the witness, when it is neither of these two.
+        recorded: the recorded state.
+        recomputed: the recomputed state.
+        path: the channels from an initiator; None where there is no path or it does not matter.
     """
 
     verdict: str
     sentence: str
-    channel: ChannelId | None = None
-    message: MessageId | None = None
-    process: ProcessId | None = None
-    value: JsonText | None = None
-    sent: Place | None = None
-    received: Place | None = None
-    event: Place | None = None
-    other: Companion | None = None
-    rule: str | None = None
-    recorded: JsonText | None = None
-    recomputed: JsonText | None = None
-    path: tuple[ChannelId, ...] | None = None
-
-    def to_json(self) -> dict[str, object]:
-        """Return the finding as JSON; keys that do not apply are absent."""
-        return _present(
-            verdict=self.verdict,
-            sentence=self.sentence,
-            channel=self.channel,
-            message=self.message,
-            process=self.process,
-            sent=self.sent and self.sent.to_json(),
-            received=self.received and self.received.to_json(),
-            event=self.event and self.event.to_json(),
-            other=self.other and self.other.to_json(),
-            rule=self.rule,
-            path=None if self.path is None else list(self.path),
-        ) | _parsed(value=self.value, recorded=self.recorded, recomputed=self.recomputed)
+    channel: Absent[ChannelId] = None
+    message: Absent[MessageId] = None
+    process: Absent[ProcessId] = None
+    value: Absent[JsonText] = None
+    sent: Absent[Place] = None
+    received: Absent[Place] = None
+    event: Absent[Place] = None
+    other: Absent[Companion] = None
+    rule: Absent[str] = None
+    recorded: Absent[JsonText] = None
+    recomputed: Absent[JsonText] = None
+    path: Absent[tuple[ChannelId, ...]] = None
 
 
 @dataclass
@@ -144,12 +121,3 @@ def consistent() -> Finding:
         "Consistent: no message was received inside the cut and sent outside it, and nothing that "
         "was recorded differs from what the log recomputes.",
     )
-
-
-def _present(**fields: object) -> dict[str, object]:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _parsed(**texts: JsonText | None) -> dict[str, object]:
-    """A text that is None is absent; the JSON value null is a value like any other."""
-    return {name: json.loads(text) for name, text in texts.items() if text is not None}

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from snapshots.domain.model.as_json import json_property
 from snapshots.domain.model.topology import JsonText
 from snapshots.domain.model.values import total
 
@@ -14,36 +15,30 @@ _NEAR = 1e-9  # relative: sums of fractions depend on their order
 class Totals:
     """Sums of numbers; None where one of them is not a number or not known.
 
-    start: the start states. processes, channels: what the snapshot recorded.
+    Attributes:
+        start: the sum of the start states.
+        processes: the sum of the recorded states of processes.
+        channels: the sum of the recorded contents of channels.
     """
 
     start: int | float | None
     processes: int | float | None
     channels: int | float | None
 
-    @property
+    @json_property
     def total(self) -> int | float | None:
         if self.processes is None or self.channels is None:
             return None
         return self.processes + self.channels
 
-    @property
+    @json_property
     def conserved(self) -> bool | None:
-        """Whether the snapshot holds what was there at the start; None where that is not known."""
+        """Whether the snapshot holds the total of the start; None where that is not known."""
         if self.start is None or self.total is None:
             return None
         if isinstance(self.total, int) and isinstance(self.start, int):
             return self.total == self.start
         return math.isclose(self.total, self.start, rel_tol=_NEAR)
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "start": self.start,
-            "processes": self.processes,
-            "channels": self.channels,
-            "total": self.total,
-            "conserved": self.conserved,
-        }
 
 
 def totals(

@@ -36,6 +36,7 @@ from snapshots.domain.judging.cuts import ChannelLog, received_index, state_at
 from snapshots.domain.judging.findings import INCOMPLETE, Finding, Findings
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
 from snapshots.domain.judging.totals import Totals, totals
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
 from snapshots.domain.model.recording import (
     RECEIVE,
@@ -86,7 +87,7 @@ class SnapshotReport:
         return {
             "snapshot": self.snapshot,
             "verdict": self.verdict,
-            "verdicts": [finding.to_json() for finding in self.findings],
+            "verdicts": list(map(as_json, self.findings)),
             "verdict_counts": [
                 {"verdict": verdict, "count": count} for verdict, count in self.counts.items()
             ],
@@ -98,7 +99,7 @@ class SnapshotReport:
             "markers_received": self.markers_received,
             "positions": dict(self.positions),
             "recorded_at": dict(self.recorded_at),
-            "totals": self.totals.to_json(),
+            "totals": as_json(self.totals),
         }
 
 

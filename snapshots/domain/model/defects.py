@@ -57,8 +57,11 @@ _LONGEST_NAME = 60  # characters of a name or value that a sentence quotes
 class Defect:
     """One thing wrong with an input.
 
-    line: 1-based line (row, in Parquet) where it shows first; field: of that line, or of the header
-    (``processes[3].id``). count: how many places of the input this one entry stands for.
+    Attributes:
+        severity: ``refused`` where nothing is stored, ``kept`` where the input still has a meaning.
+        line: the line, or the row in Parquet, where it shows first, from 1.
+        field: the field of that line, or of the header, as ``processes[3].id``.
+        count: how many places of the input this entry stands for.
     """
 
     code: str

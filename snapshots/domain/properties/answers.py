@@ -10,8 +10,10 @@ Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, sectio
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from snapshots.domain.judging.findings import CONSISTENT
+from snapshots.domain.model.as_json import Hidden, JsonName, json_property
 from snapshots.domain.properties.global_state import GlobalState
 
 MOST_NAMED = 20  # of each list in a witness; the counts are always the true ones
@@ -19,11 +21,7 @@ MOST_NAMED = 20  # of each list in a witness; the counts are always the true one
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a state says. holds: None where it does not tell; then ``missing`` says why not.
-
-    sentence: what was seen in the state. witness: JSON, by property. missing: one phrase each.
-    came_to: of an expression that is neither true nor false its value.
-    """
+    """What a state says about a property; the fields are as in Answer."""
 
     holds: bool | None
     sentence: str
@@ -58,57 +56,52 @@ OWN = Conclusions(
 
 @dataclass(frozen=True)
 class Property:
-    """definition: when it is true. shape: what states and values must look like.
+    """A built-in property of global states.
 
-    look: (state, the state at the start) -> Found.
+    Attributes:
+        name: the word by which it is asked for.
+        definition: when it is true.
+        shape: what states and values must look like.
+        look: evaluates it on a state; its second argument is the state at the start.
     """
 
-    name: str
+    name: Annotated[str, JsonName("property")]
     title: str
     definition: str
     shape: str
-    look: Callable[[GlobalState, GlobalState], Found]
-    conclusions: Conclusions = STABLE
+    look: Hidden[Callable[[GlobalState, GlobalState], Found]]
+    conclusions: Hidden[Conclusions] = STABLE
 
     def evaluate(self, state: GlobalState, start: GlobalState) -> "Answer":
         return concluded(self.name, state, self.look(state, start), self.conclusions)
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "property": self.name,
-            "title": self.title,
-            "definition": self.definition,
-            "shape": self.shape,
-        }
-
 
 @dataclass(frozen=True)
 class Answer:
-    """One property of one snapshot. Fields as in Found; conclusion: in the paper's terms."""
+    """The answer to one property of one snapshot.
+
+    Attributes:
+        holds: None where the state does not tell; then ``missing`` says why not.
+        sentence: what was seen in the state.
+        conclusion: what follows for the run, in the terms of Chandy and Lamport, section 5.
+        witness: the reason in JSON, whose shape depends on the property.
+        missing: what the log does not hold, one phrase each.
+        came_to: the value of an expression that is neither true nor false.
+    """
 
     property: str
     snapshot: str
-    holds: bool | None
+    holds: Hidden[bool | None]
     sentence: str
     conclusion: str
     witness: Mapping[str, object]
     missing: tuple[str, ...]
-    came_to: str | None = None
+    came_to: Hidden[str | None] = None
 
-    @property
+    @json_property
     def answer(self) -> str:
+        """``true``, ``false`` or ``unknown``."""
         return {True: "true", False: "false", None: "unknown"}[self.holds]
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "property": self.property,
-            "snapshot": self.snapshot,
-            "answer": self.answer,
-            "sentence": self.sentence,
-            "conclusion": self.conclusion,
-            "witness": dict(self.witness),
-            "missing": list(self.missing),
-        }
 
 
 def concluded(name: str, state: GlobalState, found: Found, conclusions: Conclusions) -> Answer:

@@ -43,16 +43,6 @@ class GlobalState:
     def unknown_channels(self) -> tuple[str, ...]:
         return tuple(channel for channel, values in self.channels.items() if values is None)
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "snapshot": self.snapshot,
-            "processes": dict(self.processes),
-            "channels": {
-                channel: None if values is None else list(values)
-                for channel, values in self.channels.items()
-            },
-        }
-
 
 def at_start(topology: Topology) -> GlobalState:
     """Before the first event: the header's states and empty channels."""

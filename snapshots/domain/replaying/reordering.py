@@ -24,6 +24,7 @@ from snapshots.domain.judging.cuts import Cut, cut_at
 from snapshots.domain.judging.findings import ORPHAN, Finding
 from snapshots.domain.judging.snapshot_log import SNAPSHOT_KINDS
 from snapshots.domain.judging.verdicts import SnapshotReport
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
     MARKER_SEND,
@@ -51,7 +52,7 @@ from snapshots.domain.replaying.reordering_report import (
 )
 
 MOST_SWAPS_TRIED = 200_000  # swaps carried out one by one, to see that they agree
-MOST_EVENTS_SHOWN = 5_000  # in to_json; the numbers beside them are always the true ones
+MOST_EVENTS_SHOWN = 5_000  # in a report; the numbers beside them are always the true ones
 
 
 @dataclass(frozen=True)
@@ -100,11 +101,8 @@ class Reordering:
     def check(self, name: str) -> Check:
         return next(check for check in self.checks if check.name == name)
 
-    def to_json(self, most: int = MOST_EVENTS_SHOWN) -> dict[str, object]:
-        return self.report(most).to_json()
-
     def report(self, most: int = MOST_EVENTS_SHOWN) -> ReorderingReport:
-        """With the first ``most`` events."""
+        """Return the report with the first ``most`` events."""
         shown = self.events[:most]
         return ReorderingReport(
             snapshot=self.snapshot,
@@ -120,7 +118,7 @@ class Reordering:
             recorded=self.recorded.to_json(self.recording),
             end=self.end.to_json(self.recording),
             checks=self.checks,
-            obstacles=tuple(finding.to_json() for finding in self.obstacles),
+            obstacles=tuple(map(as_json, self.obstacles)),
             occurred=self.occurred,
             occurred_after=self.occurred_after,
         )
@@ -134,7 +132,7 @@ def reorder(
     A snapshot that is not consistent is reordered too, with the pairs that prevent it as
     obstacles. Raises: NotReorderable for one that is not complete.
     """
-    require_complete(report.snapshot, [finding.to_json() for finding in report.findings])
+    require_complete(report.snapshot, list(map(as_json, report.findings)))
     scoped = recording_in_scope(recording, report.positions)
     return _Theorem(scoped, report).carried_out(most_swaps)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from snapshots.domain.judging.findings import INCOMPLETE
+from snapshots.domain.model.as_json import Hidden, json_property
 from snapshots.domain.model.recording import Event, MessageId, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
 from snapshots.domain.replaying.computations import (
@@ -53,19 +54,20 @@ def require_complete(snapshot: SnapshotId, findings: Sequence[Mapping[str, objec
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """holds: None where it cannot be told. reason: why it does not hold, or cannot be told."""
+    """One thing that is checked of a reordering.
+
+    Attributes:
+        holds: None where it cannot be told.
+        reason: why it does not hold, or cannot be told.
+    """
 
     name: str
     holds: bool | None
     reason: str | None = None
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "sentence": SENTENCES[self.name],
-            "holds": self.holds,
-            "reason": self.reason,
-        }
+    @json_property
+    def sentence(self) -> str:
+        return SENTENCES[self.name]
 
 
 def no_check_fails(checks: Sequence[Check]) -> bool:
@@ -75,18 +77,22 @@ def no_check_fails(checks: Sequence[Check]) -> bool:
 
 @dataclass(frozen=True)
 class ReorderingReport:
-    """What is shown of a reordering.
+    """The part of a reordering that is shown; fields without words are as in a Reordering.
 
-    shown: the first of ``events_total`` events between start and end, in the order as it was;
-    is_prerecording: of each of these. permuted: their places, prerecording first. start, recorded,
-    end: global states as JSON; obstacles: findings as JSON. The rest as in `reordering.Reordering`.
+    Attributes:
+        shown: the first of ``events_total`` events between start and end, in the order in which
+            they happened.
+        is_prerecording: for each of these whether it is a prerecording event.
+        permuted: the places of these events, the prerecording ones first.
+        start, recorded, end: global states as JSON.
+        obstacles: findings as JSON.
     """
 
     snapshot: SnapshotId
     began: int
     ended: int
-    shown: tuple[Event, ...]
-    is_prerecording: tuple[bool, ...]
+    shown: Hidden[tuple[Event, ...]]
+    is_prerecording: Hidden[tuple[bool, ...]]
     permuted: tuple[int, ...]
     events_total: int
     prerecording_total: int
@@ -99,28 +105,22 @@ class ReorderingReport:
     occurred: bool | None
     occurred_after: int | None
 
-    def to_json(self) -> dict[str, object]:
-        """events: those shown; middle: how many of them are prerecording."""
-        return {
-            "snapshot": self.snapshot,
-            "holds": no_check_fails(self.checks),
-            "began": self.began,
-            "ended": self.ended,
-            "events": list(map(_event_json, self.shown, self.is_prerecording)),
-            "events_total": self.events_total,
-            "permuted": list(self.permuted),
-            "middle": sum(self.is_prerecording),
-            "prerecording_total": self.prerecording_total,
-            "postrecording_total": self.events_total - self.prerecording_total,
-            "swaps": self.swaps,
-            "start": self.start,
-            "recorded": self.recorded,
-            "end": self.end,
-            "checks": [check.to_json() for check in self.checks],
-            "obstacles": list(self.obstacles),
-            "occurred": self.occurred,
-            "occurred_after": self.occurred_after,
-        }
+    @json_property
+    def holds(self) -> bool:
+        return no_check_fails(self.checks)
+
+    @json_property
+    def events(self) -> list[dict[str, object]]:
+        return list(map(_event_json, self.shown, self.is_prerecording))
+
+    @json_property
+    def middle(self) -> int:
+        """How many of the shown events are prerecording."""
+        return sum(self.is_prerecording)
+
+    @json_property
+    def postrecording_total(self) -> int:
+        return self.events_total - self.prerecording_total
 
 
 def computation_checks(

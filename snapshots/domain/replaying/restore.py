@@ -17,6 +17,7 @@ from operator import itemgetter
 from snapshots.domain.judging.cuts import ChannelLog, state_at
 from snapshots.domain.judging.findings import Place
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
+from snapshots.domain.model.as_json import Absent, Hidden, json_property
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
     RECEIVE,
@@ -28,7 +29,7 @@ from snapshots.domain.model.recording import (
 )
 from snapshots.domain.model.scopes import recording_in_scope
 from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
-from snapshots.domain.model.values import canonical, parsed
+from snapshots.domain.model.values import canonical
 from snapshots.domain.replaying.replaying import (
     ChannelReplay,
     ProcessReplay,
@@ -51,31 +52,20 @@ class NotRestorable(Exception):
 class Difference:
     """Where the restored run leaves the original.
 
-    event: None for what differs at the end only. expected, found: JSON; a state, or a message's id;
-    None: nothing there.
+    Attributes:
+        event: the event at which it does; None for what differs at the end only.
+        expected: the state, or the id of the message, in the original; None where there is nothing.
+        found: the state, or the id of the message, in the restored run; None where there is
+            nothing.
     """
 
     sentence: str
-    process: ProcessId | None = None
-    channel: ChannelId | None = None
-    message: MessageId | None = None
-    event: Place | None = None
+    process: Absent[ProcessId] = None
+    channel: Absent[ChannelId] = None
+    message: Absent[MessageId] = None
+    event: Absent[Place] = None
     expected: JsonText | None = None
     found: JsonText | None = None
-
-    def to_json(self) -> dict[str, object]:
-        """Keys that do not apply are absent, but for expected and found."""
-        fields = {
-            "process": self.process,
-            "channel": self.channel,
-            "message": self.message,
-            "event": self.event and self.event.to_json(),
-        }
-        return {name: value for name, value in fields.items() if value is not None} | {
-            "expected": parsed(self.expected),
-            "found": parsed(self.found),
-            "sentence": self.sentence,
-        }
 
 
 @dataclass(frozen=True)
@@ -85,58 +75,42 @@ class Contents:
     processes: Mapping[ProcessId, JsonText]
     channels: Mapping[ChannelId, tuple[MessageId, ...]]
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "processes": {name: parsed(state) for name, state in self.processes.items()},
-            "channels": {name: list(messages) for name, messages in self.channels.items()},
-        }
-
 
 @dataclass(frozen=True)
 class RestoreReport:
-    """What came of a restore. replayed, skipped: events of all kinds after and before the cut.
+    """The outcome of a restore.
 
-    from_log: processes and channels whose restored contents the log recomputes, because what was
-    recorded is not known. differences: the first MOST_DIFFERENCES of differences_total.
+    Attributes:
+        replayed: how many events of all kinds lie after the cut.
+        skipped: how many events of all kinds lie before the cut.
+        processes_from_log: the processes whose recorded state is not known, so that the restored
+            one is what the log recomputes.
+        channels_from_log: the channels of which the same is true.
+        differences: the first MOST_DIFFERENCES of ``differences_total``.
     """
 
     snapshot: SnapshotId
     replayed: int
     skipped: int
-    processes_from_log: tuple[ProcessId, ...]
-    channels_from_log: tuple[ChannelId, ...]
+    processes_from_log: Hidden[tuple[ProcessId, ...]]
+    channels_from_log: Hidden[tuple[ChannelId, ...]]
     restored: Contents
     end: Contents
     original_end: Contents
     differences: tuple[Difference, ...]
     differences_total: int
 
-    @property
+    @json_property
     def equal(self) -> bool:
         return not self.differences_total
 
-    @property
+    @json_property
     def first_difference(self) -> Difference | None:
         return self.differences[0] if self.differences else None
 
-    def to_json(self) -> dict[str, object]:
-        first = self.first_difference
-        return {
-            "snapshot": self.snapshot,
-            "equal": self.equal,
-            "replayed": self.replayed,
-            "skipped": self.skipped,
-            "first_difference": first and first.to_json(),
-            "differences": [difference.to_json() for difference in self.differences],
-            "differences_total": self.differences_total,
-            "from_log": {
-                "processes": list(self.processes_from_log),
-                "channels": list(self.channels_from_log),
-            },
-            "restored": self.restored.to_json(),
-            "end": self.end.to_json(),
-            "original_end": self.original_end.to_json(),
-        }
+    @json_property
+    def from_log(self) -> dict[str, tuple[str, ...]]:
+        return {"processes": self.processes_from_log, "channels": self.channels_from_log}
 
 
 def restore(recording: Recording, snapshot: SnapshotId) -> RestoreReport:

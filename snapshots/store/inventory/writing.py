@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from snapshots.domain.inventory.model import (
     UploadInventory,
 )
 from snapshots.domain.inventory.sums import Adding
+from snapshots.domain.model.as_json import as_json, members_as_json
 from snapshots.readers.engines.base import EngineUpload, TellsTypes
 from snapshots.store.inventory.layout import (
     CHANNEL_BYTES,
@@ -34,6 +35,8 @@ from snapshots.store.parts import write_bytes
 
 MOST_STORED = 1_000_000  # entries of an upload whose contents can be shown; all are counted
 LONGEST_VALUE = 64 * 1024  # bytes of a key's or value's JSON
+PARTS = ("operators", "channels", "missing", "facts", "settings")
+"""The fields of a checkpoint that a list of checkpoints leaves out, or only counts."""
 _SHOWN_OF_LONG = 1024
 _BATCH_ROWS = 20_000
 
@@ -71,35 +74,28 @@ def write_inventory(folder: Path, upload: EngineUpload, most: int = MOST_STORED)
     )
     found = replace(found, checkpoints=checkpoints)
     for number, checkpoint in enumerate(checkpoints):
-        index = _index(number, tallies)
-        body = {**asdict(checkpoint), "index": index}
+        body = {**as_json(checkpoint), "index": _index(number, tallies)}
         write_bytes(into / CHECKPOINT.format(number), orjson.dumps(body))
     write_bytes(into / UPLOAD, orjson.dumps(_listed(found)))
     return found
 
 
 def _listed(upload: UploadInventory) -> dict[str, object]:
-    """Of each checkpoint what a list shows: everything but what it consists of."""
-    own = asdict(replace(upload, checkpoints=()))
-    own["version"] = VERSION
-    own["checkpoints"] = [
-        {
-            **_summary(checkpoint),
-            "operators": len(checkpoint.operators),
-            "channels": len(checkpoint.channels),
-            "in_flight": sum(channel.bytes for channel in checkpoint.channels),
-            "missing": len(checkpoint.missing),
-        }
-        for checkpoint in upload.checkpoints
-    ]
-    return own
+    """Return the upload as JSON, with only what a list shows of each checkpoint."""
+    own = members_as_json(upload, without=("checkpoints",))
+    checkpoints = [_summary(checkpoint) for checkpoint in upload.checkpoints]
+    return {**own, "version": VERSION, "checkpoints": checkpoints}
 
 
 def _summary(checkpoint: CheckpointInventory) -> dict[str, object]:
-    """Without facts and settings, which a list would have to show as none."""
-    parts = {"operators": (), "channels": (), "missing": (), "facts": (), "settings": {}}
-    own = asdict(replace(checkpoint, **parts))
-    return {name: value for name, value in own.items() if name not in ("facts", "settings")}
+    """Return a checkpoint as JSON, with numbers in place of the parts of which it consists."""
+    return {
+        **members_as_json(checkpoint, without=PARTS),
+        "operators": len(checkpoint.operators),
+        "channels": len(checkpoint.channels),
+        "in_flight": sum(channel.bytes for channel in checkpoint.channels),
+        "missing": len(checkpoint.missing),
+    }
 
 
 def _counted(

@@ -9,6 +9,7 @@ from snapshots import access
 from snapshots.archive import payloads, queries, services
 from snapshots.domain.archive.columns import SORTABLE, Filter
 from snapshots.domain.archive.model import STATUSES
+from snapshots.domain.model.as_json import as_json
 from snapshots.models import EngineJob
 from snapshots.problems import Invalid
 from snapshots.web.api.parameters import MOST_INT, ArchivedJobId, CollectorId, Limit, Offset
@@ -154,7 +155,7 @@ def compare_archived_checkpoints(
     """Explain why one checkpoint took longer than another: causes, ranked, and a sentence."""
     job = access.engine_job(request.user, id)
     one, other = (queries.checkpoint(job, pipeline, number) for number in (slow, healthy))
-    return reply(payloads.comparison(queries.compare(one, other)))
+    return reply(as_json(queries.compare(one, other)))
 
 
 @router.get("/collectors", response=payloads.CollectorList)

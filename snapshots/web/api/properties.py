@@ -8,6 +8,7 @@ from ninja import Field, Router, Schema
 from snapshots import access
 from snapshots.access import require_ready
 from snapshots.answers import properties
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.properties import BUILT_IN
 from snapshots.files.recordings import open_recording
 from snapshots.payloads import properties as property_payloads
@@ -33,7 +34,7 @@ class PropertyQuestion(Schema):
 @router.get("/properties", response=property_payloads.PropertyList)
 def list_properties(request: HttpRequest) -> HttpResponse:
     """List the built-in properties: when each is true, and the form of states that it needs."""
-    return reply({"items": [known.to_json() for known in BUILT_IN.values()]})
+    return reply({"items": list(map(as_json, BUILT_IN.values()))})
 
 
 @router.post(

@@ -18,6 +18,7 @@ from snapshots.domain.archive.columns import Filter
 from snapshots.domain.archive.comparison import WORDS
 from snapshots.domain.archive.model import COMPLETED, STATUSES
 from snapshots.domain.archive.trends import BAND_LEAST
+from snapshots.domain.model.as_json import as_json
 from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import Invalid
 from snapshots.web.pages.rendering import page, wants_list_alone
@@ -263,7 +264,7 @@ def compare(request: HttpRequest, pk: int) -> HttpResponse:
         healthy = queries.checkpoint(row, slow.pipeline, numbers["healthy"])
     context = {"job": row, "slow": slow, "healthy": healthy, "pipeline": pipeline}
     if slow is not None and healthy is not None:
-        found = payloads.comparison(queries.compare(slow, healthy))
+        found = as_json(queries.compare(slow, healthy))
         context |= _told(found)
     return render(request, "snapshots/archive/compare.html", context)
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from snapshots import access
 from snapshots.domain.dataflow_logs.dataflow import FORWARD, HASH, TWO_PHASE, Dataflow, Edge, Vertex
+from snapshots.domain.model.as_json import as_json
 from snapshots.models import Recording, Topology
 from snapshots.payloads.topologies import topology_detail
 from snapshots.problems import Problem, Refused
@@ -131,7 +132,7 @@ def _is_whole(document: Any) -> bool:
 def _blank(request: HttpRequest) -> dict[str, Any]:
     if request.GET.get("kind") != "dataflow":
         return EMPTY
-    return {"name": "", "dataflow": FIRST_DATAFLOW.to_json()}
+    return {"name": "", "dataflow": as_json(FIRST_DATAFLOW)}
 
 
 def _is_dataflow(document: dict[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.conditions.predicates import Interval, detect
 from snapshots.domain.judging.cuts import Cut, state_at
 from snapshots.domain.model import shapes
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.simulators.script import Script
 from snapshots.domain.simulators.workloads import Bank
 from snapshots.sandbox import evaluation
@@ -276,7 +277,7 @@ def test_one_condition_that_ever_holds_is_definite():
     assert (found.first, found.last) == (Cut({"A": 1, "B": 0}), Cut({"A": 2, "B": 2}))
     nowhere = detect(two_clerks(), "A < 0")
     assert (nowhere.possibly, nowhere.definitely) == (False, False)
-    assert nowhere.to_json()["obstacle"] == {"process": "A", "interval": None, "other": None}
+    assert as_json(nowhere)["obstacle"] == {"process": "A", "interval": None, "other": None}
 
 
 def test_snapshots_in_the_log_leave_the_state_as_it_was():

@@ -17,6 +17,7 @@ from snapshots.domain.dataflow_logs.dataflow import FORWARD, Dataflow, Edge
 from snapshots.domain.dataflow_logs.failovers.reference import all_failovers, failovers
 from snapshots.domain.dataflow_logs.failovers.report import MOST_EXAMPLES, Failovers, compare
 from snapshots.domain.dataflow_logs.kinds import WRITE
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import RECORD_STATE
 from snapshots.domain.model.topology import Process
 from snapshots.domain.simulators.dataflows.lanes import Lane
@@ -264,7 +265,7 @@ def three_pairs() -> Dataflow:
 def strategies(simulation: DataflowSimulation) -> list[dict]:
     runs = (replace(simulation, failover=name) for name in ("full", "pipeline", "region"))
     reports = [failovers(assemble(*run_dataflow(run).log).recording)[0] for run in runs]
-    return compare(report.to_json() for report in reports)
+    return compare(map(as_json, reports))
 
 
 def test_the_same_failure_under_three_strategies():
@@ -331,14 +332,14 @@ def test_a_failure_that_a_wider_one_overtakes_is_told_so():
 
 def test_recordings_without_failures_have_none():
     result = all_failovers(assemble(*two_banks()).recording)
-    assert result.to_json() == {"items": [], "sinks": [], "dropped": [], "total": 0}
+    assert as_json(result) == {"items": [], "sinks": [], "dropped": [], "total": 0}
 
 
 def test_a_log_that_leaves_things_out_is_told_as_far_as_it_goes():
     rng = Random(7)
     for seed in range(8):
         run = any_run(seed, MODES[seed % 4])
-        json.dumps(told(run._replace(log=garbled(run.log, rng))).to_json())
+        json.dumps(as_json(told(run._replace(log=garbled(run.log, rng)))))
 
 
 def test_micro_batches_go_back_to_a_batch():

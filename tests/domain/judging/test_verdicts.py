@@ -6,6 +6,7 @@ from snapshots.domain.judging.findings import MOST_WITNESSES, VERDICTS, Finding,
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.judging.witnesses import RECEIVING_RULE, SENDING_RULE
 from snapshots.domain.model import shapes
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
@@ -347,7 +348,7 @@ def test_a_finding_as_json_has_the_keys_that_apply():
     finding = Finding(
         "orphan", "so it is", channel="p->q", message="m1", value="null", sent=Place("p", 3, 40)
     )
-    assert finding.to_json() == {
+    assert as_json(finding) == {
         "verdict": "orphan",
         "sentence": "so it is",
         "channel": "p->q",

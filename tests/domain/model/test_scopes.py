@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.judging.findings import CONSISTENT, INCOMPLETE
 from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.scopes import in_scope
 from snapshots.domain.properties.global_state import of_report
 from snapshots.domain.replaying.reordering import reorder
@@ -34,7 +35,7 @@ def told(recording, prefix=""):
                 "positions": list(report.positions.values()),
                 "in flight": list(report.in_flight.values()),
                 "initiators": len(report.initiators),
-                "totals": report.totals.to_json(),
+                "totals": as_json(report.totals),
                 "sentences": [finding.sentence for finding in report.findings],
                 "restored": restored(recording, report.snapshot),
                 "reordered": reordered(recording, report),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model import shapes
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import RECORD_CHANNEL
 from snapshots.domain.model.topology import Topology
 from snapshots.domain.replaying import reordering
@@ -154,7 +155,7 @@ def test_events_of_other_snapshots_do_not_move():
 
 def test_its_json_shows_at_most_so_many_events_and_how_many_there_are():
     (result,) = reordered(simulated())
-    whole, part = result.to_json(), result.to_json(most=10)
+    whole, part = as_json(result.report()), as_json(result.report(10))
     assert sorted(whole["permuted"]) == list(range(len(result.events)))
     assert (len(whole["events"]), whole["middle"]) == (len(result.events), result.middle)
     assert sorted(part["permuted"]) == list(range(10))

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import RECORD_CHANNEL
 from snapshots.domain.replaying.replaying import (
     ReplayedStep,
@@ -151,12 +152,12 @@ def test_of_many_differences_the_first_are_kept_and_all_counted():
 
 
 def test_a_report_as_json_holds_the_first_difference_and_both_ends():
-    answer = restored(damage.wrong_state(simulated()).log).to_json()
+    answer = as_json(restored(damage.wrong_state(simulated()).log))
     assert answer["equal"] is False
     assert answer["first_difference"] == answer["differences"][0]
     assert isinstance(answer["first_difference"]["found"], int)
     assert answer["end"]["processes"].keys() == answer["original_end"]["processes"].keys()
-    assert restored(simulated()).to_json()["first_difference"] is None
+    assert as_json(restored(simulated()))["first_difference"] is None
 
 
 class TestAChannelReplayed:

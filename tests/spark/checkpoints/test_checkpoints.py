@@ -17,6 +17,7 @@ from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints, decisions, files
 from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
 from snapshots.domain.dataflow_logs.failovers.sink_effects import rid_of
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import Recording
 from snapshots.domain.model.values import canonical, parsed
 from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
@@ -217,6 +218,6 @@ def test_spark_finds_the_same_and_writes_it(spark, tmp_path):
     assert phases[0][:2] == ("explaining checkpoints", 0)
     assert phases[-1][1] == phases[-1][2]
     read = StoredRecording.open(folder)
-    assert read.checkpoints() == [report.to_json() for report in wanted.checkpoints]
-    assert read.failovers() == wanted.failovers.to_json()
-    assert read.checkpoint_files()["decisions"] == [item.to_json() for item in wanted.decisions]
+    assert read.checkpoints() == list(map(as_json, wanted.checkpoints))
+    assert read.failovers() == as_json(wanted.failovers)
+    assert read.checkpoint_files()["decisions"] == list(map(as_json, wanted.decisions))

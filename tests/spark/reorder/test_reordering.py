@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.judging.verdicts import SnapshotReport, judge
 from snapshots.domain.model import shapes
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.model.recording import RECORD_CHANNEL, Recording
 from snapshots.domain.replaying.reordering import reorder
@@ -77,12 +78,12 @@ def agree_on(
 ) -> dict | None:
     most = {"most_shown": most_shown, "most_swaps": most_swaps}
     try:
-        expected = reorder(recording, report, most_swaps=most_swaps).to_json(most_shown)
+        expected = as_json(reorder(recording, report, most_swaps=most_swaps).report(most_shown))
     except NotReorderable as refusal:
         with pytest.raises(NotReorderable, match=f"^{re.escape(str(refusal))}$"):
             Reorder(folder, report.snapshot, **most)
         return None
-    found = Reorder(folder, report.snapshot, **most).report(StagesHere(), silent).to_json()
+    found = as_json(Reorder(folder, report.snapshot, **most).report(StagesHere(), silent))
     assert_same(found, expected)
     return found
 
@@ -308,6 +309,6 @@ def test_spark_finds_the_same(spark, tmp_path, log):
     phases = []
     for report in judge(recording):
         found = reorder_snapshot(folder, report.snapshot, lambda *at: phases.append(at), spark)
-        assert_same(found.to_json(), reorder(recording, report).to_json())
+        assert_same(as_json(found), as_json(reorder(recording, report).report()))
     assert phases[0][:2] == ("reordering", 0)
     assert phases[-1][1] == phases[-1][2]

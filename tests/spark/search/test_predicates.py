@@ -20,6 +20,7 @@ from snapshots.domain.conditions.conditions import NotLocal, conjunction, plainl
 from snapshots.domain.conditions.expressions import LONGEST, Question
 from snapshots.domain.conditions.predicates import detect
 from snapshots.domain.model import shapes
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.model.recording import Recording
 from snapshots.domain.simulators.samples import SAMPLES
@@ -69,8 +70,8 @@ def agree(recording: Recording, folder: Path, *texts: str) -> list[dict]:
         expected = detect(recording, text)
         found = Search(folder, text, plainly).answer(StagesHere(), silent)
         assert found == expected, text
-        assert found.to_json() == expected.to_json()
-        answers.append(json.loads(json.dumps(found.to_json())))
+        assert as_json(found) == as_json(expected)
+        answers.append(json.loads(json.dumps(as_json(found))))
     return answers
 
 

@@ -120,7 +120,7 @@ def test_a_job_started_with_another_parallelism_has_moved_its_key_groups(stored)
     assert lines["entries"] == {"before": 8, "after": 12}
     assert lines["counts"]["same"] == 5  # of the old lines; the others were pushed out
     assert "by value" in lines["notes"][0]
-    assert change["notes"] == ("They are of two jobs.",)
+    assert change["notes"] == ["They are of two jobs."]
 
 
 def test_files_that_an_incremental_checkpoint_shares_with_the_one_before(stored):

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from snapshots.domain.conditions.predicates import detect
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.domain.simulators.script import Script
 from snapshots.jobs import running
@@ -105,7 +106,7 @@ def test_only_who_may_see_a_ready_recording_may_ask(api, ada, banks):
 def test_the_job_ends_with_the_answer_of_the_reference(ada, banks, spark):
     job = answered(request_search(ada, banks, RICH))
     assert (job.state, job.phase, job.progress) == ("done", "searched", 1.0), job.error
-    assert job.result == detect(recorded(two_banks()), RICH).to_json()
+    assert job.result == as_json(detect(recorded(two_banks()), RICH))
     assert job.result["possibly"] == "true"
 
 

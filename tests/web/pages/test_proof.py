@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.replaying.reordering import reorder
 from snapshots.domain.simulators.samples import a_state_that_never_occurred, two_banks
 from snapshots.domain.simulators.script import Log
@@ -30,7 +31,7 @@ def reordered(owner, log: Log) -> Recording:
         snapshot=report.snapshot,
         state=Job.State.DONE,
         finished_at=timezone.now(),
-        result=reorder(recording, report).to_json(),
+        result=as_json(reorder(recording, report).report()),
     )
     return row
 

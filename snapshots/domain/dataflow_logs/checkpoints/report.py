@@ -1,7 +1,9 @@
-"""What is told of one checkpoint. Instants and durations are in the recording's time unit; None is
-what the log does not say."""
+"""The report of one checkpoint.
 
-from dataclasses import asdict, dataclass
+Instants and durations are in the recording's time unit; None is what the log does not say.
+"""
+
+from dataclasses import dataclass
 
 from snapshots.domain.model.topology import ChannelId, ProcessId
 
@@ -27,24 +29,32 @@ TRIGGER, BUSY, TRAVEL, ALIGNMENT, SYNC, ASYNC, ACK, COMMIT = PHASES = (
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A channel from which nothing was taken. to: None where the log ends before. held_back: the
-    records that were sent behind the barrier meanwhile, wherever on the channel they lay."""
+    """A channel from which a task took nothing while it waited for other barriers.
+
+    Attributes:
+        to: None where the log ends before the channel is open again.
+        held_back: how many records were sent behind the barrier meanwhile, wherever on the channel
+            they lay.
+    """
 
     channel: ChannelId
     from_: int
     to: int | None
     held_back: int | None
 
-    def to_json(self) -> dict[str, object]:
-        return _with_from(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of the critical path. behind: the records that lay on the channel when the barrier was
-    put behind them; None for one that overtook them, and off channels. end: the channel's end stood
-    for the barrier. earlier: the checkpoint whose copy kept the process busy. is_inferred: which
-    channel it was, and when its barrier was sent, is inferred from durations of tasks."""
+    """A part of the critical path.
+
+    Attributes:
+        behind: how many records lay on the channel when the barrier was put behind them; None for
+            a barrier that overtook them, and off channels.
+        end: whether the end of the channel stood for the barrier.
+        earlier: the checkpoint whose copy kept the process busy.
+        is_inferred: whether the channel, and when its barrier was sent, is inferred from durations
+            of tasks.
+    """
 
     process: ProcessId
     channel: ChannelId | None
@@ -60,20 +70,22 @@ class Segment:
     def length(self) -> int:
         return 0 if self.to is None else self.to - self.from_
 
-    def to_json(self) -> dict[str, object]:
-        return _with_from(self)
-
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """What one task did for the checkpoint.
+    """What one task did for the checkpoint; None is what the log does not say.
 
-    first_barrier_at: the first that was handled (where ends stood for all, as last_barrier_at);
-    last_barrier_at: when all had come; both None at a source. start_delay: from the trigger to the
-    first barrier, at a source to its snapshot. alignment: None where the last barrier has not come.
-    overtaken: records that its own barriers jumped over. in_flight: records kept as the state of
-    its inputs. held_up: its share of the critical path. busy_until: how long after the trigger it
-    was still copying its state for the checkpoint ``busy_with``, where that is told.
+    Attributes:
+        first_barrier_at: when the first barrier was handled; ``last_barrier_at`` where ends of
+            channels stood for all barriers; None at a source.
+        last_barrier_at: when all barriers had come; None at a source.
+        start_delay: the time from the trigger to the first barrier, at a source to its snapshot.
+        alignment: the time from the first barrier to the last; None where the last has not come.
+        overtaken: how many records its own barriers jumped over.
+        in_flight: how many records were kept as the state of its inputs.
+        held_up: its share of the critical path.
+        busy_until: how long after the trigger it was still copying its state for ``busy_with``.
+        busy_with: the earlier checkpoint that kept it busy.
     """
 
     process: ProcessId
@@ -98,15 +110,20 @@ class TaskReport:
     busy_until: int | None = None
     busy_with: str | None = None
 
-    def to_json(self) -> dict[str, object]:
-        return asdict(self) | {"blocked": [item.to_json() for item in self.blocked]}
-
 
 @dataclass(frozen=True, slots=True)
 class CheckpointReport:
-    """pipeline: the number of its coordinator, where there are several. kind: ``checkpoint``,
-    ``savepoint`` or what else the log says. reason: why it did not complete. ended_at: when it
-    completed or was given up; duration: until then. tasks: who held it up most first."""
+    """What became of one checkpoint, and how long each part of it took.
+
+    Attributes:
+        pipeline: the number of its coordinator, where there are several.
+        kind: ``checkpoint``, ``savepoint`` or what else the log says.
+        reason: why it did not complete.
+        ended_at: when it completed or was given up.
+        duration: the time from the trigger to ``ended_at``.
+        tasks: the tasks, the one that held it up most first.
+        critical_path: the chain that set the duration, in the order of time.
+    """
 
     checkpoint: str
     pipeline: str | None
@@ -123,16 +140,3 @@ class CheckpointReport:
     tasks: tuple[TaskReport, ...]
     critical_path: tuple[Segment, ...]
     sentence: str
-
-    def summary(self) -> dict[str, object]:
-        """The JSON without ``tasks``."""
-        own = {name: getattr(self, name) for name in self.__slots__ if name != "tasks"}
-        return own | {"critical_path": [segment.to_json() for segment in self.critical_path]}
-
-    def to_json(self) -> dict[str, object]:
-        return self.summary() | {"tasks": [task.to_json() for task in self.tasks]}
-
-
-def _with_from(item: Blocked | Segment) -> dict[str, object]:
-    found = asdict(item)
-    return {name.rstrip("_"): value for name, value in found.items()}

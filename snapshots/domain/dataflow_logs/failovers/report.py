@@ -5,9 +5,10 @@ MOST_EXAMPLES. Source of the table of effects: docs/formats/protocols.md, "5. Fa
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
+from snapshots.domain.model.as_json import JsonName, json_property, members_as_json
 from snapshots.domain.model.topology import ProcessId
 
 MOST_EXAMPLES = 20
@@ -19,9 +20,12 @@ Rid = list[object]
 
 @dataclass(frozen=True, slots=True)
 class ReRead:
-    """What one split reads again: records whose offset is in from .. to and that had been read.
+    """The records that one split reads again: those from ``from`` to ``to`` that it had read.
 
-    caught_up_at: when it has read offset ``to`` again; None where the log ends before.
+    Attributes:
+        from_: the offset to which the split goes back.
+        caught_up_at: when it has read offset ``to`` again; None where the log ends before.
+        examples: the first records, each as ``[split, offset, derived]``.
     """
 
     split: str
@@ -31,23 +35,22 @@ class ReRead:
     caught_up_at: int | None
     examples: tuple[Rid, ...] = ()
 
-    def to_json(self) -> dict[str, object]:
-        return {name.rstrip("_"): value for name, value in asdict(self).items()} | {
-            "examples": list(self.examples)
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class SinkEffect:
     """What happened at a sink because of one failure, or, in a total, because of all.
 
-    repeated: writes of records that had been written before, seen or not. duplicates: those that a
-    reader sees beside the first (an idempotent sink has none). rewritten: those that an idempotent
-    sink writes over the same key; rewound: those of them that replace the value of a newer record
-    for a while. differing: repeated writes with another value than the first: the state counted
-    something twice, or the order differed. committed_again: commits of transactions that were
-    committed already, which changes nothing. aborted: transactions given up. lost: records that
-    nobody will see any more.
+    Attributes:
+        repeated: writes of records that had been written before, seen or not.
+        duplicates: repeated writes that a reader sees beside the first; none at an idempotent sink.
+        rewritten: writes of an idempotent sink over the same key.
+        rewound: those of them that replace the value of a newer record for a while.
+        differing: repeated writes with another value than the first: the state counted something
+            twice, or the order differed.
+        committed_again: commits of transactions that were committed already, which changes nothing.
+        aborted: transactions that were given up.
+        lost: records that nobody will see any more.
+        examples: for each of these words the first records, as ``[split, offset, derived]``.
     """
 
     sink: str
@@ -62,16 +65,21 @@ class SinkEffect:
     lost: int = 0
     examples: dict[str, tuple[Rid, ...]] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, object]:
-        own = {name: getattr(self, name) for name in SinkEffect.__slots__}
-        return own | {"examples": {name: list(rids) for name, rids in self.examples.items()}}
-
 
 @dataclass(frozen=True, slots=True)
 class SinkTotal:
-    """written: all writes; visible: those that a reader sees at the end, or, of an idempotent sink,
-    saw until the same key was written again; pending: records that are neither visible nor lost
-    when the log ends; committed, timed_out: transactions."""
+    """What all failures did at a sink, and how its writes and transactions ended.
+
+    In JSON the members of ``effect`` stand beside the others.
+
+    Attributes:
+        written: all writes.
+        visible: records that a reader sees at the end; at an idempotent sink also those that it saw
+            until the same key was written again.
+        pending: records that are neither visible nor lost when the log ends.
+        committed: transactions that were committed.
+        timed_out: transactions that timed out.
+    """
 
     effect: SinkEffect
     written: int = 0
@@ -81,8 +89,7 @@ class SinkTotal:
     timed_out: int = 0
 
     def to_json(self) -> dict[str, object]:
-        own = {name: getattr(self, name) for name in self.__slots__ if name != "effect"}
-        return self.effect.to_json() | own
+        return members_as_json(self.effect) | members_as_json(self, without=("effect",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +100,21 @@ class Dropped:
     records: int
     examples: tuple[Rid, ...] = ()
 
-    def to_json(self) -> dict[str, object]:
-        return asdict(self) | {"examples": list(self.examples)}
-
 
 @dataclass(frozen=True, slots=True)
 class FailoverReport:
-    """process: None where the job failed as a whole. attempt: the one that failed. strategy: what
-    the scope amounts to: all tasks, a pipeline, a region. restored: the checkpoint; None where
-    there was none. lost_progress: since its trigger, or since the beginning. guarantee: its own.
-    discarded: records thrown out of the channels. counted_twice: records whose effect is in the
-    restored state and that are read again all the same.
+    """A failure, and how the dataflow came back from it.
+
+    Attributes:
+        process: the process that failed; None where the job failed as a whole.
+        attempt: the attempt that failed.
+        strategy: what the scope amounts to: all tasks, a pipeline, a region.
+        restored: the checkpoint that was restored; None where there was none.
+        guarantee: what the restored checkpoint guarantees.
+        lost_progress: the time since the trigger of that checkpoint, or since the beginning.
+        discarded: how many records were thrown out of the channels.
+        counted_twice: how many records are read again although their effect is in the restored
+            state.
     """
 
     process: ProcessId | None
@@ -124,45 +135,39 @@ class FailoverReport:
     sinks: tuple[SinkEffect, ...]
     sentence: str
 
-    @property
+    @json_property
     def records_re_read(self) -> int:
         return sum(item.records for item in self.re_read)
 
-    @property
+    @json_property
     def time_to_catch_up(self) -> int | None:
         return None if self.caught_up_at is None else self.caught_up_at - self.at
-
-    def to_json(self) -> dict[str, object]:
-        own = {name: getattr(self, name) for name in self.__slots__}
-        return own | {
-            "scope": list(self.scope),
-            "re_read": [item.to_json() for item in self.re_read],
-            "sinks": [item.to_json() for item in self.sinks],
-            "records_re_read": self.records_re_read,
-            "time_to_catch_up": self.time_to_catch_up,
-        }
 
 
 @dataclass(frozen=True, slots=True)
 class Failovers:
-    """All failures of a recording, and what they did in all."""
+    """All failures of a recording.
 
-    reports: tuple[FailoverReport, ...]
+    Attributes:
+        reports: the failures.
+        sinks: what all failures did together.
+        dropped: records that were thrown out of channels and never came again.
+    """
+
+    reports: Annotated[tuple[FailoverReport, ...], JsonName("items")]
     sinks: tuple[SinkTotal, ...]
     dropped: tuple[Dropped, ...]
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "items": [report.to_json() for report in self.reports],
-            "sinks": [total.to_json() for total in self.sinks],
-            "dropped": [item.to_json() for item in self.dropped],
-            "total": len(self.reports),
-        }
+    @json_property
+    def total(self) -> int:
+        return len(self.reports)
 
 
 def compare(reports: Iterable[Mapping[str, Any]]) -> list[dict[str, object]]:
-    """The same failure under different strategies, a row for each. reports: FailoverReport as JSON,
-    which is how they are stored."""
+    """Return a row for each report of the same failure under another strategy.
+
+    The reports are FailoverReports as JSON, which is how they are stored.
+    """
     return [
         {name: report[name] for name in _COMPARED}
         | {name: sum(sink[name] for sink in report["sinks"]) for name in _SUMMED}

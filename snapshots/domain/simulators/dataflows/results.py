@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, SINK, TWO_PHASE, Dataflow
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.domain.simulators.dataflows.counting import Counted, surplus
 from snapshots.domain.simulators.dataflows.functions import Record, Rid, expected_rids
@@ -46,7 +47,7 @@ def header_of(
         replace(process, state=text_of(states.get(process.id, {"completed": 0})))
         for process in topology.processes
     )
-    extra = {"engine": engine, "dataflow": dataflow.to_json()}
+    extra = {"engine": engine, "dataflow": as_json(dataflow)}
     return Header(name, TIME_UNIT, replace(topology, processes=processes), extra)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from snapshots.domain.dataflow_logs.kinds import CP_ACK, OVERTAKEN_OUT, SNAP_ASYNC
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import MARKER_SEND, RECORD_CHANNEL, RECORD_STATE
 from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.domain.simulators.dataflows.functions import Record
@@ -146,7 +147,7 @@ class Snapshots:
             missing.discard(part)
             return ()
         del task.missing[cid]
-        handles = [held.handle.to_json() for held in task.files[cid].values()]
+        handles = [as_json(held.handle) for held in task.files[cid].values()]
         self.log.add(task.id, CP_ACK, {"handles": handles}, snapshot=str(cid))
         return (Acknowledge(cid, task.id),)
 

@@ -6,7 +6,7 @@ file; only what is known to be complete may be built on.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from snapshots.domain.dataflow_logs.kinds import CP_ACK, CP_COMPLETE
 from snapshots.domain.model.recording import Event, LoggedEvent
@@ -15,15 +15,16 @@ from snapshots.domain.model.values import parsed
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """shared: uploaded by an earlier checkpoint, since_cid."""
+    """The handle by which a checkpoint refers to a file.
+
+    Attributes:
+        shared: whether an earlier checkpoint, ``since_cid``, uploaded it.
+    """
 
     file: str
     bytes: int
     shared: bool
     since_cid: int
-
-    def to_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

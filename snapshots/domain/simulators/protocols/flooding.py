@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from snapshots.domain.judging.findings import Place
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import (
     RECEIVE,
     RECORD_CHANNEL,
@@ -126,7 +127,7 @@ class Knowledge:
                 process: {
                     "whole": _json(self.whole(process)),
                     "missing": list(self.missing(process)),
-                    "pieces": {of: place.to_json() for of, place in pieces.items()},
+                    "pieces": {of: as_json(place) for of, place in pieces.items()},
                 }
                 for process, pieces in self.learned.items()
             },
@@ -156,4 +157,4 @@ def _place(event: Event) -> Place:
 
 
 def _json(place: Place | None) -> dict[str, object] | None:
-    return place and place.to_json()
+    return place and as_json(place)

@@ -5,6 +5,7 @@ from itertools import zip_longest
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
 from snapshots.readers.engines import derived_log
@@ -130,7 +131,7 @@ def _dataflow(runs: tuple[Run, ...]) -> dict[str, object]:
     vertices = tuple(vertex for one in known for vertex in one.vertices)
     edges = tuple(edge for one in known for edge in one.edges)
     try:
-        return Dataflow(vertices, edges).to_json()
+        return as_json(Dataflow(vertices, edges))
     except DataflowRefused:
         return {}
 

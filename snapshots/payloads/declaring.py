@@ -1,0 +1,129 @@
+"""Declares payloads: from the dataclasses that they show, and with what their docstrings say.
+
+A docstring describes fields in a list headed ``Attributes:`` or ``Args:``, one ``name: text`` a
+field, a longer text indented below. OpenAPI shows each text beside its field, and what stands above
+the list beside the payload.
+"""
+
+import inspect
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from types import MappingProxyType, UnionType
+from typing import Annotated, Any, NewType, NotRequired, Union, get_args, get_origin
+
+from pydantic import Field
+from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
+
+from snapshots.domain.model.as_json import members
+from snapshots.domain.model.topology import JsonText
+
+_LIST = re.compile(r"^(?:Attributes|Args):\n", re.MULTILINE)
+_ENTRY = re.compile(r"^    (\w+(?:, \w+)*): ", re.MULTILINE)
+_PYTHON = re.compile(r"\b(?:None|True|False)\b")
+
+_declared: dict[type, Any] = {}
+"""The payload of each dataclass, as which other payloads show a field of that type."""
+
+
+def payload_of(
+    cls: type,
+    name: str = "",
+    *,
+    without: Collection[str] = (),
+    optional: Collection[str] = (),
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> Any:
+    """Return the TypedDict of what ``as_json`` makes of a dataclass.
+
+    A nested dataclass is shown as the payload that was declared of it before.
+
+    Args:
+        name: the name of the schema, where it is not that of the dataclass.
+        without: names in JSON that this payload does not have.
+        optional: names in JSON that data of older versions does not have.
+        more: the types of further fields, and of fields that are shown as another type, by name.
+
+    Raises: TypeError where the docstring describes a field that the dataclass does not have.
+    """
+    summary, texts = _described_fields(_docstring(cls))
+    if unknown := texts.keys() - {field.name for field in fields(cls)}:
+        raise TypeError(f"The docstring of {cls.__name__} describes {', '.join(sorted(unknown))}")
+    types = {
+        member.name: documented(
+            more.get(member.name) or _type(member.type),
+            member.text or texts.get(member.attribute, ""),
+            is_required=not (member.is_absent or member.name in optional),
+        )
+        for member in members(cls)
+        if member.name not in without
+    }
+    payload = TypedDict(name or cls.__name__, dict(more) | types)
+    payload.__doc__ = summary
+    if not without:
+        show_as(cls, payload)
+    return payload
+
+
+def show_as(cls: type, payload: Any) -> None:
+    """Show fields of a type, in payloads that are declared from now on, as this payload."""
+    _declared.setdefault(cls, payload)
+
+
+def list_of(item: Any, name: str) -> Any:
+    """Return the payload of a page of a list: its ``items``, and the ``total`` of all pages."""
+    return TypedDict(name, {"items": list[item], "total": int})
+
+
+def described(payload: Any) -> Any:
+    """Move the descriptions of fields from the docstring of a TypedDict to its fields."""
+    payload.__doc__, texts = _described_fields(_docstring(payload))
+    for name, text in texts.items():
+        payload.__annotations__[name] = documented(payload.__annotations__[name], text)
+    return payload
+
+
+def documented(hint: Any, text: str, *, is_required: bool = True) -> Any:
+    """Return the type of a field together with the description that OpenAPI shows."""
+    full = Annotated[hint, Field(description=text)] if text else hint
+    return full if is_required else NotRequired[full]
+
+
+def _docstring(cls: type) -> str:
+    """Return the docstring in the words of JSON; "" for the signature that ``dataclass`` writes."""
+    text = inspect.cleandoc(cls.__doc__ or "")
+    return "" if text.startswith(f"{cls.__name__}(") else _PYTHON.sub(_in_json, text)
+
+
+def _in_json(match: re.Match) -> str:
+    return {"None": "null", "True": "true", "False": "false"}[match[0]]
+
+
+def _described_fields(docstring: str) -> tuple[str, dict[str, str]]:
+    """Return what a docstring says of the whole, and what it says of each field."""
+    summary, *rest = _LIST.split(docstring, maxsplit=1)
+    _, *parts = _ENTRY.split(rest[0]) if rest else [""]
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    texts = {name: " ".join(text.split()) for names, text in pairs for name in names.split(", ")}
+    return summary.strip(), texts
+
+
+def _type(hint: Any) -> Any:
+    """Return the type of the JSON of a value: what `as_json` makes of it."""
+    if hint is JsonText or hint is object:
+        return Any
+    if isinstance(hint, NewType):
+        return _type(hint.__supertype__)
+    origin = get_origin(hint)
+    if shown := _declared.get(origin or hint):
+        return shown
+    if is_dataclass(hint):
+        return payload_of(hint)
+    types = tuple(map(_type, get_args(hint)))
+    if origin in (Union, UnionType):
+        return Any if Any in types else Union[types]  # noqa: UP007 (as | takes no tuple)
+    if origin is tuple and types[1:] != (...,) and len(set(types)) > 1:
+        return tuple[types]
+    if origin in (tuple, list, Sequence):
+        return list[types[0]]
+    return dict[types] if origin in (dict, Mapping) else hint
