@@ -1,4 +1,4 @@
-"""What the API tells a person of their own account."""
+"""Build the API's answers about a person's own account."""
 
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from webapp.accounts.models import ApiToken, AuditEntry, Session
 
 
 class LimitsPayload(TypedDict):
-    """0: no limit; of ``retention_days``: for ever."""
+    """A person's limits. 0 means no limit, and for ``retention_days`` for ever."""
 
     open_jobs: int
     collectors: int
@@ -50,7 +50,7 @@ class OwnAccount(TypedDict):
 
 
 class SessionItem(TypedDict):
-    """id: names it in addresses, and signs nobody in."""
+    """A session; its ``id`` is for addresses and cannot sign anybody in."""
 
     id: str
     created_at: str
@@ -111,7 +111,7 @@ def audit_item(entry: AuditEntry) -> AuditItem:
 
 
 def own_audit_item(entry: AuditEntry, user) -> AuditItem:
-    """The entry as the person may see it: where another did it, without that one's address."""
+    """Return the entry as the person may see it: without the address of other people."""
     own = entry.actor_id == user.pk
     return {**audit_item(entry), "address": entry.address if own else ""}
 

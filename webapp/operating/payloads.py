@@ -1,4 +1,4 @@
-"""What the API tells operators."""
+"""Build the API's answers to operators."""
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
@@ -18,7 +18,7 @@ class PersonItem(TypedDict):
 
 
 class PersonDetail(PersonItem):
-    """limits: those that hold. own_limits: those that differ from the server's settings."""
+    """A person with their limits; ``own_limits`` differ from the server's settings."""
 
     limits: LimitsPayload
     own_limits: dict[str, int]
@@ -30,14 +30,14 @@ class PersonList(TypedDict):
 
 
 class HandOverPayload(TypedDict):
-    """moved: how many of each kind. left: sentences on what stayed."""
+    """The result of a hand-over: how many rows of each kind moved, and sentences about the rest."""
 
     moved: dict[str, int]
     left: list[str]
 
 
 def person_item(user) -> PersonItem:
-    """user: a row of ``people.people``."""
+    """Return the payload of a row of ``people.people``."""
     return {
         "id": user.pk,
         "email": user.username,
@@ -56,5 +56,5 @@ def person_item(user) -> PersonItem:
 
 
 def person_detail(user) -> PersonDetail:
-    """user: a row of ``people.people``."""
+    """Return the payload of a row of ``people.people``, with limits."""
     return {**person_item(user), "limits": limits(user), "own_limits": allowances.own_limits(user)}
