@@ -41,18 +41,18 @@ def sums(held: dict[str, Any], stored: StoredRecording) -> Sums:
         for state in operator["states"]:
             for path, total in _totals(state):
                 row = {"where": name, "what": f"state {'.'.join(path)}", "sum": total}
-                why = why_not(state["kind"], state["entries"], path, total)
-                if why is not None:
-                    left_out.append(row | {"why": why})
+                reason = why_not(state["kind"], state["entries"], path, total)
+                if reason is not None:
+                    left_out.append(row | {"why": reason})
                     continue
                 rows.append(row | {"expression": _expression("processes", name, *path)})
                 _put(states.setdefault(name, {}), path, total)
     flying = _in_flight(held, stored)
     for edge, fields in flying.items():
         for number, total in enumerate(fields):
-            what = f"in flight, field {number} of its records"
+            amount = f"in flight, field {number} of its records"
             expression = f"{_expression('channels', edge)}[{number}]"
-            row = {"where": edge, "what": what, "sum": total, "expression": expression}
+            row = {"where": edge, "what": amount, "sum": total, "expression": expression}
             rows += [row] if total is not None else []
     return {"states": states, "in_flight": flying, "rows": rows, "left_out": left_out}
 

@@ -114,9 +114,9 @@ def _require_all_migrations() -> None:
     missing = missing_migrations()
     if missing:
         count = f"lacks {len(missing)} changes of this version"
-        what = "has no tables yet" if _is_empty() else count
+        state = "has no tables yet" if _is_empty() else count
         raise CannotStart(
-            f"The database {what}: run “python manage.py migrate”, or “make run”, which does that. "
+            f"The database {state}: run “python manage.py migrate”, or “make run”. "
             "If that is not expected, is DATABASE_URL right?"
         )
 

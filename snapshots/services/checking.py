@@ -119,15 +119,15 @@ class Check:
             elif path.exists() and not Recording.objects.filter(store=path.name).exists():
                 yield self._unknown("The stored recording", path)
 
-    def _unknown(self, what: str, path: Path) -> Finding:
+    def _unknown(self, kind: str, path: Path) -> Finding:
         self.sizes["unknown"].add(path)
         if not identity.is_older(path, self.known_since):
             return Finding(
-                f"{what} {path.name} belongs to no recording.",
+                f"{kind} {path.name} belongs to no recording.",
                 f"A worker's sweep sets it aside for {settings.SET_ASIDE_DAYS} days.",
             )
         return Finding(
-            f"{what} {path.name} belongs to no recording, and is older than what the database "
+            f"{kind} {path.name} belongs to no recording, and is older than what the database "
             f"knows (since {_moment(self.known_since)}): no sweep touches it.",
             f"python manage.py set_aside --take {path.name}, and then --bring-back or --remove.",
         )
@@ -157,8 +157,8 @@ def _settled(recording: Recording, findings: Iterator[Finding]) -> list[Finding]
     return listed if listed and same.exists() else []
 
 
-def _unfinished(what: str, path: Path) -> Finding:
-    sentence = f"{what} {path.name} was left unfinished by a process that died."
+def _unfinished(kind: str, path: Path) -> Finding:
+    sentence = f"{kind} {path.name} was left unfinished by a process that died."
     return Finding(sentence, "A worker's sweep removes it.", is_wrong=False)
 
 

@@ -85,12 +85,12 @@ def require_fit(mapping: Mapping, file: UploadedFile) -> None:
     if first_events.events:
         return
     line, reason = next(iter(first_events.misfits.places), (None, None))
-    why = first_events.ended or (
+    cause = first_events.ended or (
         f"Line {line} {reason}." if reason else "It holds no line of JSON."
     )
     raise Refused(
         f"Nothing at the beginning of {file.name} is an event of the mapping “{mapping.name}”. "
-        f"{why}",
+        f"{cause}",
         code="unknown-format",
         line=line,
         file=file.name,
@@ -109,7 +109,7 @@ def _payload(log_preview: Preview, fields: dict[str, str]) -> mappings.MappingPr
         "lines": log_preview.lines,
         "left_out": log_preview.left_out,
         "misfits": log_preview.misfits.count,
-        "misfit_lines": [list(place) for place in log_preview.misfits.places],
+        "misfit_lines": [list(item) for item in log_preview.misfits.places],
         "without_time": log_preview.without_time,
         "ended": log_preview.ended,
         "fields": fields,

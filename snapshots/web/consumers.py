@@ -124,7 +124,7 @@ class JsonConsumer(AsyncWebsocketConsumer):
         if not user.is_authenticated:
             raise Unauthorized("You are no longer signed in.")
 
-    async def tell(self, payload: Mapping[str, Any]) -> None:
+    async def send_payload(self, payload: Mapping[str, Any]) -> None:
         await self.send(text_data=dumps(payload).decode())
 
     async def refuse(self, detail: str, request: Any = None) -> None:
@@ -132,7 +132,7 @@ class JsonConsumer(AsyncWebsocketConsumer):
         payload = {"type": "refused", "detail": detail}
         if isinstance(request, int | float | str):
             payload["request"] = request
-        await self.tell(payload)
+        await self.send_payload(payload)
 
 
 class JobsConsumer(JsonConsumer):
@@ -145,7 +145,7 @@ class JobsConsumer(JsonConsumer):
         await self.refuse("This address only reports jobs; it accepts no messages.")
 
     async def job_changed(self, event: Mapping[str, Any]) -> None:
-        await self.tell({"type": "job", **event["job"]})
+        await self.send_payload({"type": "job", **event["job"]})
 
 
 class RecordingConsumer(JsonConsumer):
@@ -251,7 +251,7 @@ class RecordingConsumer(JsonConsumer):
         await self.channel_layer.group_send(self.group, event)
 
     async def cursor_moved(self, event: Mapping[str, Any]) -> None:
-        await self.tell({"type": "cursor", **event["cursor"]})
+        await self.send_payload({"type": "cursor", **event["cursor"]})
 
 
 class NowhereConsumer(AsyncWebsocketConsumer):
@@ -304,11 +304,11 @@ class Newest:
             await self.consumer.refuse(problem.detail, request)
         except Exception:
             logger.exception("A %s could not be answered", question["type"])
-            await self.consumer.refuse(
-                "The server failed to answer; its log has the details.", request
-            )
+            await self.consumer.refuse("The server made a mistake; its log says which.", request)
         else:
-            await self.consumer.tell({"type": question["type"], "request": request, **answer})
+            await self.consumer.send_payload(
+                {"type": question["type"], "request": request, **answer}
+            )
 
     def stop(self) -> None:
         if self.task is not None:

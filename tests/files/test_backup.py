@@ -252,7 +252,7 @@ def test_a_damaged_backup_is_refused_before_anything_changes(
     settings.DATA_DIR = tmp_path_factory.mktemp("target")
     with (
         django_assert_num_queries(0),
-        pytest.raises(CommandError, match=r"^Nothing is restored\. .*(backup|belong)"),
+        pytest.raises(CommandError, match=r"^Nothing was restored\. .*(backup|belong)"),
     ):
         call_command("restore_backup", str(made))
     assert not list(settings.DATA_DIR.iterdir())
@@ -298,7 +298,7 @@ def test_rows_that_cannot_be_taken_over_leave_no_file(made, elsewhere):
     backup._write_sums(made)
     ran = managed(elsewhere, "restore_backup", str(made))
     assert ran.returncode == 1
-    assert "Nothing is restored. The rows cannot be taken over" in ran.stderr
+    assert "Nothing was restored. The rows cannot be taken over" in ran.stderr
     assert "Traceback" not in ran.stderr
     data_dir = Path(elsewhere["DATA_DIR"])
     assert not list((data_dir / "uploads").iterdir())

@@ -54,7 +54,7 @@ def test_the_list_says_what_lies_aside_and_why(lost_upload, lost_store, capsys):
 
 
 def test_an_empty_list_says_so(capsys):
-    assert said(capsys) == "Nothing lies aside.\n"
+    assert said(capsys) == "Nothing is set aside.\n"
 
 
 def test_an_upload_comes_back_as_a_queued_recording(lost_upload, capsys, data_dir):

@@ -182,7 +182,7 @@ async def test_all_together_have_some_uploads_under_way_and_no_more(token, setti
     _, other = await database_sync_to_async(make_token)(bob, "test")
     status, body, _ = await while_one_is_under_way(token, other)
     assert status == 429
-    assert "The server is taking 1 uploads" in json.loads(body)["detail"]
+    assert "The server receives 1 uploads" in json.loads(body)["detail"]
 
 
 async def test_an_upload_that_does_not_fit_on_the_disk_is_not_read(token, settings):

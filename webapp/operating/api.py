@@ -111,6 +111,6 @@ def list_audit_entries(
 ) -> HttpResponse:
     """The audit log, the newest first. person: part of an address. since, until: days in UTC."""
     access.require_operator(request.user)
-    entries = AuditFilter.asked(request.GET.dict()).entries()
+    entries = AuditFilter.of_query(request.GET.dict()).entries()
     items = [audit_item(entry) for entry in entries[offset : offset + limit]]
     return reply({"items": items, "total": entries.count()})

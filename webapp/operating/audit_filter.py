@@ -35,7 +35,7 @@ class AuditFilter:
     until: date | None = None
 
     @classmethod
-    def asked(cls, query: Mapping[str, str]) -> "AuditFilter":
+    def of_query(cls, query: Mapping[str, str]) -> "AuditFilter":
         """Read the parameters of an address; empty ones do not count. Raises: Invalid."""
         action = query.get("action", "")
         if action and action not in ACTIONS:

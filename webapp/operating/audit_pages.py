@@ -23,7 +23,7 @@ PARAMETERS = ("person", "action", "since", "until")
 def audit_log(request: HttpRequest) -> HttpResponse:
     """Show the entries that pass the filter; with ``format=csv`` send them as a file."""
     try:
-        chosen, refusal = AuditFilter.asked(request.GET.dict()), None
+        chosen, refusal = AuditFilter.of_query(request.GET.dict()), None
     except Invalid as invalid:
         chosen, refusal = AuditFilter(), invalid
     if request.GET.get("format") == "csv" and refusal is None:

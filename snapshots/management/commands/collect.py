@@ -39,7 +39,7 @@ class Command(BaseCommand):
             while True:
                 began = time.monotonic()
                 outcome = self._round(user, url, job)
-                self._tell(outcome, problems)
+                self._print(outcome, problems)
                 problems = outcome.problems
                 if once:
                     if problems:
@@ -56,12 +56,12 @@ class Command(BaseCommand):
             lost = f"A round failed and will be repeated: {error}"
             return collecting.Round(problems=[lost])
 
-    def _tell(self, outcome: collecting.Round, before: list[str]) -> None:
+    def _print(self, outcome: collecting.Round, known_problems: list[str]) -> None:
         """Print a round's outcome, without the problems that the last round had already."""
         for problem in outcome.problems:
-            if problem not in before:
+            if problem not in known_problems:
                 self.stderr.write(problem)
-        if before and not outcome.problems:
+        if known_problems and not outcome.problems:
             self.stdout.write("All requests are answered again.")
         if outcome.detailed:
             more, jobs = (

@@ -232,24 +232,24 @@ class _Effects:
 
     vertex: Vertex
     writes: Rows
-    thrown_out: Rows
+    discarded: Rows
     whole: Tally = field(default_factory=Tally)
     own: dict[int, Tally] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.question = self.vertex.question
         both = pa.concat_arrays(
-            [json_fields.rids(rows.extra) for rows in (self.writes, self.thrown_out)]
+            [json_fields.rids(rows.extra) for rows in (self.writes, self.discarded)]
         )
         codes, self.texts = json_fields.codes(both)
         self.count = len(self.writes.step)
-        self.rid, self.thrown_rid = codes[: self.count], codes[self.count :]
+        self.rid, self.discarded_rid = codes[: self.count], codes[self.count :]
         self.failure = self.vertex.failures(self.writes)
         self._follow_transactions()
         self.pending = 0
-        self._tell_repeated()
-        self._tell_transactions()
-        self._tell_lost()
+        self._count_repeated()
+        self._count_transactions()
+        self._count_lost()
 
     def by_failure(self) -> dict[int, object]:
         numbers = {n for own in self.question.restarts.values() for _, n in own}
@@ -293,7 +293,7 @@ class _Effects:
             self.timed_out[rows] = transaction.fate == TIMED_OUT
             self.until[rows] = np.maximum(self.until[rows], transaction.step)
 
-    def _tell(self, name: str, rows: Ints, failures: Ints, rids: Ints) -> None:
+    def _count_chosen(self, name: str, rows: Ints, failures: Ints, rids: Ints) -> None:
         """Count the chosen rows for the whole run and for each failure.
 
         ``rows`` indexes ``failures`` and ``rids``, and stands in the order of the examples.
@@ -309,23 +309,23 @@ class _Effects:
             shown = self.texts.take(pa.array(rids[:MOST_EXAMPLES])).to_pylist()
             tally.add_all(name, len(rids), shown)
 
-    def _tell_repeated(self) -> None:
+    def _count_repeated(self) -> None:
         rows = np.arange(self.count)
         has_rid = self.rid != NONE
         first = self._first(has_rid)
         repeated = has_rid & (first[self.rid] != rows)
-        self._tell_rows("repeated", repeated)
+        self._count_rows("repeated", repeated)
         value, _ = json_fields.codes(self.writes.value)
-        self._tell_rows("differing", repeated & (value[first[self.rid]] != value))
+        self._count_rows("differing", repeated & (value[first[self.rid]] != value))
         if not self.question.is_idempotent:
             shown = has_rid & self.visible
-            self._tell_rows("duplicates", shown & (self._first(shown)[self.rid] != rows))
+            self._count_rows("duplicates", shown & (self._first(shown)[self.rid] != rows))
             return
-        self._tell_rows("rewritten", repeated)
-        self._tell_rows("rewound", repeated & self._replaces_newer(first))
+        self._count_rows("rewritten", repeated)
+        self._count_rows("rewound", repeated & self._replaces_newer(first))
 
-    def _tell_rows(self, name: str, chosen: np.ndarray) -> None:
-        self._tell(name, np.flatnonzero(chosen), self.failure, self.rid)
+    def _count_rows(self, name: str, chosen: np.ndarray) -> None:
+        self._count_chosen(name, np.flatnonzero(chosen), self.failure, self.rid)
 
     def _first(self, among: np.ndarray) -> Ints:
         """Return the first row of each rid among the chosen writes: int64[R + 1], the last for
@@ -352,15 +352,15 @@ class _Effects:
         newer[has] = first[self.rid[before[has]]] > first[self.rid[has]]
         return newer
 
-    def _tell_transactions(self) -> None:
+    def _count_transactions(self) -> None:
         for process, own in enumerate(self.question.transactions.values()):
             for transaction in own.values():
                 if transaction.fate == GIVEN_UP:
-                    self._tell_step("aborted", process, transaction.step)
+                    self._count_step("aborted", process, transaction.step)
                 for step in transaction.repeats:
-                    self._tell_step("committed_again", process, step)
+                    self._count_step("committed_again", process, step)
 
-    def _tell_step(self, name: str, process: int, step: int) -> None:
+    def _count_step(self, name: str, process: int, step: int) -> None:
         self.whole.add_all(name, 1, [])
         restarts = self.vertex.restarts[process]
         before = int(np.searchsorted(restarts[:, 0], step))
@@ -368,13 +368,13 @@ class _Effects:
             number = int(restarts[before - 1, 1])
             self.own.setdefault(number, Tally()).add_all(name, 1, [])
 
-    def _tell_lost(self) -> None:
-        thrown = len(self.thrown_rid)
-        rid = np.concatenate((self.rid, self.thrown_rid))
-        until = np.concatenate((self.until, self.thrown_out.step))
-        process = np.concatenate((self.writes.process, self.thrown_out.process))
-        is_open = np.concatenate((self.is_open, np.zeros(thrown, bool)))
-        timed_out = np.concatenate((self.timed_out, np.zeros(thrown, bool)))
+    def _count_lost(self) -> None:
+        discarded = len(self.discarded_rid)
+        rid = np.concatenate((self.rid, self.discarded_rid))
+        until = np.concatenate((self.until, self.discarded.step))
+        process = np.concatenate((self.writes.process, self.discarded.process))
+        is_open = np.concatenate((self.is_open, np.zeros(discarded, bool)))
+        timed_out = np.concatenate((self.timed_out, np.zeros(discarded, bool)))
         seen = np.zeros(len(self.texts) + 1, bool)
         seen[self.rid[self.visible]] = True
         seen[NONE] = True
@@ -392,4 +392,4 @@ class _Effects:
         np.minimum.at(first, rid[rows], rows)
         lost = lost[np.lexsort((first[rid[lost]], until[lost]))]
         lost_rows = Rows(process[lost], until[lost], until[lost], self.writes.extra)
-        self._tell("lost", np.arange(len(lost)), self.vertex.failures(lost_rows), rid[lost])
+        self._count_chosen("lost", np.arange(len(lost)), self.vertex.failures(lost_rows), rid[lost])

@@ -25,7 +25,12 @@ from snapshots.domain.dataflow_logs.failovers.report import Failovers
 from snapshots.store.writer import write_checkpoints
 from tasks.spark import session
 from tasks.spark.checkpoints.failover_kernels import VertexTask, answer_vertices, loads
-from tasks.spark.checkpoints.kernels import CheckpointTask, StoredEvents, Told, tell_checkpoints
+from tasks.spark.checkpoints.kernels import (
+    CheckpointTask,
+    ReportedCheckpoint,
+    StoredEvents,
+    report_checkpoints,
+)
 from tasks.spark.ingest.schemas import ranges
 from tasks.spark.stages import SparkStages, Stages
 
@@ -72,12 +77,12 @@ def explain_checkpoints(
     return explained
 
 
-def explain_part(tasks: tuple[Task, ...]) -> list[Told | Answer]:
+def explain_part(tasks: tuple[Task, ...]) -> list[ReportedCheckpoint | Answer]:
     """Run some tasks and return their results; this is the kernel of the job."""
-    results: list[Told | Answer] = []
+    results: list[ReportedCheckpoint | Answer] = []
     for task in tasks:
         is_checkpoints = isinstance(task, CheckpointTask)
-        results += tell_checkpoints(task) if is_checkpoints else answer_vertices(task)
+        results += report_checkpoints(task) if is_checkpoints else answer_vertices(task)
     return results
 
 
@@ -102,7 +107,7 @@ class Explain:
         )
         results = [item for group in groups for item in group]
         explained = sorted(
-            (item for item in results if isinstance(item, Told)), key=lambda t: t.step
+            (item for item in results if isinstance(item, ReportedCheckpoint)), key=lambda t: t.step
         )
         return Explained(
             checkpoints=tuple(item.report for item in explained),

@@ -49,7 +49,7 @@ class CheckpointTask:
 
 
 @dataclass(frozen=True)
-class Told:
+class ReportedCheckpoint:
     """The report of one checkpoint; ``step`` is that of the checkpoint's first event."""
 
     step: int
@@ -57,13 +57,13 @@ class Told:
     files: tuple[Acknowledged, ...]
 
 
-def tell_checkpoints(task: CheckpointTask) -> list[Told]:
+def report_checkpoints(task: CheckpointTask) -> list[ReportedCheckpoint]:
     """Return the reports of the task's checkpoints."""
     stored = StoredEvents(Path(task.folder))
     run = stored.run()
     checkpoints = by_checkpoint(stored.of_checkpoints(task.first, task.end))
     return [
-        Told(
+        ReportedCheckpoint(
             events[0].step,
             report(CheckpointEvents(name, events, run), stored.count),
             tuple(acknowledged(name, events)),

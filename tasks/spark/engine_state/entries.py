@@ -59,8 +59,8 @@ class WithState:
     session: SparkSession
 
     def entries(self) -> Iterator[StateEntry]:
-        with _Asking(self.upload, self.session) as asking:
-            yield from self.upload.reads.entries(self.upload.jobs, asking.ask)
+        with _StateReads(self.upload, self.session) as reads:
+            yield from self.upload.reads.entries(self.upload.jobs, reads.read_rows)
 
     def inventory(self) -> UploadInventory:
         return self.upload.inventory()
@@ -73,7 +73,7 @@ class WithState:
 
 
 @dataclass
-class _Asking:
+class _StateReads:
     """Reads one job's states after another, from a private copy of the job's checkpoint.
 
     Only the current job's copy is kept.
@@ -94,13 +94,13 @@ class _Asking:
     stack: ExitStack = field(default_factory=ExitStack)
     patience: Patience = field(default_factory=Patience)
 
-    def __enter__(self) -> "_Asking":
+    def __enter__(self) -> "_StateReads":
         return self
 
     def __exit__(self, *error: object) -> None:
         self.stack.close()
 
-    def ask(self, wanted: Wanted) -> Rows:
+    def read_rows(self, wanted: Wanted) -> Rows:
         self._open(wanted)
         can_use_files = wanted.reading.kind in (DEFAULT, STORE, JOIN_SIDE)
         if can_use_files and wanted.batch not in wanted.job.in_flight and self._lacks(wanted):

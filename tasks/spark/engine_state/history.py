@@ -163,5 +163,5 @@ def _rows(state: State) -> dict[int, list[dict[str, Json]]]:
 
 def _same(one: State, other: State) -> bool:
     return one.keys() == other.keys() and all(
-        as_text(one[place]) == as_text(other[place]) for place in one
+        as_text(one[key]) == as_text(other[key]) for key in one
     )

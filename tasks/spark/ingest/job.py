@@ -50,12 +50,12 @@ from tasks.spark.ingest.match import EndsFile, MatchTask, match_channels
 from tasks.spark.ingest.order import OrderTask, order_processes
 from tasks.spark.ingest.schemas import (
     ROWS_PER_PART,
+    ListedDefects,
     Matched,
     Ordered,
     Piece,
     Placed,
     Staged,
-    Told,
     ranges,
 )
 from tasks.spark.ingest.small_tables import channel_rows, extent, process_rows, timed_rows
@@ -174,9 +174,9 @@ class Ingest:
         ordered = self._order(staged)
         matched = self._match(staged, ordered)
         clock, events, flights = self._time(staged, ordered, matched)
-        self._tell_clocks(ordered, matched)
+        self._add_clock_defects(ordered, matched)
         records = self._records(ordered, clock)
-        self._tell_records(records, matched)
+        self._add_record_defects(records, matched)
         return self._finish(events, flights, records, self._strays(matched, clock))
 
     # --- the stages --------------------------------------------------------------------------
@@ -188,8 +188,8 @@ class Ingest:
         self.progress(READING, 0, size)
         kernel, tasks, weights = parse_tasks(self.task, header, self.work)
         results = self._stage(READING, kernel, tasks, weights)
-        for _, told in results:
-            self._tell(told)
+        for _, defects in results:
+            self._add_defects(defects)
         self.defects.raise_refused()
         staged = [chunk for chunks, _ in results for chunk in chunks]
         for chunk in staged:
@@ -210,7 +210,7 @@ class Ingest:
         weights = [int(self.counts[first:end].sum()) for first, end in process_ranges]
         ordered = self._stage(ORDERING, order_processes, tasks, weights)
         for part in ordered:
-            self._tell(part.order)
+            self._add_defects(part.order)
         self.defects.raise_refused()
         return ordered
 
@@ -239,7 +239,7 @@ class Ingest:
         weights = [int(counts[task.first : task.end].sum()) for task in tasks]
         matched = self._stage(MATCHING, match_channels, tasks, weights)
         for part in matched:
-            self._tell(part.matching)
+            self._add_defects(part.matching)
         return matched
 
     def _match_task(self, first: int, end: int, ordered: list[Ordered]) -> MatchTask:
@@ -313,24 +313,24 @@ class Ingest:
 
     # --- defects ------------------------------------------------------------------------------
 
-    def _tell(self, told: Told) -> None:
-        self.defects.extend(told.listed)
-        self.unlisted += told.unlisted
+    def _add_defects(self, defects: ListedDefects) -> None:
+        self.defects.extend(defects.listed)
+        self.unlisted += defects.unlisted
 
-    def _tell_placed(self, placed: Iterable[Placed]) -> None:
+    def _add_placed(self, placed: Iterable[Placed]) -> None:
         self.defects.extend(item.defect for item in sorted(placed, key=lambda item: item.place))
 
-    def _tell_clocks(self, ordered: list[Ordered], matched: list[Matched]) -> None:
+    def _add_clock_defects(self, ordered: list[Ordered], matched: list[Matched]) -> None:
         for part in ordered:
-            self._tell(part.clocks)
-        self._tell_placed(item for part in matched for item in part.early)
+            self._add_defects(part.clocks)
+        self._add_placed(item for part in matched for item in part.early)
         for part in matched:
-            self._tell(part.overtaken)
+            self._add_defects(part.overtaken)
 
-    def _tell_records(self, records: pa.Table, matched: list[Matched]) -> None:
+    def _add_record_defects(self, records: pa.Table, matched: list[Matched]) -> None:
         unknown = [item for part in matched for item in part.unknown]
         self.unlisted += sum(part.unlisted for part in matched)
-        self._tell_placed([*self._recorded_twice(records), *unknown])
+        self._add_placed([*self._recorded_twice(records), *unknown])
 
     def _recorded_twice(self, records: pa.Table) -> list[Placed]:
         """Return the defects of states and channels recorded twice.

@@ -18,9 +18,9 @@ from tasks.spark.ingest.schemas import (
     MARKER_SEND_CODE,
     RECEIVE_CODE,
     SEND_CODE,
+    ListedDefects,
     Matched,
     Placed,
-    Told,
 )
 
 NEVER = 2**62  # later than every index, and small enough to add to
@@ -72,16 +72,16 @@ def match_channels(task: MatchTask) -> Matched:
         *write_messages(store, messages.table(ends, ("message", "value"))),
         *write_markers(store, markers.table(ends, ("snapshot",))),
     )
-    finder = Teller(task, ends, messages, markers)
+    finder = DefectFinder(task, ends, messages, markers)
     matching, early, overtaken = finder.matching(), finder.early(), finder.overtaken()
     unknown, unlisted = finder.unknown_messages()
     return Matched(
         parts=parts,
         causal=messages.causal(ends) and markers.causal(ends),
         strays=finder.strays(),
-        matching=Told.of(matching),
+        matching=ListedDefects.of(matching),
         early=early,
-        overtaken=Told.of(overtaken),
+        overtaken=ListedDefects.of(overtaken),
         unknown=unknown,
         unlisted=unlisted,
     )
@@ -260,7 +260,7 @@ def overtaken(
     return late
 
 
-class Teller:
+class DefectFinder:
     """Finds the defects of matched channels, in the order and words of the reference."""
 
     def __init__(self, task: MatchTask, ends: Ends, messages: Way, markers: Way) -> None:

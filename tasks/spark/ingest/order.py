@@ -20,9 +20,9 @@ from tasks.spark.ingest.schemas import (
     MARKER_RECEIVE_CODE,
     SEND_CODE,
     STAGED,
+    ListedDefects,
     Ordered,
     Piece,
-    Told,
 )
 
 RECORD_CODES = (KINDS.index(RECORD_STATE), KINDS.index(RECORD_CHANNEL))
@@ -55,8 +55,8 @@ def order_processes(task: OrderTask) -> Ordered:
         records=_kept(_records(rows, order), task.work, "records"),
         ends=_kept(_ends(rows, order), task.work, "ends"),
         in_step=order.in_step,
-        order=Told.of(order.defects),
-        clocks=Told.of(order.clocks(rows)),
+        order=ListedDefects.of(order.defects),
+        clocks=ListedDefects.of(order.clocks(rows)),
     )
 
 

@@ -18,7 +18,7 @@ from snapshots.readers.logs.base import Limits
 from snapshots.readers.logs.native import parse_lines
 from snapshots.readers.logs.native_parquet import RowGroup, read_row_group
 from snapshots.readers.recognition import reader_named
-from tasks.spark.ingest.schemas import STAGED, Staged, Told
+from tasks.spark.ingest.schemas import STAGED, ListedDefects, Staged
 
 ROWS_PER_CHUNK = 262_144
 BYTES_PER_CHUNK = 256 * 2**20  # far below the 2 GiB of text that 32-bit offsets can address
@@ -58,24 +58,24 @@ class GroupTask:
     work: str
 
 
-def parse_text(task: TextTask) -> tuple[list[Staged], Told]:
+def parse_text(task: TextTask) -> tuple[list[Staged], ListedDefects]:
     """Stage the events of some lines."""
     with Path(task.text).open("rb") as file:
         file.seek(task.offset)
         data = file.read(task.length)
     batch, defects = parse_lines(data, task.first_line, _header(task.header))
-    return stage([batch], Path(task.work)), Told.of(Defects(defects))
+    return stage([batch], Path(task.work)), ListedDefects.of(Defects(defects))
 
 
-def parse_source(task: SourceTask) -> tuple[list[Staged], Told]:
+def parse_source(task: SourceTask) -> tuple[list[Staged], ListedDefects]:
     """Stage all events of a source. Raises: InputRefused if reading cannot go on."""
     defects = Defects()
     reader = reader_named(task.format)
     batches = reader.batches(Path(task.source), _header(task.header), task.limits, defects)
-    return stage(batches, Path(task.work)), Told.of(defects)
+    return stage(batches, Path(task.work)), ListedDefects.of(defects)
 
 
-def parse_groups(task: GroupTask) -> tuple[list[Staged], Told]:
+def parse_groups(task: GroupTask) -> tuple[list[Staged], ListedDefects]:
     """Stage the events of some row groups. Raises: InputRefused for a damaged one."""
     defects = Defects()
 
@@ -85,7 +85,7 @@ def parse_groups(task: GroupTask) -> tuple[list[Staged], Told]:
                 defects.extend(flaws)
                 yield batch
 
-    return stage(batches(), Path(task.work)), Told.of(defects)
+    return stage(batches(), Path(task.work)), ListedDefects.of(defects)
 
 
 @lru_cache(maxsize=2)

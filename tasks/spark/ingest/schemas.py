@@ -58,14 +58,14 @@ SEND_CODE, RECEIVE_CODE, MARKER_SEND_CODE, MARKER_RECEIVE_CODE = (
 
 
 @dataclass(frozen=True)
-class Told:
+class ListedDefects:
     """The defects of one task, in order; ``unlisted`` counts those beyond the listed ones."""
 
     listed: tuple[Defect, ...] = ()
     unlisted: int = 0
 
     @classmethod
-    def of(cls, defects: Defects) -> "Told":
+    def of(cls, defects: Defects) -> "ListedDefects":
         return cls(defects.listed, defects.total - len(defects.listed))
 
 
@@ -130,8 +130,8 @@ class Ordered:
     records: str | None
     ends: str | None
     in_step: bool
-    order: Told
-    clocks: Told
+    order: ListedDefects
+    clocks: ListedDefects
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,9 @@ class Matched:
     parts: tuple[Part, ...]
     causal: bool
     strays: pa.Table
-    matching: Told
+    matching: ListedDefects
     early: tuple[Placed, ...]
-    overtaken: Told
+    overtaken: ListedDefects
     unknown: tuple[Placed, ...]
     unlisted: int
 

@@ -55,10 +55,10 @@ def judge_channels(task: ChannelTask) -> ChannelFacts:
     suspects = [judge.disordered, judge.with_orphans(), judge.with_other_lists()]
     if judge.markers.length:
         suspects.append(judge.with_odd_markers())
-        judge.tell_markers()
-    judge.tell_missing_markers()
-    judge.look_at(np.unique(np.concatenate(suspects)))
-    judge.tell_amounts()
+        judge.count_markers()
+    judge.note_missing_markers()
+    judge.judge_suspects(np.unique(np.concatenate(suspects)))
+    judge.sum_amounts()
     return ChannelFacts(judge.facts, judge.contents())
 
 
@@ -205,7 +205,7 @@ class _Judge:
         passed = (received > sent) | (markers.arrived & (sent > received))
         return np.concatenate([self.code[lane[odd]], markers.code[passed]])
 
-    def look_at(self, suspects: np.ndarray) -> None:
+    def judge_suspects(self, suspects: np.ndarray) -> None:
         """Add the findings of the suspects, channel by channel."""
         judge = SuspectJudge(self.names, self.facts)
         for code in suspects.tolist():
@@ -237,7 +237,7 @@ class _Judge:
 
     # --- markers -----------------------------------------------------------------------------
 
-    def tell_markers(self) -> None:
+    def count_markers(self) -> None:
         """Count the markers, and note the first and the last instant of each snapshot."""
         markers = self.markers
         source = self.tables.source[markers.code]
@@ -254,9 +254,9 @@ class _Judge:
         for snapshot, facts in enumerate(self.facts):
             facts.markers_sent, facts.markers_received = sent[snapshot], received[snapshot]
             facts.ended_at = int(last[snapshot]) if received[snapshot] else None
-        self._tell_first_markers(arrived)
+        self._note_first_markers(arrived)
 
-    def _tell_first_markers(self, arrived: np.ndarray) -> None:
+    def _note_first_markers(self, arrived: np.ndarray) -> None:
         markers = self.markers
         columns = (
             markers.snapshot[arrived],
@@ -273,7 +273,7 @@ class _Judge:
         for number, code, position in earliest:
             self.facts[number].first_marker[code] = position
 
-    def tell_missing_markers(self) -> None:
+    def note_missing_markers(self) -> None:
         """Note markers that a recording source never sent, and markers that never arrived."""
         markers = self.markers
         unmarked = np.ones(len(self.code), bool)
@@ -297,7 +297,7 @@ class _Judge:
 
     # --- sums and rows ------------------------------------------------------------------------
 
-    def tell_amounts(self) -> None:
+    def sum_amounts(self) -> None:
         """Add up the recorded values, or those in flight if a channel has no recorded list."""
         row, _ = self.entries
         unlisted = row == NONE

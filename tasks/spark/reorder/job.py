@@ -118,11 +118,11 @@ class Reorder:
         self.began, self.ended = self._extent()
         self.states = {name: state.recomputed for name, state in self.stored.states.items()}
         self.stretch = Stretch(
-            str(folder), snapshot, self.began, self.ended + 1, self._tells_states()
+            str(folder), snapshot, self.began, self.ended + 1, self._has_states()
         )
         self.between = Between(self.stretch)
 
-    def _tells_states(self) -> bool:
+    def _has_states(self) -> bool:
         counted = {item["verdict"] for item in self.stored.summary["verdict_counts"]}
         return ORPHAN not in counted and None not in self.states.values()
 
@@ -336,8 +336,8 @@ class Reorder:
         moving = ordered(self.between, whole.first_after, whole.last_before + 1)
         order, stuck = _swapped(moving, self._flights(moving))
         if stuck:
-            places = ((int(moving.process[row]), int(moving.index[row])) for row in stuck)
-            return cannot_swap(*(self._event(*place) for place in places))
+            positions = ((int(moving.process[row]), int(moving.index[row])) for row in stuck)
+            return cannot_swap(*(self._event(*position) for position in positions))
         if order != partition_order(moving.is_prerecording).tolist():
             return swaps_lead_elsewhere()
         return Check(SWAPS, True)
@@ -364,7 +364,7 @@ class Reorder:
         self, steps: list[StepFacts], differing: Differing
     ) -> tuple[bool | None, int | None]:
         """Tell whether the original run ever had the recorded state, and after how many events."""
-        if not self.stretch.tells_states:
+        if not self.stretch.has_states:
             return None, None
         if not differing.at_start:
             return True, 0

@@ -29,7 +29,7 @@ from tasks.spark.judge.states import states_at
 class Stretch:
     """The events of a stored recording in a half-open range of steps, and a snapshot.
 
-    ``tells_states`` holds if all states at the recorded positions are known and the cut is
+    ``has_states`` holds if all states at the recorded positions are known and the cut is
     consistent.
     """
 
@@ -37,7 +37,7 @@ class Stretch:
     snapshot: str
     first: int
     end: int
-    tells_states: bool = True
+    has_states: bool = True
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def follow_processes(between: Between, task: ProcessTask) -> Differing:
     codes = np.arange(task.first, task.end)
     for code in codes.tolist():
         _require_rising(between, code)
-    if not task.stretch.tells_states:
+    if not task.stretch.has_states:
         return Differing(True, np.zeros(0, np.int64))
     starts = states_at(between.tables, codes, between.start[codes])
     targets = states_at(between.tables, codes, between.positions[codes])
@@ -269,7 +269,7 @@ def follow_channels(between: Between, task: ChannelTask) -> ChannelFacts:
     faults: dict[str, Fault] = {}
     for fault in sorted(fault for lane in lanes for fault in lane.faults()):
         faults.setdefault(fault.rule, fault)
-    if not task.stretch.tells_states:
+    if not task.stretch.has_states:
         return ChannelFacts(tuple(faults.values()), Differing(True, np.zeros(0, np.int64)))
     changes = [lane.changes() for lane in lanes]
     changed = differing(
