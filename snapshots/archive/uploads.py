@@ -140,7 +140,7 @@ def _checkpoint(item: Mapping[str, Any]) -> CheckpointFacts:
 
 
 def _pipeline(item: Mapping[str, Any]) -> int:
-    """Return the checkpoint's pipeline, which an engine with several names among its facts."""
+    """Return the number of a checkpoint's pipeline, which is one of its facts, or 0."""
     pipelines = (fact["value"] for fact in item.get("facts", ()) if fact["name"] == "pipeline")
     number = next(pipelines, 0)
     return number if type(number) is int and 0 <= number < 2**31 else 0

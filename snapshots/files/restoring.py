@@ -73,7 +73,7 @@ def _sums(folder: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """Hold the lock of a running Cutline. Raises: CannotRestore."""
+    """Lock the data folder, so that no Cutline runs meanwhile. Raises: CannotRestore."""
     with (Path(settings.DATA_DIR) / "lock").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

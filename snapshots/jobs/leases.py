@@ -121,7 +121,7 @@ class Lease:
         transaction.on_commit(lambda: live.job_changed(self.job), robust=True)
 
     def check(self) -> None:
-        """Raises: Cancelled, LeaseLost."""
+        """Check that the run may continue. Raises: Cancelled, LeaseLost."""
         if self._lost.is_set():
             raise LeaseLost(f"{self.job} is no longer run by {self.job.worker}")
         if self._cancelled.is_set():

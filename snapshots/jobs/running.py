@@ -297,7 +297,7 @@ class Progress:
         self._lease = lease
 
     def __call__(self, phase: str, done: int = 0, total: int = 0) -> None:
-        """Raises: Cancelled, LeaseLost."""
+        """Report the progress of a phase. Raises: Cancelled, LeaseLost."""
         self._lease.report(phase, *reached(phase, done, total))
 
 

@@ -121,9 +121,7 @@ class Driver:
         _kill(self.process)
 
     def end(self) -> None:
-        """Close the JVM's input so that it ends by itself, kill it if it does not, remove its
-        folder.
-        """
+        """Close the JVM's input so that it ends; kill it if it does not, and remove its folder."""
         with contextlib.suppress(OSError):
             self.process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -154,7 +154,7 @@ def _spark(condition: SparkCondition) -> SparkHealth:
 
 
 def _jobs(worker: Worker) -> list[RunningJob]:
-    """Return what the worker runs, by the leases in the jobs' rows."""
+    """Return the jobs that a worker runs, by the leases in their rows."""
     processes = {f"{worker.host}/{pid}" for pid in worker.processes}
     try:
         running = list(Job.objects.filter(state=Job.State.RUNNING).order_by("pk"))

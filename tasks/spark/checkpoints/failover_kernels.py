@@ -328,8 +328,9 @@ class _Effects:
         self._count_chosen(name, np.flatnonzero(chosen), self.failure, self.rid)
 
     def _first(self, among: np.ndarray) -> Ints:
-        """Return the first row of each rid among the chosen writes: int64[R + 1], the last for
-        NONE.
+        """Return the first row of each rid among the chosen writes.
+
+        The result is int64[R + 1]; its last item stands for NONE.
         """
         rows = np.full(len(self.texts) + 1, 0, np.int64)
         rids, first = np.unique(self.rid[among], return_index=True)

@@ -21,13 +21,13 @@ _NUMBER = r"-?(?:0|[1-9][0-9]{0,17})"
 
 
 def rids(extra: pa.Array) -> pa.Array:
-    """Return the canonical text of each ``rid``; null where it is missing or invalid."""
+    """Return the canonical text of each ``rid``; null if it is missing or invalid."""
     pattern = rf"\[{_STRING},{_NUMBER},{_STRING}\]"
     return _field(extra, "rid", pattern, lambda fields: rid_of(fields))
 
 
 def texts(extra: pa.Array, name: str) -> pa.Array:
-    """Return the JSON text of each string under ``name``; null where there is none."""
+    """Return the JSON text of each string under ``name``; null if there is none."""
     return _field(extra, name, _STRING, lambda fields: _if(fields.get(name), str))
 
 

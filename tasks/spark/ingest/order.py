@@ -88,7 +88,7 @@ def _set(rows: pa.Table, name: str, values: np.ndarray) -> pa.Table:
 
 
 class Order:
-    """How the gathered rows are sorted, and what is wrong with their indexes.
+    """The order of the gathered rows, and the defects of their indexes.
 
     ``starts`` is int64[p + 1], the first row of each process of the task.
     """

@@ -27,7 +27,7 @@ _END_KINDS = pa.array([SEND, RECEIVE, MARKER_SEND, MARKER_RECEIVE])
 
 @dataclass(frozen=True)
 class TextTask:
-    """Whole lines of a native text: ``length`` bytes from ``offset``; ``header`` is a file."""
+    """Whole lines of a native text: ``length`` bytes from ``offset``, and a pickled header."""
 
     text: str
     offset: int

@@ -15,7 +15,7 @@ _LARGEST = 2**40  # sums of fewer than 2**22 of these stay below 2**63
 def add_amounts(
     facts: list[SnapshotFacts], snapshots: np.ndarray, values: Sequence[str | None]
 ) -> None:
-    """Add each value to the amount of its snapshot, or set the amount to None if it is no number.
+    """Add each value to the amount of its snapshot, or set the amount to None for a non-number.
 
     ``snapshots`` holds the snapshot code of each value.
     """
