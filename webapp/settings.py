@@ -45,7 +45,7 @@ STORE_URL = env_str(
 SET_ASIDE_DAYS = env_int(
     "SET_ASIDE_DAYS",
     7,
-    "Days for which files that no recording names are kept aside before they are removed.",
+    "Days that files without a recording are set aside before they are removed.",
     minimum=0,
 )
 
@@ -107,7 +107,10 @@ ALLOWED_HOSTS.append(urlsplit(PUBLIC_URL).hostname or "127.0.0.1")
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 
 SECRET_KEY = env_str(
-    "SECRET_KEY", "", "Signs sessions; unset, one is made and kept in DATA_DIR.", shown="made once"
+    "SECRET_KEY",
+    "",
+    "Signs sessions; unset, one is created and kept in DATA_DIR.",
+    shown="made once",
 ) or read_or_make(DATA_DIR / "secret_key")
 DEBUG = env_bool("DEBUG", False, "Django's debug pages; never where others can reach it.")
 
@@ -156,7 +159,7 @@ HEADER_SECONDS = env_int(
 MAX_WAITING_CONNECTIONS = env_int(
     "MAX_WAITING_CONNECTIONS",
     1_000,
-    "Connections without a complete header that a web process keeps; the oldest goes first.",
+    "Connections without a complete header that a web process keeps; the oldest are closed first.",
 )
 BODY_SECONDS = env_int(
     "BODY_SECONDS", 30, "Longest pause, in seconds, in the body of a request that is being sent."
@@ -165,10 +168,10 @@ BODY_BYTES_PER_SECOND = env_int(
     "BODY_BYTES_PER_SECOND", 1_024, "Slowest pace of a body; it may fall behind by BODY_SECONDS."
 )
 MAX_BODIES_AT_ONCE = env_int(
-    "MAX_BODIES_AT_ONCE", 64, "Bodies above 64 KiB that a web process takes at once."
+    "MAX_BODIES_AT_ONCE", 64, "Bodies above 64 KiB that a web process receives at once."
 )
 MAX_UPLOADS_AT_ONCE = env_int(
-    "MAX_UPLOADS_AT_ONCE", 6, "Bodies above 64 KiB that a web process takes from one person."
+    "MAX_UPLOADS_AT_ONCE", 6, "Bodies above 64 KiB that a web process receives from one person."
 )
 MIN_FREE_BYTES = env_int(
     "MIN_FREE_BYTES",
@@ -185,12 +188,14 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024**2  # a request body that is not a file
 
 # --- limits of one person (0: no limit) ------------------------------------------------------
 
-MAX_OPEN_JOBS = env_int("MAX_OPEN_JOBS", 200, "Most open jobs of a person; 0: any.", minimum=0)
-MAX_COLLECTORS = env_int("MAX_COLLECTORS", 20, "Most collectors of a person; 0: any.", minimum=0)
+MAX_OPEN_JOBS = env_int("MAX_OPEN_JOBS", 200, "Most open jobs of a person; 0: no limit.", minimum=0)
+MAX_COLLECTORS = env_int(
+    "MAX_COLLECTORS", 20, "Most collectors of a person; 0: no limit.", minimum=0
+)
 MAX_STORED_BYTES = env_int(
     "MAX_STORED_BYTES",
     100 * 1024**3,
-    "Most bytes of a person's uploads and stores together; 0: any.",
+    "Most bytes of a person's uploads and stores together; 0: no limit.",
     minimum=0,
 )
 RETENTION_DAYS = env_int(
@@ -205,17 +210,17 @@ RETENTION_DAYS = env_int(
 COLLECTOR_HOSTS = env_list(
     "COLLECTOR_HOSTS",
     "",
-    "Hosts, as jobmanager:8081 or jobmanager, that people may let this server collect from.",
+    "Hosts, such as jobmanager:8081 or jobmanager, from which people may collect.",
     shown="none",
 )
 MIN_COLLECT_SECONDS = env_int(
-    "MIN_COLLECT_SECONDS", 5, "Shortest time between two questions of a collector."
+    "MIN_COLLECT_SECONDS", 5, "Fewest seconds between two rounds of a collector."
 )
 
 # --- jobs ------------------------------------------------------------------------------------
 
 SPARK_REMOTE = env_str("SPARK_REMOTE", "", "Spark Connect server, sc://host:15002.", shown="none")
-SPARK_MASTER = env_str("SPARK_MASTER", "local[*]", "Spark master; SPARK_REMOTE goes before it.")
+SPARK_MASTER = env_str("SPARK_MASTER", "local[*]", "Spark master, unless SPARK_REMOTE is set.")
 SPARK_DRIVER_MEMORY = env_str("SPARK_DRIVER_MEMORY", "3g", "Heap of the worker's Spark driver.")
 SPARK_START_SECONDS = env_int(
     "SPARK_START_SECONDS", 120, "Seconds that Spark may take to start before it is ended."
@@ -223,7 +228,7 @@ SPARK_START_SECONDS = env_int(
 SPARK_AUTH_SECRET = env_str(
     "SPARK_AUTH_SECRET",
     "",
-    "What a cluster's `spark.authenticate.secret` is; unset, connections to it are not checked.",
+    "The cluster's `spark.authenticate.secret`; unset, its connections are not checked.",
     shown="unset",
 )
 WORKER_CONCURRENCY = env_int(

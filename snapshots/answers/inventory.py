@@ -29,7 +29,7 @@ from snapshots.readers.engines.flink.types.values import Serializer
 from snapshots.readers.formats.cursor import Malformed
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 
-SHOWN_BYTES = 64  # of what cannot be decoded, in a list
+SHOWN_BYTES = 64  # of each value that cannot be decoded, in a list
 MOST_SHOWN = 500  # differences of each kind
 MOST_POSITIONS = 100  # of a source's state in a plan
 
