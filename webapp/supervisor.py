@@ -112,8 +112,7 @@ class KeptProcess(Process):
         """End processes that must not continue.
 
         Those are all of them once everything stops, and what a dead command left (a pool, a JVM),
-        which
-        would work beside its successor.
+        which would work beside its successor.
         """
         ended = None
         while True:

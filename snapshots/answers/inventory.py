@@ -150,8 +150,9 @@ def restore_plan(
 
 
 def _ends_of_dataflow(recording: Recording) -> tuple[set[str], set[str]]:
-    """Return the vertices without incoming and those without outgoing edges; none if no edge is
-    known.
+    """Return the vertices without incoming edges, and those without outgoing ones.
+
+    Both are empty if no edge is known.
     """
     channels = recordings.open_recording(recording).topology.channels
     sending = {vertex_of(channel.source) for channel in channels}

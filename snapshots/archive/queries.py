@@ -105,8 +105,7 @@ def healthy_beside(job: EngineJob, row: EngineCheckpoint) -> EngineCheckpoint | 
     """Return the default checkpoint to compare with, or None if there is none.
 
     It has the median duration of the 50 completed checkpoints of the same kind and pipeline that
-    are
-    nearest by number.
+    are nearest by number.
     """
     columns = columns_of(job)
     similar = Filter(status="completed", kind=row.kind, pipeline=row.pipeline)

@@ -100,8 +100,7 @@ def _joined(reported: CheckpointFacts, facts: CheckpointFacts) -> CheckpointFact
     """Add to the engine's facts what only the inventory has.
 
     Where both have a value the engine's counts: files give other sizes, and one trend must not mix
-    two
-    measures.
+    two measures.
     """
     lacking = replace(
         facts,

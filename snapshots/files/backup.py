@@ -58,9 +58,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The contents of a backup in numbers; ``missing`` lists files that rows name and that are
-    gone.
-    """
+    """The contents of a backup in numbers; ``missing`` lists named files that are gone."""
 
     rows: dict[str, int]
     uploads: int

@@ -102,8 +102,7 @@ def beat() -> None:
     """Count one beat in the row, and after the commit in the folder.
 
     There is a beat at each sweep and whenever rows begin to name a file. Without the latter, a
-    database
-    restored from a backup of a moment ago would look as new as the folder.
+    database restored from a backup of a moment ago would look as new as the folder.
     """
     with transaction.atomic():
         Installation.objects.filter(pk=ROW).update(beats=F("beats") + 1)

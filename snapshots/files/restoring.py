@@ -85,8 +85,9 @@ def _alone() -> Iterator[None]:
 
 
 def _require_empty() -> None:
-    """Check that there are no files yet and that the folder is not another's. Raises:
-    CannotRestore.
+    """Check that there are no files yet and that the folder is not another's.
+
+    Raises: CannotRestore.
     """
     if identity.holds_files():
         raise CannotRestore(

@@ -78,8 +78,7 @@ class Lease:
     """The right to run one job; as a context manager it sends the heartbeat.
 
     ``nonce`` makes the names of this run's files unique, because ids of jobs repeat after a
-    database
-    is restored from a backup.
+    database is restored from a backup.
     Raises: LeaseLost from every method that writes, and Cancelled too from ``report``.
     """
 

@@ -30,8 +30,7 @@ class Reason:
     """Why a job is put back.
 
     ``is_death``: Spark ended during the job, and the job may be the cause. That counts like the
-    death
-    of a worker, and the job is tried again at once.
+    death of a worker, and the job is tried again at once.
     """
 
     sentence: str

@@ -289,8 +289,9 @@ STEPS: dict[str, Callable[[Lease], None]] = {
 
 
 class Progress:
-    """Notes a job's progress in its row; called with a phase, the amount done and the amount in
-    all.
+    """Notes a job's progress in its row.
+
+    It is called with a phase, the amount done and the amount in all.
     """
 
     def __init__(self, lease: Lease) -> None:

@@ -10,8 +10,7 @@ from snapshots.problems import Invalid, Refused
 
 
 def checked(recording: Recording, expression: Any) -> str:
-    """Return the expression if it is a conjunction of local conditions on the recording's
-    processes.
+    """Return the expression if it is a conjunction of local conditions on processes.
 
     Raises: Invalid, Refused. For an expression that is not local, ``instead`` names where to
     evaluate it.

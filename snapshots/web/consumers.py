@@ -227,9 +227,7 @@ class RecordingConsumer(JsonConsumer):
             await self.refuse(problem.detail, request)
 
     async def _follow(self, message: Mapping[str, Any]) -> None:
-        """Set the role: ``presenter`` shares its cursor, ``follower`` receives it, ``none``
-        neither.
-        """
+        """Set the role: ``presenter`` shares its cursor, ``follower`` receives it."""
         role = message.get("role", "follower")
         if role not in ("presenter", "follower", "none"):
             raise Invalid("role must be presenter, follower or none.")

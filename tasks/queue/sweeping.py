@@ -1,6 +1,4 @@
-"""Sweep regularly in each worker: refill the queue, remove leftovers of crashes, delete what is
-old.
-"""
+"""Sweep regularly in each worker: refill the queue, remove leftovers, delete what is old."""
 
 import logging
 import os

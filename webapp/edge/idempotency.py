@@ -85,8 +85,7 @@ def idempotent(
     """Carry out a call of the API once for each key of a person.
 
     With ``keeps_itself`` the view calls ``request.attempt.keep`` in a transaction of its own,
-    because
-    its earlier work would lock the database for too long.
+    because its earlier work would lock the database for too long.
     """
     if view is None:
         return lambda view: idempotent(view, keeps_itself=keeps_itself)

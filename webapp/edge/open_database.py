@@ -14,8 +14,7 @@ def keep_open() -> None:
     """Open a connection that stays, so that SQLite's log and shared memory stay on the disk.
 
     Each request has a connection of its own. The last one to close removes both files. On such a
-    disk
-    the next one could not create them again, and even a query would fail.
+    disk the next one could not create them again, and even a query would fail.
     """
     if not settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         return

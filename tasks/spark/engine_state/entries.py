@@ -135,8 +135,9 @@ class _StateReads:
         return self._answer(wanted)
 
     def _history(self, wanted: Wanted) -> History:
-        """Return the history of a state. Spark offers no change feed for join sides, variables and
-        timers.
+        """Return the history of a state.
+
+        Spark offers no change feed for join sides, variables and timers.
         """
         request = StateRequest(wanted.operator, wanted.reading, most_rows=MOST_ROWS)
         by_changes = wanted.reading.kind in (DEFAULT, STORE)

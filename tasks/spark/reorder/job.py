@@ -279,8 +279,7 @@ class Reorder:
         """Return the checks of the reordered run; ``faults`` are sorted by rank.
 
         ``follow_processes`` shows that the order within each process is kept. So the states are
-        kept
-        too, and what lies in the channels at the end.
+        kept too, and what lies in the channels at the end.
         """
         all_faults = Faults()
         for fault in faults:
