@@ -267,10 +267,10 @@ class _Effects:
         )
 
     def _follow_transactions(self) -> None:
-        """Set per write: ``visible``, ``is_open``, ``timed_out`` (bool[N]) and ``until``
-        (int64[N]).
+        """Set what became of each write.
 
-        ``until`` is the step of the last decision about the write.
+        ``visible``, ``is_open`` and ``timed_out`` are bool[N]. ``until`` is int64[N], the step
+        of the last decision about the write.
         """
         self.visible = np.ones(self.count, bool)
         self.is_open = np.ones(self.count, bool)

@@ -64,9 +64,7 @@ class History:
         return self.by_changes
 
     def _oldest(self, batch: int) -> int | None:
-        """Return the oldest batch of the stretch below ``batch`` that has no gap and fits in
-        memory.
-        """
+        """Return the oldest batch of the gapless stretch below ``batch`` that fits in memory."""
         if not self.by_changes or self.above is None or self.above.batch != batch + 1:
             return None
         rows = sum(map(len, self.above.rows.values()))

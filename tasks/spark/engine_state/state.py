@@ -138,8 +138,9 @@ class Patience:
                 session.removeTag(tag)
 
     def _interrupt(self, session: SparkSession, tag: str) -> None:
-        """Interrupt the read and kill Spark: a task stuck in native code would keep its core for
-        ever.
+        """Interrupt the read and kill Spark.
+
+        A task stuck in native code would keep its core for ever.
         """
         self.gone = TOO_SLOW
         with suppress(Exception):  # the session is killed next in any case
@@ -204,11 +205,10 @@ class StateReader:
         return tuple(self._copy.refused.values())
 
     def operators(self) -> tuple[list[dict[str, Json]], Failure | None]:
-        """Return the rows of ``state-metadata``, one for each store; none for checkpoints of Spark
-        3.
+        """Return the rows of ``state-metadata``, one for each store.
 
-        Columns: operatorId, operatorName, stateStoreName, numPartitions, minBatchId, maxBatchId,
-        operatorProperties, _numColsPrefixKey.
+        Checkpoints of Spark 3 have none. Columns: operatorId, operatorName, stateStoreName,
+        numPartitions, minBatchId, maxBatchId, operatorProperties, _numColsPrefixKey.
         """
         try:
             frame = self._session.read.format("state-metadata").load(self._copy.folder.as_uri())

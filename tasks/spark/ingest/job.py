@@ -264,8 +264,7 @@ class Ingest:
     def _time(
         self, staged: list[Staged], ordered: list[Ordered], matched: list[Matched]
     ) -> tuple[Clock | None, list[Part], list[Part]]:
-        """Return the clock that sorts all events causally, the parts of events, and those of
-        flights.
+        """Return the clock that sorts all events causally, and the parts of events and flights.
 
         The clock is None if the source is in causal order already.
         """

@@ -171,8 +171,9 @@ class Way:
         return bool((sent < self.ends_at(ends["step"], 2**63 - 1)).all())
 
     def table(self, ends: Ends, carried: tuple[str, ...]) -> pa.Table:
-        """Return the flights without ``received_reach``; ``carried`` names further columns of the
-        sends.
+        """Return the flights without ``received_reach``.
+
+        ``carried`` names further columns of the sends.
         """
         in_flight = self.received == NONE
         rows = pa.array(self.sends)
@@ -375,9 +376,7 @@ class DefectFinder:
         return say.quoted(self.ends.message[row].as_py())
 
     def unknown_messages(self) -> tuple[tuple[Placed, ...], int]:
-        """Find recorded channel states with a message that was never sent, and count the unlisted
-        ones.
-        """
+        """Find recorded channel states with a message never sent; count the unlisted ones."""
         records = self._recorded_lists()
         rows = self._naming_unknown(records)
         told = records.take(pa.array(rows[:MOST_LISTED], pa.int64())).to_pylist()
