@@ -87,8 +87,7 @@ def warm_spark(**_) -> None:
 
 @worker_process_shutdown.connect
 def end_spark(**_) -> None:
-    """End the session and remove its note from Redis, within the seconds that an ending process
-    has.
+    """End the session and remove its note from Redis, in the seconds left to the process.
 
     A process of the pool runs no exit handlers.
     """

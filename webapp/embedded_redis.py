@@ -19,8 +19,7 @@ class EmbeddedRedis:
 
 
 def prepare(folder: Path) -> EmbeddedRedis:
-    """Write the configuration into ``folder``, which also keeps the data, and the address in
-    ``url``.
+    """Write the configuration and the address (in ``url``) into the data's ``folder``.
 
     The password keeps other people on this machine out. Raises: Missing.
     """

@@ -65,8 +65,9 @@ class WorkerHealth(TypedDict):
 
 
 class QueueHealth(TypedDict):
-    """The open jobs. ``messages`` is null if Redis does not answer, ``oldest_seconds`` without
-    jobs.
+    """The open jobs in numbers.
+
+    ``messages`` is null if Redis does not answer, ``oldest_seconds`` if there are no jobs.
     """
 
     messages: int | None

@@ -145,9 +145,7 @@ class _Judge:
 
     @cached_property
     def entries(self) -> tuple[np.ndarray, pa.Table]:
-        """Return the row of each lane's recorded list (NONE if it has none), and the table of the
-        lists.
-        """
+        """Return each lane's row in the table of recorded lists, or NONE, and that table."""
         channel = self.records["channel"].to_numpy()
         own = (channel >= self.codes[0]) & (channel <= self.codes[-1])
         own &= self.records["kind"].to_numpy() == KINDS.index(RECORD_CHANNEL)
@@ -316,9 +314,7 @@ class _Judge:
             self.facts[snapshot].amount = None
 
     def _first_ordinals(self, lane: np.ndarray, ids: pa.Array) -> np.ndarray:
-        """Return, for each recorded id, the ordinal of the first message of its channel with that
-        id.
-        """
+        """Return, for each recorded id, the ordinal of its channel's first message with it."""
         names = ids.unique()
         wanted = self.code[lane] * (len(names) + 1) + pc.index_in(ids, names).to_numpy()
         keys, ordinals = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -334,9 +330,7 @@ class _Judge:
         return np.where(keys_present[index] == wanted, ordinal[order][first][index], NONE)
 
     def _sent_ids(self, codes: np.ndarray, names: pa.Array) -> Iterable[tuple[np.ndarray, ...]]:
-        """Yield (code, ordinal, index in ``names``) of the channels' messages whose id is among
-        them.
-        """
+        """Yield (code, ordinal, index in ``names``) of the messages with one of these ids."""
         table = self.tables.messages.table
         codes = codes[table.length[codes] > 0]
         for part in np.unique(table.part[codes]).tolist():

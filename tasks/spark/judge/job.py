@@ -264,8 +264,9 @@ class _Verdict:
         return {names[row["process"]]: row[column] for row in self.rows if row[column] is not None}
 
     def _initiators(self) -> tuple[ProcessId, ...]:
-        """Return the processes that recorded before any marker came; without markers, the first
-        one.
+        """Return the processes that recorded before any marker came.
+
+        Without markers, that is the process that recorded first.
         """
         names = self.judge.processes
         if not self.has_markers:
@@ -337,8 +338,9 @@ class _Verdict:
         return None if path is None else (*path, *last)
 
     def _contents(self) -> tuple[dict[ChannelId, tuple], dict[ChannelId, tuple]]:
-        """Return the recorded lists, and the ordinals in flight of channels whose two ends
-        recorded.
+        """Return the recorded lists, and the ordinals in flight.
+
+        The latter are known for channels whose two ends recorded.
         """
         judge, names = self.judge, self.judge.channels
         bounds = np.searchsorted(judge.contents["snapshot"].to_numpy(), [self.code, self.code + 1])
