@@ -167,8 +167,8 @@ def test_redirects_are_refused():
 
 
 def test_answers_that_are_no_json_or_no_http_are_refused():
-    assert "not JSON" in str(refusal(answering(body=b"<html>")))
-    assert "not JSON" in str(refusal(answering(body=b"[" * 100_000)))
+    assert "does not answer with JSON" in str(refusal(answering(body=b"<html>")))
+    assert "does not answer with JSON" in str(refusal(answering(body=b"[" * 100_000)))
     assert refusal(answering(500)).status == 500
 
 

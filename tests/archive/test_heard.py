@@ -111,7 +111,7 @@ def test_what_is_no_flink_says_nothing_about_jobs(ada, flink):
         for odd in ([], {}, {"jobs": 3}, None):
             flink.answer = lambda path, odd=odd: odd
             (problem,) = collecting.poll(ada, url).problems
-            assert "something else than Flink" in problem
+            assert "does not answer like Flink" in problem
     assert EngineJob.objects.get().state == "running"
 
 
