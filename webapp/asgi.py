@@ -7,7 +7,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
-MOST_OPEN = 16_384  # files and connections; an upload of several files holds each of them open
+MOST_OPEN = 16_384  # files and connections; an upload of several files keeps each of them open
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 wanted = MOST_OPEN if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN)
 if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -19,7 +19,7 @@ from webapp.operating import processes
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
-# The worker reads JSON alone, so running it as root, as containers do, opens nothing by itself.
+# The worker reads only JSON, so running it as root, as containers do, is not a risk by itself.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
 logger = logging.getLogger("tasks.spark")
@@ -57,7 +57,7 @@ def keep_temporary_files_together(**_) -> None:
 
 @setup_logging.connect
 def log_like_the_server(loglevel, **_) -> None:
-    """Keep Celery's own format out: LOG_FORMAT holds for workers too."""
+    """Use LOG_FORMAT in workers too, instead of Celery's own format."""
     from django.conf import settings
 
     logging.config.dictConfig(settings.LOGGING)
@@ -66,15 +66,15 @@ def log_like_the_server(loglevel, **_) -> None:
 
 @worker_process_init.connect
 def end_with_the_worker(**_) -> None:
-    """A child that outlived a killed worker would go on with its job and its JVM."""
+    """Let a child end with its worker; it would otherwise continue its job and its JVM."""
     processes.die_with_parent()
 
 
 @worker_process_init.connect
 def warm_spark(**_) -> None:
-    """Start the session before the first job, so that no job pays for it.
+    """Start the session before the first job, so that no job has to wait for it.
 
-    A start that fails is the next job's to repeat; the process goes on.
+    If that fails, the process continues and the next job tries again.
     """
     from tasks.spark import condition, session
 
@@ -82,12 +82,12 @@ def warm_spark(**_) -> None:
     try:
         session.warm()
     except session.SparkUnavailable as error:
-        logger.warning("Spark is not up; the next job starts it again. %s", error)
+        logger.warning("Spark is not running; the next job will start it again. %s", error)
 
 
 @worker_process_shutdown.connect
 def end_spark(**_) -> None:
-    """End the session and its note in Redis, at once: a process that ends has seconds to do so.
+    """End the session and remove its note from Redis, in the seconds left to the process.
 
     A process of the pool runs no exit handlers.
     """

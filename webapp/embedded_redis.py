@@ -1,4 +1,4 @@
-"""The Redis that `make run` starts when no REDIS_URL is set; its data survive a restart."""
+"""Prepare the Redis that `make run` starts if REDIS_URL is not set; its data survive a restart."""
 
 import secrets
 import shutil
@@ -19,7 +19,7 @@ class EmbeddedRedis:
 
 
 def prepare(folder: Path) -> EmbeddedRedis:
-    """Write the configuration; ``folder`` keeps it, the data, and the address in ``url``.
+    """Write the configuration and the address (in ``url``) into the data's ``folder``.
 
     The password keeps other people on this machine out. Raises: Missing.
     """
@@ -34,7 +34,7 @@ def prepare(folder: Path) -> EmbeddedRedis:
 
 
 def configuration(folder: Path, port: int, password: str) -> str:
-    """Return the configuration; commands are kept as text, which every version can read."""
+    """Return the configuration; commands are stored as text, which every version can read."""
     return f"""\
 bind 127.0.0.1
 port {port}
@@ -59,12 +59,12 @@ def find_server() -> Path:
             return server
     raise Missing(
         "Redis is missing: install it (Debian, Ubuntu: apt-get install redis-server) "
-        "or set REDIS_URL to one that runs."
+        "or set REDIS_URL to a running server."
     )
 
 
 def port_for(url_file: Path) -> int:
-    """The port of the last time, where it is still free: commands in other shells know it."""
+    """Return the last port if it is still free, because commands in other shells use it."""
     last = urlsplit(url_file.read_text()).port if url_file.exists() else None
     return last if last and port_is_free("127.0.0.1", last) else free_port()
 
@@ -87,7 +87,7 @@ def port_is_free(host: str, port: int) -> bool:
 
 
 def make_private(folder: Path) -> None:
-    """Make the folder, and let only its owner see it and what earlier versions left in it."""
+    """Create the folder, and make it and all that earlier versions left in it private."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     for path in folder.rglob("*"):

@@ -1,4 +1,4 @@
-"""Settings come from the environment, are typed, and fail loudly."""
+"""Read settings from the environment, with types and clear errors."""
 
 import ipaddress
 import os
@@ -12,7 +12,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One environment variable; ``default`` is the text the README shows."""
+    """One environment variable; ``default`` is the text that the README shows."""
 
     name: str
     default: str
@@ -23,7 +23,7 @@ SETTINGS: dict[str, Setting] = {}
 
 
 def env_str(name: str, default: str, meaning: str, *, shown: str | None = None) -> str:
-    """shown: the default as documented, where the real one depends on the machine."""
+    """Return a text; ``shown`` is the documented default if the real one depends on the machine."""
     SETTINGS[name] = Setting(name, default if shown is None else shown, meaning)
     return os.environ.get(name) or default
 
@@ -56,24 +56,24 @@ def env_bool(name: str, default: bool, meaning: str) -> bool:
 
 
 def env_list(name: str, default: str, meaning: str, *, shown: str | None = None) -> list[str]:
-    """Comma-separated; blanks around the parts do not count."""
+    """Return a list of texts that are separated by commas; blanks around them do not count."""
     parts = env_str(name, default, meaning, shown=shown).split(",")
     return [part.strip() for part in parts if part.strip()]
 
 
 def env_networks(name: str, default: str, meaning: str, *, shown: str) -> tuple[Network, ...]:
-    """Addresses and networks, separated by commas."""
+    """Return the addresses and networks in a list that is separated by commas."""
     try:
         parts = env_list(name, default, meaning, shown=shown)
         return tuple(ipaddress.ip_network(part, strict=False) for part in parts)
     except ValueError as error:
         raise ImproperlyConfigured(
-            f"{name}: {error}. It takes addresses and networks, such as 127.0.0.1,10.0.0.0/8."
+            f"{name}: {error}. Use addresses and networks, such as 127.0.0.1,10.0.0.0/8."
         ) from None
 
 
 def env_choice(name: str, choices: tuple[str, ...], meaning: str) -> str:
-    """One of several words; the first is the default."""
+    """Return one of several words; the first is the default."""
     word = env_str(name, choices[0], meaning)
     if word not in choices:
         raise ImproperlyConfigured(f"{name}={word!r} is not one of {', '.join(choices)}.")
@@ -81,13 +81,13 @@ def env_choice(name: str, choices: tuple[str, ...], meaning: str) -> str:
 
 
 def env_folder(name: str, default: Path, meaning: str, *, shown: str) -> Path:
-    """An absolute path to a folder that exists and can be written."""
+    """Return the absolute path of a folder that exists and can be written."""
     folder = Path(env_str(name, str(default), meaning, shown=shown)).expanduser().resolve()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ImproperlyConfigured(
-            f"{name}: the folder {folder} cannot be made ({error.strerror})."
+            f"{name}: the folder {folder} cannot be created ({error.strerror})."
         ) from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ImproperlyConfigured(

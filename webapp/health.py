@@ -4,7 +4,7 @@ from webapp.operating import checks
 
 
 def healthz(request):
-    """503 until database and Redis both answer; the launcher and load balancers ask it."""
+    """Answer 503 until database and Redis both answer; the launcher and load balancers poll it."""
     problems = {"database": checks.database(), "redis": checks.redis()}
     ok = not any(problems.values())
     words = {part: "unreachable" if problem else "ok" for part, problem in problems.items()}

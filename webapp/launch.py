@@ -1,6 +1,6 @@
-"""`make run`: see that all is there, then start what the Procfile lists.
+"""Run `make run`: check that everything is there, then start what the Procfile lists.
 
-Whatever is wrong is one sentence and exit code 1.
+Any problem ends it with one sentence and exit code 1.
 """
 
 import os
@@ -25,7 +25,7 @@ RUN_ONCE = {"welcome"}
 
 
 class CannotStart(Exception):
-    """The sentence to show."""
+    """Cutline cannot start; the message says why."""
 
 
 def main() -> None:
@@ -48,12 +48,12 @@ def check_port(host: str, port: int) -> None:
         holders = "; ".join(map(str, processes.holders_of_port(port)))
         raise CannotStart(
             f"Port {port} on {host} is taken ({holders or 'by a process of another user'}): "
-            f"take another with make run PORT={port + 1}."
+            f"choose another with make run PORT={port + 1}."
         )
 
 
 def lock_folder(folder: Path, **facts) -> TextIO:
-    """Return the open file whose lock says that this folder's data are in use."""
+    """Return the open file whose lock shows that this folder's data are in use."""
     try:
         return folder_lock.lock(folder, **facts)
     except folder_lock.FolderInUse as sentence:
@@ -61,7 +61,7 @@ def lock_folder(folder: Path, **facts) -> TextIO:
 
 
 def prepare(settings) -> dict[str, str]:
-    """What the Procfile's commands need to know."""
+    """Return the environment of the Procfile's commands."""
     environment = {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONUNBUFFERED": "1",
@@ -92,7 +92,7 @@ def check_redis(url: str) -> None:
 
 
 def migrate() -> None:
-    """Change the tables as this version needs them; other people's are left as they are."""
+    """Change the tables as this version needs them, unless they belong to another installation."""
     django.setup()
     from snapshots.files import starting
 
@@ -110,7 +110,7 @@ def migrate() -> None:
 
 
 def supervise(environment: dict[str, str], lock: TextIO) -> int:
-    """Run everything until Ctrl-C, which is a good end. Each process keeps ``lock`` open."""
+    """Run everything until Ctrl-C, which counts as success. Each process keeps ``lock`` open."""
     os.environ |= environment
     os.chdir(PROCFILE.parent)
     supervisor = Supervisor(inherited=(lock.fileno(),))

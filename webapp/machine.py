@@ -1,4 +1,4 @@
-"""What Cutline needs of the machine besides Python packages: find it, get it, or say how.
+"""Find what Cutline needs besides Python packages, install it, or explain how to.
 
 python -m webapp.machine java chromium node postgres
 """
@@ -17,11 +17,11 @@ POSTGRES = Path("/usr/lib/postgresql")
 
 
 class Missing(Exception):
-    """One sentence: what is missing, and how to get it."""
+    """Something is missing; the message says what, and how to get it."""
 
 
 def ensure_java() -> Path:
-    """Java's home. Raises: Missing."""
+    """Return Java's home. Raises: Missing."""
     return find_java() or get(
         find_java,
         JAVA_PACKAGES,
@@ -31,7 +31,7 @@ def ensure_java() -> Path:
 
 
 def ensure_chromium() -> Path:
-    """Chromium's program, for the browser tests. Raises: Missing."""
+    """Return Chromium's program, for the browser tests. Raises: Missing."""
     return find_chromium() or get(
         find_chromium,
         ["chromium"],
@@ -41,7 +41,7 @@ def ensure_chromium() -> Path:
 
 
 def ensure_node() -> Path:
-    """Node's program, for the tests of the JavaScript. Raises: Missing."""
+    """Return Node's program, for the tests of the JavaScript. Raises: Missing."""
     return find_node() or get(
         find_node,
         ["nodejs"],
@@ -61,17 +61,17 @@ def ensure_postgres() -> Path:
 
 
 def get(find: Callable[[], Path | None], packages: list[str], sentence: str) -> Path:
-    """What ``find`` finds after the first of ``packages`` that apt has is installed."""
+    """Install the first of ``packages`` that apt has, and return what ``find`` then finds."""
     if not may_install():
         raise Missing(sentence)
     for package in packages:
-        if apt_install(package) and (found := find()):
-            return found
+        if apt_install(package) and (path := find()):
+            return path
     raise Missing(sentence)
 
 
 def find_java() -> Path | None:
-    """The home of the first Java that is new enough."""
+    """Return the home of the first Java that is new enough."""
     programs = [os.environ.get("JAVA_HOME", "") + "/bin/java", shutil.which("java")]
     programs += sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
     for program in programs:
@@ -81,7 +81,7 @@ def find_java() -> Path | None:
 
 
 def java_version(program: str | Path) -> int:
-    """17 for Java 17; 0 where the program does not run."""
+    """Return Java's major version, or 0 if the program does not run."""
     try:
         answer = subprocess.run([program, "-version"], capture_output=True, text=True)
     except OSError:
@@ -92,13 +92,13 @@ def java_version(program: str | Path) -> int:
 
 def find_chromium() -> Path | None:
     names = [os.environ.get("CHROMIUM"), "chromium", "google-chrome", "google-chrome-stable"]
-    found = next(filter(None, (shutil.which(name) for name in names if name)), None)
-    return Path(found) if found else None
+    path = next(filter(None, (shutil.which(name) for name in names if name)), None)
+    return Path(path) if path else None
 
 
 def find_node() -> Path | None:
-    found = shutil.which("node") or shutil.which("nodejs")
-    return Path(found) if found else None
+    path = shutil.which("node") or shutil.which("nodejs")
+    return Path(path) if path else None
 
 
 def find_postgres() -> Path | None:

@@ -1,4 +1,4 @@
-"""What holds for every request: the content policy, and that strangers sign in first."""
+"""Apply the content policy and the sign-in to every request."""
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
@@ -21,7 +21,7 @@ def content_security_policy(get_response):
 
 
 class StaticFiles(WhiteNoiseMiddleware):
-    """WhiteNoise streams files in a way that ASGI reads whole, with a warning each time."""
+    """Serves static files as a whole; under ASGI, WhiteNoise's streaming warns each time."""
 
     @staticmethod
     def serve(static_file, request):

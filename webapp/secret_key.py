@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def read_or_make(path: Path) -> str:
-    """The secret in ``path``; made on first use, readable by its owner only.
+    """Return the secret in ``path``; create it on first use, readable only by its owner.
 
     Two processes may start at once: the link fails for the second, which then reads the first's.
     """

@@ -1,4 +1,4 @@
-"""Django's settings; every environment variable is read here and listed in the README."""
+"""Define Django's settings; environment variables are read here and listed in the README."""
 
 import os
 from pathlib import Path
@@ -20,11 +20,11 @@ from webapp.env import (
 from webapp.operating import folder_lock, logging
 from webapp.secret_key import read_or_make
 
-os.umask(0o077)  # whatever a process of ours writes, no other user of the machine may read
+os.umask(0o077)  # no other user of the machine may read what our processes write
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# --- what is kept, and where ---------------------------------------------------------------
+# --- files ---------------------------------------------------------------------------------
 
 DATA_DIR = env_folder(
     "DATA_DIR",
@@ -45,7 +45,7 @@ STORE_URL = env_str(
 SET_ASIDE_DAYS = env_int(
     "SET_ASIDE_DAYS",
     7,
-    "Days for which files that no recording names are kept aside before they are removed.",
+    "Days that files without a recording are set aside before they are removed.",
     minimum=0,
 )
 
@@ -67,12 +67,12 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
     DATABASES["default"]["ENGINE"] = "webapp.postgres"
     # A connection ends with its request: under ASGI each request has a thread of its own, and
-    # none would use again what another left open.
+    # no other request would use the connection again.
     DATABASES["default"] |= {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True}
     DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# `make run` leaves the address of the Redis it started here, for commands in other shells.
+# `make run` writes the address of its Redis here, for commands in other shells.
 EMBEDDED_REDIS_URL = DATA_DIR / "redis" / "url"
 REDIS_URL = env_str(
     "REDIS_URL",
@@ -81,11 +81,11 @@ REDIS_URL = env_str(
     shown="the embedded Redis",
 )
 
-# --- who may open it -------------------------------------------------------------------------
+# --- access --------------------------------------------------------------------------------
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 HOST = env_str("HOST", "127.0.0.1", "Address the server listens on.")
-# What `make run` was started with, for commands in other shells.
+# The address with which `make run` was started, for commands in other shells.
 _running = {"port": 8000, "url": ""} | (folder_lock.running(DATA_DIR) or {})
 PORT = env_port("PORT", _running["port"], "Port the server listens on.", shown="8000")
 PUBLIC_URL = env_str(
@@ -107,7 +107,10 @@ ALLOWED_HOSTS.append(urlsplit(PUBLIC_URL).hostname or "127.0.0.1")
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 
 SECRET_KEY = env_str(
-    "SECRET_KEY", "", "Signs sessions; unset, one is made and kept in DATA_DIR.", shown="made once"
+    "SECRET_KEY",
+    "",
+    "Signs sessions; unset, one is created and kept in DATA_DIR.",
+    shown="made once",
 ) or read_or_make(DATA_DIR / "secret_key")
 DEBUG = env_bool("DEBUG", False, "Django's debug pages; never where others can reach it.")
 
@@ -121,7 +124,7 @@ CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# Plotly writes style attributes and turns charts into images; scripts come from files alone.
+# Plotly writes style attributes and turns charts into images; scripts come only from files.
 CONTENT_SECURITY_POLICY = "; ".join(
     [
         "default-src 'self'",
@@ -140,7 +143,7 @@ LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "/"
 SIGN_IN_LINK_SECONDS = 3600
 
-# --- limits on what comes in -----------------------------------------------------------------
+# --- limits on requests and uploads --------------------------------------------------------
 
 MAX_UPLOAD_BYTES = env_int("MAX_UPLOAD_BYTES", 2 * 1024**3, "Largest uploaded file.")
 MAX_RECORDING_BYTES = env_int(
@@ -156,7 +159,7 @@ HEADER_SECONDS = env_int(
 MAX_WAITING_CONNECTIONS = env_int(
     "MAX_WAITING_CONNECTIONS",
     1_000,
-    "Connections without a complete header that a web process keeps; the oldest goes first.",
+    "Connections without a complete header that a web process keeps; the oldest are closed first.",
 )
 BODY_SECONDS = env_int(
     "BODY_SECONDS", 30, "Longest pause, in seconds, in the body of a request that is being sent."
@@ -165,10 +168,10 @@ BODY_BYTES_PER_SECOND = env_int(
     "BODY_BYTES_PER_SECOND", 1_024, "Slowest pace of a body; it may fall behind by BODY_SECONDS."
 )
 MAX_BODIES_AT_ONCE = env_int(
-    "MAX_BODIES_AT_ONCE", 64, "Bodies above 64 KiB that a web process takes at once."
+    "MAX_BODIES_AT_ONCE", 64, "Bodies above 64 KiB that a web process receives at once."
 )
 MAX_UPLOADS_AT_ONCE = env_int(
-    "MAX_UPLOADS_AT_ONCE", 6, "Bodies above 64 KiB that a web process takes from one person."
+    "MAX_UPLOADS_AT_ONCE", 6, "Bodies above 64 KiB that a web process receives from one person."
 )
 MIN_FREE_BYTES = env_int(
     "MIN_FREE_BYTES",
@@ -179,18 +182,20 @@ MIN_FREE_BYTES = env_int(
 
 FILE_UPLOAD_TEMP_DIR = UPLOADS_DIR
 FILE_UPLOAD_HANDLERS = ["snapshots.files.uploads.UploadHandler"]
-DATA_UPLOAD_MAX_NUMBER_FILES = None  # the handler counts them, and says what to do instead
+DATA_UPLOAD_MAX_NUMBER_FILES = None  # the handler counts them, and explains what to do instead
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024**2  # a request body that is not a file
 
-# --- what one person may use (0: no limit) -----------------------------------------------------
+# --- limits of one person (0: no limit) ------------------------------------------------------
 
-MAX_OPEN_JOBS = env_int("MAX_OPEN_JOBS", 200, "Most open jobs of a person; 0: any.", minimum=0)
-MAX_COLLECTORS = env_int("MAX_COLLECTORS", 20, "Most collectors of a person; 0: any.", minimum=0)
+MAX_OPEN_JOBS = env_int("MAX_OPEN_JOBS", 200, "Most open jobs of a person; 0: no limit.", minimum=0)
+MAX_COLLECTORS = env_int(
+    "MAX_COLLECTORS", 20, "Most collectors of a person; 0: no limit.", minimum=0
+)
 MAX_STORED_BYTES = env_int(
     "MAX_STORED_BYTES",
     100 * 1024**3,
-    "Most bytes of a person's uploads and stores together; 0: any.",
+    "Most bytes of a person's uploads and stores together; 0: no limit.",
     minimum=0,
 )
 RETENTION_DAYS = env_int(
@@ -205,17 +210,17 @@ RETENTION_DAYS = env_int(
 COLLECTOR_HOSTS = env_list(
     "COLLECTOR_HOSTS",
     "",
-    "Hosts, as jobmanager:8081 or jobmanager, that people may let this server collect from.",
+    "Hosts, such as jobmanager:8081 or jobmanager, from which people may collect.",
     shown="none",
 )
 MIN_COLLECT_SECONDS = env_int(
-    "MIN_COLLECT_SECONDS", 5, "Shortest time between two questions of a collector."
+    "MIN_COLLECT_SECONDS", 5, "Fewest seconds between two rounds of a collector."
 )
 
 # --- jobs ------------------------------------------------------------------------------------
 
 SPARK_REMOTE = env_str("SPARK_REMOTE", "", "Spark Connect server, sc://host:15002.", shown="none")
-SPARK_MASTER = env_str("SPARK_MASTER", "local[*]", "Spark master; SPARK_REMOTE goes before it.")
+SPARK_MASTER = env_str("SPARK_MASTER", "local[*]", "Spark master, unless SPARK_REMOTE is set.")
 SPARK_DRIVER_MEMORY = env_str("SPARK_DRIVER_MEMORY", "3g", "Heap of the worker's Spark driver.")
 SPARK_START_SECONDS = env_int(
     "SPARK_START_SECONDS", 120, "Seconds that Spark may take to start before it is ended."
@@ -223,7 +228,7 @@ SPARK_START_SECONDS = env_int(
 SPARK_AUTH_SECRET = env_str(
     "SPARK_AUTH_SECRET",
     "",
-    "What a cluster's `spark.authenticate.secret` is; unset, connections to it are not checked.",
+    "The cluster's `spark.authenticate.secret`; unset, its connections are not checked.",
     shown="unset",
 )
 WORKER_CONCURRENCY = env_int(
@@ -237,12 +242,12 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_WORKER_CONCURRENCY = WORKER_CONCURRENCY
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-# Seconds a child may take to start: Spark and its first job have a limit of their own each.
+# Seconds that a child may take to start; Spark and its first job each have their own limit.
 CELERY_WORKER_PROC_ALIVE_TIMEOUT = 2 * SPARK_START_SECONDS + 60
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# A task is acknowledged when it has ended, so a killed worker's task is delivered again: at once
-# where only the worker's child died, after the visibility timeout (seconds) where the worker did.
+# A task is acknowledged when it has ended, so a killed worker's task is delivered again: at
+# once if only the worker's child died, after the visibility timeout (seconds) if the worker did.
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 30}
@@ -312,14 +317,14 @@ STATICFILES_DIRS = [
     BASE_DIR / "static",
     ("plotly", Path(plotly.__file__).parent / "package_data"),
 ]
-WHITENOISE_USE_FINDERS = True  # no collectstatic step: files are served where they lie
+WHITENOISE_USE_FINDERS = True  # files are served from their folders, without collectstatic
 
 LANGUAGE_CODE = "en"
 USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 
-# --- what operators see ----------------------------------------------------------------------
+# --- operators -------------------------------------------------------------------------------
 
 LOG_FORMAT = env_choice(
     "LOG_FORMAT", ("line", "json"), "Log lines as text (line) or as JSON objects (json)."

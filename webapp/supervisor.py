@@ -1,6 +1,6 @@
-"""Runs the Procfile with honcho, and starts again what dies.
+"""Run the Procfile with honcho, and restart processes that die.
 
-honcho alone stops everything when one process ends; here a killed worker must not take the pages
+honcho alone stops everything when one process ends. Here a killed worker must not take the pages
 down, nor a killed server the jobs.
 """
 
@@ -19,22 +19,22 @@ from webapp.operating.processes import die_with_parent
 
 POLL_SECONDS = 0.1
 RESTART_SECONDS = 1
-GRACE_SECONDS = 3  # less than honcho's own patience, 5 s
+GRACE_SECONDS = 3  # less than honcho's own limit, 5 s
 STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-QUICK_SECONDS = 10  # a process that lives no longer than this has failed to start
+QUICK_SECONDS = 10  # a process that ends sooner has failed to start
 MOST_QUICK_ENDS = 3
 
 
 class Supervisor(Manager):
     """Runs commands until one cannot start or a person stops them.
 
-    inherited: descriptors that every command keeps open.
+    ``inherited`` holds descriptors that every command keeps open.
     """
 
     def __init__(self, inherited: tuple[int, ...] = ()):
         super().__init__()
         self.inherited = inherited
-        # No Event: setting one waits for each waiter, also for those that were killed.
+        # An Event cannot be used: setting it waits for each waiter, even for killed ones.
         self.stopping = multiprocessing.RawValue("b", False)
 
     def add(self, name: str, command: str, *, once: bool) -> None:
@@ -44,14 +44,14 @@ class Supervisor(Manager):
 
     @property
     def stopped_by_person(self) -> bool:
-        return self.returncode in {known["rc"] for known in SIGNALS.values()}
+        return self.returncode in {signal_["rc"] for signal_ in SIGNALS.values()}
 
     def terminate(self) -> None:
-        """Each process ends what it started; honcho may not yet know what that is."""
+        """Let each process end what it started; honcho may not yet know what that is."""
         self.stopping.value = True
 
     def _start(self) -> None:
-        """A Ctrl-C waits until the children, who get it too, have learned to ignore it."""
+        """Start all commands; delay a Ctrl-C until the children, who get it too, ignore it."""
         signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
         super()._start()
         signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
@@ -60,7 +60,7 @@ class Supervisor(Manager):
             Thread(target=self._await_end, args=(name, entry["process"]), daemon=True).start()
 
     def _await_end(self, name: str, keeper: multiprocessing.Process) -> None:
-        """Report the end of a keeper that was killed, which could not report it."""
+        """Report the end of a killed keeper, which could not report it itself."""
         keeper.join()
         if keeper.exitcode:
             now = self._clock.now()
@@ -69,7 +69,7 @@ class Supervisor(Manager):
 
 
 class KeptProcess(Process):
-    """Started again when it ends, until everything stops or it keeps failing to start."""
+    """Restarts its command when it ends, until everything stops or it keeps failing to start."""
 
     def __init__(self, *args, stopping, inherited, **kwargs):
         super().__init__(*args, **kwargs)
@@ -90,7 +90,7 @@ class KeptProcess(Process):
 
     @property
     def orphaned(self) -> bool:
-        """A launcher that was killed could not tell anyone to stop."""
+        """Tell whether the launcher was killed and so could not stop this process."""
         return os.getppid() != self.launcher
 
     def _keep(self, events, ignore_signals) -> None:
@@ -102,14 +102,16 @@ class KeptProcess(Process):
             time.sleep(0 if self.over else RESTART_SECONDS)
 
     def _send_message(self, data, type="line"):
-        """honcho must not hear of an end that is followed by a new start."""
+        """Pass honcho's messages on, except an end that is followed by a restart."""
         if type == "stop":
             self.returncode = data["returncode"]
         else:
             super()._send_message(data, type)
 
     def _end_what_must_not_go_on(self) -> None:
-        """All, once everything stops; and what a process that died has left (a pool, a JVM),
+        """End processes that must not continue.
+
+        Those are all of them once everything stops, and what a dead command left (a pool, a JVM),
         which would work beside its successor.
         """
         ended = None
@@ -124,7 +126,7 @@ class KeptProcess(Process):
 
 
 class OnceProcess(KeptProcess):
-    """Runs to its end, and lets the others go on."""
+    """Runs to its end, and lets the others continue."""
 
     def _keep(self, events, ignore_signals) -> None:
         Process.run(self, events, ignore_signals)
@@ -133,7 +135,7 @@ class OnceProcess(KeptProcess):
 
 
 def prepare_child() -> None:
-    """Undo what a child inherits from its keeper: ignored signals, and outliving it."""
+    """Reset what a child inherits from its keeper: ignored signals, and outliving it."""
     set_signals(signal.SIG_DFL)
     die_with_parent()
 
@@ -154,7 +156,7 @@ def end_group(group: int) -> None:
 
 
 def wait_for_end(group: int) -> None:
-    """Raises: ProcessLookupError as soon as no process of the group is left."""
+    """Wait until no process of the group is left. Raises: ProcessLookupError when that is so."""
     deadline = time.monotonic() + GRACE_SECONDS
     while time.monotonic() < deadline:
         os.killpg(group, 0)

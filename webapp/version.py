@@ -1,4 +1,4 @@
-"""The version of Cutline; it is written in ``pyproject.toml`` alone."""
+"""The version of Cutline, which only ``pyproject.toml`` defines."""
 
 import tomllib
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""What pages, API and websockets answer about a stored recording."""
+"""Answers questions of pages, API and websockets about a stored recording."""

@@ -1,4 +1,4 @@
-"""What the checkpoints of an upload hold, asked for by pages and API."""
+"""Answer questions of pages and API about what the checkpoints of an upload hold."""
 
 from collections.abc import Collection, Mapping
 from functools import lru_cache
@@ -30,24 +30,27 @@ from snapshots.readers.engines.flink.types.values import Serializer
 from snapshots.readers.formats.cursor import Malformed
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 
-SHOWN_BYTES = 64  # of what is not known, in a list
+SHOWN_BYTES = 64  # of each value that cannot be decoded, in a list
 MOST_SHOWN = 500  # differences of each kind
 MOST_POSITIONS = 100  # of a source's state in a plan
 
 
 def opened(recording: Recording) -> StoredInventory:
-    """Raises: Conflict unless the recording is ready, NotFound where no engine wrote it."""
+    """Open the inventory of a recording.
+
+    Raises: Conflict unless the recording is ready, NotFound if no engine wrote it.
+    """
     require_ready(recording)
     inventory = StoredInventory(recordings.store().folder(recording.store))
     if not inventory.exists:
         raise NotFound(
-            f"“{recording.name}” is a log, not the files of an engine: there is no state in it."
+            f"“{recording.name}” is a log and not an engine's files, so it holds no state."
         )
     return inventory
 
 
 def checkpoint(inventory: StoredInventory, number: int) -> dict[str, Any]:
-    """Raises: NotFound."""
+    """Return one checkpoint of an upload. Raises: NotFound."""
     try:
         return inventory.checkpoint(number)
     except KeyError:
@@ -67,20 +70,23 @@ def entries(
     offset: int = 0,
     limit: int = 100,
 ) -> dict[str, Any]:
-    """A page of a state's entries. Raises: NotFound."""
-    found = checkpoint(inventory, number)
+    """Return one page of a state's entries. Raises: NotFound."""
+    held = checkpoint(inventory, number)
     try:
         page = inventory.entries(
-            found, operator, state, containing=containing, offset=offset, limit=limit
+            held, operator, state, containing=containing, offset=offset, limit=limit
         )
     except KeyError:
-        raise NotFound(f"Checkpoint {found['id']} has no such state of that operator.") from None
+        raise NotFound(f"Checkpoint {held['id']} has no such state in that operator.") from None
     return {"items": [entry(row) for row in page.rows], "total": page.total}
 
 
 def entry(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the entries as JSON; ``head`` in hex and ``reason`` for what is not known."""
-    known = {
+    """Return a row of the entries as JSON.
+
+    What cannot be decoded has ``head`` in hex and ``reason``.
+    """
+    decoded_fields = {
         name: None if row[name] is None else orjson.Fragment(row[name])
         for name in ("namespace", "key", "value")
     }
@@ -88,7 +94,7 @@ def entry(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "subtask": row["subtask"],
         "key_group": row["key_group"],
-        **known,
+        **decoded_fields,
         "bytes": row["bytes"],
         "reason": row["reason"],
         "head": None if head is None else head[:SHOWN_BYTES].hex(" "),
@@ -98,17 +104,17 @@ def entry(row: Mapping[str, Any]) -> dict[str, Any]:
 def compare(
     inventory: StoredInventory, before: int, after: int, operator: str, state: str, most: int = 50
 ) -> dict[str, Any]:
-    """One state in two checkpoints of the upload. Raises: NotFound."""
-    one, other = checkpoint(inventory, before), checkpoint(inventory, after)
-    if not any(_has_state(item, operator, state) for item in (one, other)):
-        raise NotFound("Neither checkpoint has such a state of that operator.")
-    found = inventory.compare(one, other, operator, state, min(most, MOST_SHOWN))
+    """Compare one state in two checkpoints of the upload. Raises: NotFound."""
+    earlier, later = checkpoint(inventory, before), checkpoint(inventory, after)
+    if not any(_has_state(item, operator, state) for item in (earlier, later)):
+        raise NotFound("Neither checkpoint has such a state in that operator.")
+    comparison = inventory.compare(earlier, later, operator, state, min(most, MOST_SHOWN))
     return {
-        "counts": found.counts,
-        "notes": list(found.notes),
+        "counts": comparison.counts,
+        "notes": list(comparison.notes),
         "examples": [
             {"kind": kind, "before": first and entry(first), "after": second and entry(second)}
-            for kind, first, second in found.examples
+            for kind, first, second in comparison.examples
         ],
     }
 
@@ -122,15 +128,15 @@ def restore_plan(
 ) -> dict[str, Any]:
     """Return a RestorePlan as JSON, each source with the first positions that it goes back to.
 
-    kept: ids of operators that keep their parallelism. Raises: NotFound, Refused.
+    ``kept`` holds the ids of operators that keep their parallelism. Raises: NotFound, Refused.
     """
-    found = checkpoint(inventory, number)
+    held = checkpoint(inventory, number)
     engine = inventory.upload["engine"]
     first, last = _ends_of_dataflow(recording)
-    sizes = inventory.sizes(found) if engine == FLINK else {}
+    sizes = inventory.sizes(held) if engine == FLINK else {}
     try:
         plan = plan_restore(
-            engine, as_checkpoint(found), parallelism, sizes, kept=kept, first=first, last=last
+            engine, as_checkpoint(held), parallelism, sizes, kept=kept, first=first, last=last
         )
     except NotPlannable as reason:
         raise Refused(str(reason), code="not-restorable", field="parallelism") from None
@@ -145,15 +151,18 @@ def restore_plan(
 
 
 def _ends_of_dataflow(recording: Recording) -> tuple[set[str], set[str]]:
-    """The vertices without edges to them, and out of them; none where no edge is known."""
+    """Return the vertices without incoming edges, and those without outgoing ones.
+
+    Both are empty if no edge is known.
+    """
     channels = recordings.open_recording(recording).topology.channels
     sending = {vertex_of(channel.source) for channel in channels}
     receiving = {vertex_of(channel.target) for channel in channels}
     return sending - receiving, receiving - sending
 
 
-def _has_state(found: Mapping[str, Any], operator: str, state: str) -> bool:
-    owners = (item for item in found["operators"] if item["id"] == operator)
+def _has_state(checkpoint_: Mapping[str, Any], operator: str, state: str) -> bool:
+    owners = (item for item in checkpoint_["operators"] if item["id"] == operator)
     return any(item["name"] == state for owner in owners for item in owner["states"])
 
 
@@ -166,25 +175,25 @@ def channel(
     offset: int = 0,
     limit: int = 100,
 ) -> dict[str, Any]:
-    """The data in flight of a channel, element by element, its records decoded as ``type_name``:
-    one that is spelt out, or the name of a type that the checkpoint's states have.
+    """Return the in-flight data of a channel by element, with records decoded as ``type_name``.
 
-    Raises: NotFound; Invalid for a type that is not known, or that some record is not of.
+    The type is spelt out, or is the name of a type in the checkpoint's states.
+    Raises: NotFound. Invalid for an unknown type, or one that some record does not have.
     """
-    found = checkpoint(inventory, number)
-    own = next((item for item in found["channels"] if item["number"] == place), None)
+    held = checkpoint(inventory, number)
+    own = next((item for item in held["channels"] if item["number"] == place), None)
     if own is None:
-        raise NotFound(f"Checkpoint {found['id']} has no channel {place} with data in flight.")
+        raise NotFound(f"Checkpoint {held['id']} has no channel {place} with data in flight.")
     data = inventory.channel(number, place)
-    known = _known_types(inventory.store, number)
-    type_ = _type(type_name, known)
+    known_types = _known_types(inventory.store, number)
+    type_ = _type(type_name, known_types)
     elements, reason = _elements(data, own)
     suggested = [] if elements is None else list(_suggested(inventory.store, number, place))
-    described = [name for name in suggested if name in known and is_named(name)]
+    described = [name for name in suggested if name in known_types and is_named(name)]
     if elements is not None and type_ is not None:
         _require_fit(elements, type_)
     end = 0 if elements is None else min(offset + limit, len(elements))
-    shown = [elements[place] for place in range(offset, end)]
+    shown = [elements[index] for index in range(offset, end)]
     return {
         **own,
         "total": None if elements is None else len(elements),
@@ -200,8 +209,7 @@ def channel(
 
 @lru_cache(maxsize=1_000)
 def _suggested(store: Path, number: int, place: int) -> tuple[str, ...]:
-    """Types that fit all records of a channel. What is stored never changes, and every page of the
-    records asks for them."""
+    """Return the types that fit all records of a channel, cached for every page of the records."""
     data = StoredInventory(store).channel(number, place)
     return tuple(suggest([split(data)], _known_types(store, number)))
 
@@ -221,17 +229,17 @@ def _type(name: str, known: Mapping[str, Serializer]) -> Serializer | None:
 
 
 def _elements(data: bytes, own: Mapping[str, Any]) -> tuple[Elements | None, str | None]:
-    """Those of a whole channel; else, or where they cannot be told apart, the reason."""
+    """Return the elements of a whole channel, or None and the reason if they are not readable."""
     if own["part"] != WHOLE:
         return None, own["reason"]
     try:
         return split(data), None
     except Malformed as malformed:
-        return None, f"The records cannot be told apart: {malformed}."
+        return None, f"The records cannot be separated: {malformed}."
 
 
 def _require_fit(elements: Elements, type_: Serializer) -> None:
-    """Raises: Invalid unless every record is of the type, to its last byte."""
+    """Check that every record has the type, to its last byte. Raises: Invalid."""
     for item in elements:
         if item.kind == RECORD:
             try:

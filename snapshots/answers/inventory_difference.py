@@ -1,4 +1,4 @@
-"""What differs between two checkpoints of an upload, asked for by pages and API."""
+"""Answer which states differ between two checkpoints of an upload."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,15 +17,15 @@ from snapshots.domain.model.as_json import as_json
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 
 MOST_COUNTED = 200_000  # entries of both checkpoints whose keys are compared at once
-_TOO_MANY = "There are too many keys to count them all at once: ask for this state alone."
+_TOO_MANY = "There are too many keys to count them all at once. Compare this state alone."
 
 
 def difference(opened: StoredInventory, before: int, after: int) -> dict[str, Any]:
     """Return a CheckpointChange as JSON. Raises: NotFound."""
     pair = inventory.checkpoint(opened, before), inventory.checkpoint(opened, after)
     sides = (
-        Side(number, as_checkpoint(found), _key_groups(opened, found))
-        for number, found in zip((before, after), pair, strict=True)
+        Side(number, as_checkpoint(held), _key_groups(opened, held))
+        for number, held in zip((before, after), pair, strict=True)
     )
     files = (
         FileUse(**file | {"checkpoints": tuple(file["checkpoints"])})
@@ -34,8 +34,8 @@ def difference(opened: StoredInventory, before: int, after: int) -> dict[str, An
     return as_json(_counted(opened, compare_checkpoints(*sides, files), *pair))
 
 
-def _key_groups(opened: StoredInventory, found: dict[str, Any]) -> dict[str, Any]:
-    return {id_: sizes.key_groups for id_, sizes in opened.sizes(found).items()}
+def _key_groups(opened: StoredInventory, held: dict[str, Any]) -> dict[str, Any]:
+    return {id_: sizes.key_groups for id_, sizes in opened.sizes(held).items()}
 
 
 def _counted(
@@ -44,28 +44,28 @@ def _counted(
     before: dict[str, Any],
     after: dict[str, Any],
 ) -> CheckpointChange:
-    """With the keys of each state counted, as long as there are not too many in all."""
+    """Count the keys of each state, as long as there are not too many in all."""
     left = MOST_COUNTED
     operators: list[OperatorChange] = []
     for operator in change.operators:
         states: list[StateChange] = []
         for state in operator.states:
-            stored = [_stored(one, operator.operator, state.name) for one in (before, after)]
+            stored = [_stored(held, operator.operator, state.name) for held in (before, after)]
             if sum(stored) > left:
                 states.append(replace(state, notes=(_TOO_MANY,)))
                 continue
             left -= sum(stored)
-            found = opened.compare(before, after, operator.operator, state.name, most=0)
-            states.append(replace(state, counts=found.counts, notes=found.notes))
+            comparison = opened.compare(before, after, operator.operator, state.name, most=0)
+            states.append(replace(state, counts=comparison.counts, notes=comparison.notes))
         operators.append(with_counts(operator, states))
     return replace(change, operators=tuple(operators))
 
 
 def _stored(checkpoint: dict[str, Any], operator: str, state: str | None) -> int:
     return sum(
-        one["stored"]
+        state_["stored"]
         for owner in checkpoint["operators"]
         if owner["id"] == operator
-        for one in owner["states"]
-        if one["name"] == state
+        for state_ in owner["states"]
+        if state_["name"] == state
     )

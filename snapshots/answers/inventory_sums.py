@@ -1,6 +1,7 @@
-"""What a checkpoint's numbers add up to: in each state, and in the channels between vertices.
+"""Add up a checkpoint's numbers, in each state and in the channels between vertices.
 
-Money in accounts and money under way; and an expression over both says whether it is all there.
+So one can see money in accounts and money in flight, and check with an expression that all of it is
+there.
 """
 
 import json
@@ -22,39 +23,42 @@ from snapshots.store.stored_snapshot import SnapshotChannel
 Sums = dict[str, Any]
 
 
-def sums(found: dict[str, Any], stored: StoredRecording) -> Sums:
-    """``{"states": {operator: {state: sum}}, "in_flight": {edge: [sum]}, "rows", "left_out"}``.
+def sums(held: dict[str, Any], stored: StoredRecording) -> Sums:
+    """Return the sums of a checkpoint: ``states``, ``in_flight``, ``rows`` and ``left_out``.
 
-    states: of values that are numbers their sum, of objects an object of the sums of their fields.
-    in_flight: of the records of each edge between vertices that are known the sum of each field,
-    null where a record has no number there. rows: the same as a list, with the expression that
-    stands for each; left_out: what is not additive, with the reason.
+    Members:
+        states: {operator: {state: sum}}; for values that are objects, the sums of their fields.
+        in_flight: {edge: [sum]}, one for each field of the records of an edge between known
+            vertices;
+            null if some record has no number there.
+        rows: the same as a list, each with the expression that stands for it.
+        left_out: what is not additive, with the reason.
     """
     states: dict[str, dict[str, Any]] = {}
     rows, left_out = [], []
-    for operator in found["operators"]:
+    for operator in held["operators"]:
         name = operator["name"] or operator["id"]
         for state in operator["states"]:
             for path, total in _totals(state):
                 row = {"where": name, "what": f"state {'.'.join(path)}", "sum": total}
-                why = why_not(state["kind"], state["entries"], path, total)
-                if why is not None:
-                    left_out.append(row | {"why": why})
+                reason = why_not(state["kind"], state["entries"], path, total)
+                if reason is not None:
+                    left_out.append(row | {"why": reason})
                     continue
                 rows.append(row | {"expression": _expression("processes", name, *path)})
                 _put(states.setdefault(name, {}), path, total)
-    flying = _in_flight(found, stored)
+    flying = _in_flight(held, stored)
     for edge, fields in flying.items():
-        for place, total in enumerate(fields):
-            what = f"in flight, field {place} of its records"
-            expression = f"{_expression('channels', edge)}[{place}]"
-            row = {"where": edge, "what": what, "sum": total, "expression": expression}
+        for number, total in enumerate(fields):
+            amount = f"in flight, field {number} of its records"
+            expression = f"{_expression('channels', edge)}[{number}]"
+            row = {"where": edge, "what": amount, "sum": total, "expression": expression}
             rows += [row] if total is not None else []
     return {"states": states, "in_flight": flying, "rows": rows, "left_out": left_out}
 
 
 def _totals(state: dict[str, Any]) -> Iterator[tuple[Path, Number]]:
-    """What a state adds up to: its path from the operator, and the sum. Nothing of an empty one."""
+    """Yield each sum in a state with its path from the operator; nothing if the state is empty."""
     own = (state["name"] or "",)
     if not state["entries"]:
         return
@@ -74,9 +78,11 @@ def _put(into: dict[str, Any], path: Path, total: Number) -> None:
     into[path[-1]] = total
 
 
-def _in_flight(found: dict[str, Any], stored: StoredRecording) -> dict[str, list[Number | None]]:
+def _in_flight(
+    checkpoint: dict[str, Any], stored: StoredRecording
+) -> dict[str, list[Number | None]]:
     try:
-        channels = stored.snapshot(found.get("snapshot") or str(found["id"])).channels
+        channels = stored.snapshot(checkpoint.get("snapshot") or str(checkpoint["id"])).channels
     except KeyError:
         return {}
     by_edge: dict[str, list[Message]] = {}
@@ -85,12 +91,12 @@ def _in_flight(found: dict[str, Any], stored: StoredRecording) -> dict[str, list
         if held is not None and held.recorded:
             edge = f"{_vertex(channel.source)} -> {_vertex(channel.target)}"
             by_edge.setdefault(edge, []).extend(_messages(held))
-    told = {edge: _by_field(messages) for edge, messages in by_edge.items()}
-    return {edge: fields for edge, fields in told.items() if any(n is not None for n in fields)}
+    sums_of = {edge: _by_field(messages) for edge, messages in by_edge.items()}
+    return {edge: fields for edge, fields in sums_of.items() if any(n is not None for n in fields)}
 
 
 def _vertex(process: str) -> str:
-    """``map`` of ``map[1]``."""
+    """Return the vertex of a process: ``map`` for ``map[1]``."""
     return process.rpartition("[")[0] or process
 
 
@@ -99,7 +105,7 @@ def _messages(held: SnapshotChannel) -> Iterable[Message]:
 
 
 def _by_field(messages: list[Message]) -> list[Number | None]:
-    """Empty where records have not all as many fields."""
+    """Add up the fields of some records; empty if they do not all have as many fields."""
     totals: list[Number | None] | None = None
     for message in messages:
         value = None if message.value is None else orjson.loads(message.value)
@@ -115,13 +121,16 @@ def _by_field(messages: list[Message]) -> list[Number | None]:
     ]
 
 
-def check(text: str, found: Sums, name: str) -> Answer:
-    """Whether an expression holds of the sums: ``processes`` are those of the states by operator,
-    ``channels`` those in flight by edge. Raises: Refused."""
+def check(text: str, totals: Sums, name: str) -> Answer:
+    """Check an expression over the sums.
+
+    ``processes`` are the states by operator, ``channels`` the sums in flight by edge.
+    Raises: Refused.
+    """
     state = GlobalState(
         name,
-        found["states"],
-        {edge: tuple(fields) for edge, fields in found["in_flight"].items()},
+        totals["states"],
+        {edge: tuple(fields) for edge, fields in totals["in_flight"].items()},
         {},
     )
     try:

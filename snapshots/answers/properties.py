@@ -1,4 +1,4 @@
-"""Properties of what snapshots recorded, as the pages and the API ask for them."""
+"""Evaluate properties over what snapshots recorded, for the pages and the API."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,12 +22,15 @@ MOST_SNAPSHOTS = 200  # evaluated at once
 def evaluate(
     stored: StoredRecording, rows: Sequence[Snapshot], question: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """A built-in property, or an expression, over snapshots. See PropertyStrip in payloads.py.
+    """Evaluate a built-in property, or an expression, over snapshots. See PropertyStrip.
 
-    question: exactly one of ``property`` and ``expression``. rows: the snapshots, in order; those
-    beyond MOST_SNAPSHOTS are counted. Raises: Invalid, Refused.
+    Args:
+        question: has exactly one of ``property`` and ``expression``.
+        rows: the snapshots, in order; those beyond MOST_SNAPSHOTS are only counted.
+
+    Raises: Invalid, Refused.
     """
-    name, text = _asked(question)
+    name, text = _property_or_expression(question)
     states = [_state(stored, row) for row in rows[:MOST_SNAPSHOTS]]
     answers = _built_in(stored, states, name) if name else _own(states, text)
     return {
@@ -39,20 +42,20 @@ def evaluate(
     }
 
 
-def _asked(question: Mapping[str, Any]) -> tuple[str, str]:
+def _property_or_expression(question: Mapping[str, Any]) -> tuple[str, str]:
     given = [key for key in ("property", "expression") if question.get(key) is not None]
     if len(given) != 1:
-        raise Invalid("Ask for exactly one of property and expression.", field="property")
+        raise Invalid("Give exactly one of property and expression.", field="property")
     (field,) = given
-    asked = question[field]
-    if not isinstance(asked, str):
-        raise Invalid(f"{field} is a text.", field=field)
+    value = question[field]
+    if not isinstance(value, str):
+        raise Invalid(f"{field} must be a text.", field=field)
     if field == "expression":
-        return "", asked
-    if asked not in properties.BUILT_IN:
-        known = ", ".join(properties.BUILT_IN)
-        raise Invalid(f"There is no property {asked[:60]!r}; there are {known}.", field=field)
-    return asked, ""
+        return "", value
+    if value not in properties.BUILT_IN:
+        names = ", ".join(properties.BUILT_IN)
+        raise Invalid(f"There is no property {value[:60]!r}; there are {names}.", field=field)
+    return value, ""
 
 
 def _state(stored: StoredRecording, row: Snapshot) -> GlobalState:

@@ -41,28 +41,34 @@ _NULL = orjson.Fragment("null")
 def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
     """Answer whether a cut is consistent and what lies in it, as CutAnswer in payloads/cuts.py.
 
-    question: exactly one of ``positions`` (by process id, absent ones are 0, or a list in the order
-    of the processes), ``at`` and ``step``. Raises: Invalid.
+    Args:
+        question: has exactly one of ``positions`` (by process id, where absent ones are 0, or a
+            list
+            in the order of the processes), ``at`` and ``step``.
+
+    Raises: Invalid.
     """
-    asked = StoredCut(stored.tables, _positions(stored, question))
-    contents, omitted = _contents(asked)
-    orphans = () if asked.consistent else asked.orphans(MOST_ORPHANS)
+    stored_cut = StoredCut(stored.tables, _positions(stored, question))
+    contents, omitted = _contents(stored_cut)
+    orphans = () if stored_cut.consistent else stored_cut.orphans(MOST_ORPHANS)
     answer = {
-        "consistent": asked.consistent,
-        "positions": _by_process(stored, asked.positions),
-        "at": asked.at,
-        "states": states(stored, asked.states),
-        "channels": {name: [fragment(m.value) for m in found] for name, found in contents.items()},
-        "messages": {name: [m.id for m in found] for name, found in contents.items()},
+        "consistent": stored_cut.consistent,
+        "positions": _by_process(stored, stored_cut.positions),
+        "at": stored_cut.at,
+        "states": states(stored, stored_cut.states),
+        "channels": {
+            name: [fragment(m.value) for m in listed] for name, listed in contents.items()
+        },
+        "messages": {name: [m.id for m in listed] for name, listed in contents.items()},
         "omitted": omitted,
         "orphans": [as_json(_orphan(stored, m)) for m in orphans],
-        "orphans_total": int(asked.orphan_counts.sum()),
-        "strays": [asdict(stray) for stray in asked.strays(MOST_STRAYS)],
-        "strays_total": asked.stray_count,
-        "total": asked.total(),
+        "orphans_total": int(stored_cut.orphan_counts.sum()),
+        "strays": [asdict(stray) for stray in stored_cut.strays(MOST_STRAYS)],
+        "strays_total": stored_cut.stray_count,
+        "total": stored_cut.total(),
     }
-    if not asked.consistent:
-        answer["nearest"] = {"positions": _by_process(stored, asked.nearest)}
+    if not stored_cut.consistent:
+        answer["nearest"] = {"positions": _by_process(stored, stored_cut.nearest)}
     return answer
 
 
@@ -70,7 +76,7 @@ def _positions(stored: StoredRecording, question: Mapping[str, Any]) -> Ints:
     given = [key for key in ("positions", "at", "step") if question.get(key) is not None]
     if len(given) != 1:
         raise Invalid(
-            "A cut is asked for by exactly one of positions, at and step.",
+            "A cut needs exactly one of positions, at and step.",
             field=given[1] if given else "positions",
         )
     if given == ["at"]:
@@ -91,7 +97,7 @@ def _instant(value: Any, field: str) -> int:
 def finite(value: Any, field: str) -> int | float:
     """Return ``value`` if it is a finite number. Raises: Invalid."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise Invalid(f"{field} is a finite number.", field=field)
+        raise Invalid(f"{field} must be a finite number.", field=field)
     return value
 
 
@@ -109,7 +115,9 @@ def _given_positions(stored: StoredRecording, given: Any) -> Ints:
     elif isinstance(given, Sequence) and not isinstance(given, str):
         positions = list(given)
     else:
-        raise Invalid("positions is an object, or a list of all processes.", field="positions")
+        raise Invalid(
+            "positions must be an object, or a list with all processes.", field="positions"
+        )
     if len(positions) != len(processes):
         raise Invalid(
             f"The recording has {len(processes)} processes, positions has {len(positions)}.",
@@ -127,22 +135,22 @@ def _checked(stored: StoredRecording, positions: Sequence[Any]) -> Sequence[int]
             )
         if not 0 <= position <= length:
             raise Invalid(
-                f"“{process.id}” has {length:,} events: its position is 0 to {length}, not "
+                f"“{process.id}” has {length:,} events: its position must be 0 to {length}, not "
                 f"{str(position)[:24]}.",
                 field="positions",
             )
     return positions
 
 
-def _contents(asked: StoredCut) -> tuple[dict[str, Sequence[Message]], dict[str, int]]:
+def _contents(stored_cut: StoredCut) -> tuple[dict[str, Sequence[Message]], dict[str, int]]:
     """Return the messages in every channel, and how many of each channel are not listed."""
-    depths = asked.depths
+    depths = stored_cut.depths
     filled = int(np.count_nonzero(depths)) or 1
     most = None if depths.sum() <= MOST_CONTENTS else max(MOST_CONTENTS // filled, 1)
-    contents = asked.all_contents(most)
+    contents = stored_cut.all_contents(most)
     omitted = {
         channel.id: int(depth) - len(contents[channel.id])
-        for channel, depth in zip(asked.tables.topology.channels, depths, strict=True)
+        for channel, depth in zip(stored_cut.tables.topology.channels, depths, strict=True)
         if depth > len(contents[channel.id])
     }
     return contents, omitted
@@ -180,17 +188,17 @@ def _by_process(stored: StoredRecording, numbers: Ints) -> dict[str, int]:
 def event(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
     """Return all fields of one event and the message it belongs to. Raises: NotFound."""
     try:
-        found = stored.event(process, index) if index <= LARGEST else None
+        fields = stored.event(process, index) if index <= LARGEST else None
     except KeyError:
-        found = None
-    if found is None:
+        fields = None
+    if fields is None:
         raise NotFound(f"“{process[:80]}” has no event {str(index)[:24]} in this recording.")
     for name in ("state", "value", "extra"):
-        if found[name] is not None:
-            found[name] = orjson.Fragment(found[name])
+        if fields[name] is not None:
+            fields[name] = orjson.Fragment(fields[name])
         else:
-            del found[name]
-    return found
+            del fields[name]
+    return fields
 
 
 def cones(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
@@ -232,13 +240,13 @@ def _edge(stored: StoredRecording, positions: Ints, codes: Ints, indices: Ints) 
     They are null for a process without an event in the cone.
     """
     rows = stored.tables.events.pick(codes, indices[codes])
-    found: dict[str, Any] = {"positions": positions.tolist()}
+    edge: dict[str, Any] = {"positions": positions.tolist()}
     for name in ("at", "step"):
-        places: list[int | None] = [None] * len(positions)
-        for code, place in zip(codes.tolist(), rows.values(name).tolist(), strict=True):
-            places[code] = place
-        found[name] = places
-    return found
+        coordinates: list[int | None] = [None] * len(positions)
+        for code, coordinate in zip(codes.tolist(), rows.values(name).tolist(), strict=True):
+            coordinates[code] = coordinate
+        edge[name] = coordinates
+    return edge
 
 
 def window(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,17 +257,17 @@ def window(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, An
     """
     axis = question.get("axis") or TIME
     if axis not in (TIME, ORDER):
-        raise Invalid("axis is time or order.", field="axis")
+        raise Invalid("axis must be time or order.", field="axis")
     extent = stored.manifest.extent
     first, last = (extent.from_, extent.to) if axis == TIME else (0, extent.steps)
     from_ = _bounded(question.get("from"), first, "from")
     to = _bounded(question.get("to"), last, "to")
     if from_ > to:
-        raise Invalid("from lies behind to.", field="from")
+        raise Invalid("from must not be greater than to.", field="from")
     width = question.get("width")
     width = 1000 if width is None else finite(width, "width")
     if not WIDTHS[0] <= width <= WIDTHS[-1]:
-        raise Invalid(f"width is {WIDTHS[0]} to {WIDTHS[-1]} pixels.", field="width")
+        raise Invalid(f"width must be {WIDTHS[0]} to {WIDTHS[-1]} pixels.", field="width")
     return window_payload(stored.window(from_, to, int(width), axis))
 
 

@@ -1,1 +1,1 @@
-"""The archive of engines' checkpoints: filled by uploads and collectors, asked by pages and API."""
+"""The archive of engines' checkpoints: uploads and collectors fill it, pages and API read it."""

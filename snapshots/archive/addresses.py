@@ -1,7 +1,7 @@
-"""Which addresses a collector may ask.
+"""Check the addresses that a collector may poll.
 
-A server that asks any address a person names can be led into networks where that person has no
-business. So what people enter must be a host that ``COLLECTOR_HOSTS`` lists; the shell is free.
+A server that polls any address a person enters can be led into networks where that person has no
+access. So people may only enter hosts that ``COLLECTOR_HOSTS`` lists; the shell is free.
 """
 
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ SCHEMES = ("http", "https")
 
 
 class NotAnAddress(ValueError):
-    """The sentence says what is wrong with it."""
+    """A text is not an address; the message says what is wrong with it."""
 
 
 class Forbidden(ValueError):
@@ -21,26 +21,26 @@ class Forbidden(ValueError):
 
 
 def checked(text: str) -> str:
-    """The address without a slash at the end. Raises: NotAnAddress."""
+    """Return the address without a slash at the end. Raises: NotAnAddress."""
     text = text.strip()
     if not text.isprintable() or len(text) > LONGEST or " " in text or "\\" in text:
-        raise NotAnAddress(f"An address has at most {LONGEST} letters, and no spaces.")
+        raise NotAnAddress(f"An address has at most {LONGEST} characters and no spaces.")
     try:
         parts = urlsplit(text)
         host, _ = parts.hostname, parts.port
     except ValueError:
         raise NotAnAddress("Its host or port cannot be read.") from None
     if parts.scheme not in SCHEMES or not host:
-        raise NotAnAddress("It is an address like http://jobmanager:8081.")
+        raise NotAnAddress("An address looks like http://jobmanager:8081.")
     if parts.username is not None or parts.password is not None:
-        raise NotAnAddress("Leave out name and password: they would be kept and shown.")
+        raise NotAnAddress("Leave out name and password: they would be stored and shown.")
     if parts.query or parts.fragment or ".." in parts.path:
-        raise NotAnAddress("It ends where the REST API begins: no ?, no #, no dots.")
+        raise NotAnAddress("End it where the REST API begins: no ?, no #, no dots.")
     return text.rstrip("/")
 
 
 def require_listed(url: str) -> None:
-    """url: as ``checked`` gives it. Raises: Forbidden."""
+    """Check that the setting lists the host of a checked address. Raises: Forbidden."""
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     host = (parts.hostname or "").lower()
@@ -49,6 +49,6 @@ def require_listed(url: str) -> None:
     if not listed & {shown, f"{shown}:{port}"}:
         names = ", ".join(sorted(listed)) or "none"
         raise Forbidden(
-            f"This server does not ask {shown}:{port}. The setting COLLECTOR_HOSTS lists the "
-            f"hosts that it asks: {names}."
+            f"This server does not poll {shown}:{port}. The setting COLLECTOR_HOSTS lists the "
+            f"hosts that it polls: {names}."
         )

@@ -1,9 +1,9 @@
-"""Collecting from a running Flink, whose REST API tells of the last ten checkpoints alone.
+"""Collect checkpoints from a running Flink, whose REST API keeps only the last ten.
 
-Each round first keeps what the history says of every checkpoint, then asks for the details of those
-that have ended and whose details are not there yet, the oldest first: they are forgotten first.
-Every checkpoint is a transaction of its own and is merged with what is there. So a round that is
-killed, or asked of a server that has just started again, is made up for by the next.
+Each round first stores what the history says about every checkpoint. Then it fetches missing
+details of ended checkpoints, the oldest first, because Flink forgets these first. Every checkpoint
+is a transaction of its own and is merged with what is stored. So the next round makes up for one
+that was killed, or that polled a server just after its restart.
 """
 
 import logging
@@ -33,13 +33,13 @@ logger = logging.getLogger(__name__)
 MOST_JOBS = 200
 MOST_VERTICES = 1_000
 LONGEST_ERROR = 500
-_ENDED = ("finished", "canceled", "failed")  # states that stay true when Flink has forgotten
+_ENDED = ("finished", "canceled", "failed")  # states that hold even when Flink forgets the job
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass
 class Round:
-    """What one round found. problems: sentences; jobs: those heard of."""
+    """The outcome of one round: jobs, the number of checkpoints with new details, and problems."""
 
     jobs: list[EngineJob] = field(default_factory=list)
     detailed: int = 0
@@ -47,82 +47,82 @@ class Round:
 
 
 def poll(owner, url: str, job_key: str = "", collector: Collector | None = None) -> Round:
-    """One round. url: as ``addresses.checked`` gives it. job_key: empty for all jobs."""
-    client, found = Client(url), Round()
+    """Poll once. ``url`` is a checked address; an empty ``job_key`` stands for all jobs."""
+    client, outcome = Client(url), Round()
     try:
         listed = _listed(client)
         keys = [job_key] if job_key else listed[:MOST_JOBS]
     except NotAnswered as silence:
-        found.problems.append(str(silence))
-        return found
+        outcome.problems.append(str(silence))
+        return outcome
     _note_gone(owner, url, listed)
     if len(listed) > len(keys) and not job_key:
-        found.problems.append(f"{url} lists {len(listed):,} jobs: {MOST_JOBS} are followed.")
+        outcome.problems.append(f"{url} lists {len(listed):,} jobs: {MOST_JOBS} are followed.")
     for key in keys:
         try:
-            _follow(client, owner, key, collector, found)
+            _follow(client, owner, key, collector, outcome)
         except NotAnswered as silence:
             if not job_key and silence.status == 404:  # has ended, or takes no checkpoints
                 continue
-            found.problems.append(str(silence))
-    return found
+            outcome.problems.append(str(silence))
+    return outcome
 
 
 def _listed(client: Client) -> list[str]:
-    """The ids of the jobs that this Flink knows. Raises: NotAnswered."""
+    """Return the ids of the jobs that this Flink lists. Raises: NotAnswered."""
     answer = client.get("/jobs")
     if not isinstance(mapping(answer).get("jobs"), list):
-        raise NotAnswered(f"{client.url}/jobs answers something else than Flink does.")
-    keys = (text(one, "id") for one in items(answer, "jobs"))
+        raise NotAnswered(f"{client.url}/jobs does not answer like Flink.")
+    keys = (text(job, "id") for job in items(answer, "jobs"))
     return [key for key in keys if key is not None and _ID.fullmatch(key)]
 
 
 def _note_gone(owner, url: str, listed: list[str]) -> None:
-    """Of a job that another Flink at this address does not know, no state is known any more."""
-    heard = EngineJob.objects.filter(owner=owner, engine=ENGINE, heard_from=url)
-    for job in heard.exclude(state__in=(*_ENDED, EngineJob.GONE)):
+    """If another cluster now answers at this address, mark the jobs it does not list as gone."""
+    followed = EngineJob.objects.filter(owner=owner, engine=ENGINE, heard_from=url)
+    for job in followed.exclude(state__in=(*_ENDED, EngineJob.GONE)):
         if job.key not in listed:
             EngineJob.objects.filter(pk=job.pk).update(state=EngineJob.GONE)
 
 
-def _follow(client: Client, owner, key: str, collector: Collector | None, found: Round) -> None:
+def _follow(client: Client, owner, key: str, collector: Collector | None, outcome: Round) -> None:
     job = mapping(client.get(f"/jobs/{key}"))
-    told_of = client.get(f"/jobs/{key}/checkpoints")
-    history = Answer(CHECKPOINTS, "", told_of, key)
+    statistics = client.get(f"/jobs/{key}/checkpoints")
+    history = Answer(CHECKPOINTS, "", statistics, key)
     names = _names(job)
-    told = JobFacts(
+    job_facts = JobFacts(
         ENGINE,
         key,
         text(job, "name") or "",
         (text(job, "state") or "").lower(),
         facts_of(checkpoints_of([history]), names),
-        counts=counts_of(told_of),
+        counts=counts_of(statistics),
     )
-    row = filling.take(owner, told, collector=collector)
+    row = filling.take(owner, job_facts, collector=collector)
     EngineJob.objects.filter(pk=row.pk).update(heard_from=client.url, heard_at=timezone.now())
-    found.jobs.append(row)
-    for number in _lacking(row, told.checkpoints):
+    outcome.jobs.append(row)
+    for number in _lacking(row, job_facts.checkpoints):
         try:
-            facts = _details(client, key, number, names)
+            details = _details(client, key, number, names)
         except NotAnswered as silence:
-            if silence.status == 404:  # forgotten meanwhile: what the history said stays
+            if silence.status == 404:  # Flink forgot it meanwhile; what the history said stays
                 continue
             raise
-        filling.take(owner, JobFacts(ENGINE, key, checkpoints=facts), collector=collector)
-        found.detailed += 1
+        filling.take(owner, JobFacts(ENGINE, key, checkpoints=details), collector=collector)
+        outcome.detailed += 1
 
 
 def _names(job: Mapping[str, Any]) -> dict[str, str]:
-    """Of the vertices."""
-    told = ((text(one, "id"), text(one, "name")) for one in items(job, "vertices"))
-    return {vertex: name for vertex, name in told if vertex and name}
+    """Return the vertices' names by id."""
+    pairs = ((text(vertex, "id"), text(vertex, "name")) for vertex in items(job, "vertices"))
+    return {vertex: name for vertex, name in pairs if vertex and name}
 
 
-def _lacking(job: EngineJob, told: tuple[CheckpointFacts, ...]) -> list[int]:
-    """The numbers of what has ended and of which no subtask is known, the oldest first."""
-    ended = {one.number for one in told if one.status in (FAILED, COMPLETED)}
-    known = job.checkpoints.filter(number__in=list(ended), detail__isnull=False)
-    return sorted(ended - set(known.values_list("number", flat=True)))
+def _lacking(job: EngineJob, listed: tuple[CheckpointFacts, ...]) -> list[int]:
+    """Return the numbers of ended checkpoints without details of subtasks, the oldest first."""
+    ended = {checkpoint.number for checkpoint in listed if checkpoint.status in (FAILED, COMPLETED)}
+    detailed = job.checkpoints.filter(number__in=list(ended), detail__isnull=False)
+    return sorted(ended - set(detailed.values_list("number", flat=True)))
 
 
 def _details(
@@ -131,16 +131,16 @@ def _details(
     path = f"/jobs/{key}/checkpoints/details/{number}"
     checkpoint = mapping(client.get(path))
     answers = [Answer(CHECKPOINT, "", checkpoint, key, number)]
-    vertices = [one for one in mapping(checkpoint, "tasks") if _ID.fullmatch(one)]
+    vertices = [key for key in mapping(checkpoint, "tasks") if _ID.fullmatch(key)]
     for vertex in vertices[:MOST_VERTICES]:
         subtasks = client.get(f"{path}/subtasks/{vertex}")
         answers.append(Answer(SUBTASKS, "", subtasks, key, number, vertex))
     facts = facts_of(checkpoints_of(answers), names)
-    return tuple(one for one in facts if one.number == number)
+    return tuple(fact for fact in facts if fact.number == number)
 
 
 def due() -> list[Collector]:
-    """Those that are to ask now, claimed: of several workers one gets each."""
+    """Claim and return the collectors whose next round is due; only one worker gets each."""
     now = timezone.now()
     waiting = Q(next_poll_at__isnull=True) | Q(next_poll_at__lte=now)
     claimed = []
@@ -158,12 +158,12 @@ def _pause(collector: Collector) -> timedelta:
 
 
 def collect(collector: Collector) -> None:
-    """One round of a collector, noted in its row. A failure is noted, too, and asked again."""
+    """Run one round of a collector and note it in its row, also if it failed."""
     began = timezone.now()
     try:
         require_listed(collector.url)
-        found = poll(collector.owner, collector.url, collector.job_key, collector)
-        problem = " ".join(found.problems)[:LONGEST_ERROR]
+        outcome = poll(collector.owner, collector.url, collector.job_key, collector)
+        problem = " ".join(outcome.problems)[:LONGEST_ERROR]
     except Forbidden as refusal:
         problem = str(refusal)[:LONGEST_ERROR]
     except Exception:

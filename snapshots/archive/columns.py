@@ -1,6 +1,6 @@
-"""The columns of a job, kept in this process: what changed since is read and put in, no more.
+"""Keep the columns of jobs in this process, and read only the rows that changed since.
 
-A job's ``version`` says whether there is anything new. 100,000 checkpoints take about 13 MB.
+A job's ``version`` tells whether there is anything new. 100,000 checkpoints take about 13 MB.
 """
 
 import threading
@@ -14,7 +14,7 @@ from snapshots.domain.archive.columns import Coded, Columns
 from snapshots.domain.archive.model import STATUSES
 from snapshots.models import EngineCheckpoint, EngineJob
 
-MOST_ROWS = 2_000_000  # kept of all jobs together; the jobs that nobody asked for longest go
+MOST_ROWS = 2_000_000  # of all jobs together; the columns that were unused longest are dropped
 _FIELDS = {
     "key": "pk",
     "start_delay": "start_delay_max",
@@ -38,7 +38,7 @@ _lock = threading.Lock()
 
 
 def columns_of(job: EngineJob) -> Columns:
-    """All checkpoints of the job; ``job`` as it was just read."""
+    """Return all checkpoints of a job as columns; ``job`` must have been read just now."""
     with _lock:
         kept = _kept.get(job.pk)
         if kept is None or kept.version < job.version:
@@ -46,7 +46,7 @@ def columns_of(job: EngineJob) -> Columns:
             kept = _Kept(job.version, read if kept is None else _with(kept.columns, read))
             _kept[job.pk] = kept
         _kept.move_to_end(job.pk)
-        while len(_kept) > 1 and sum(len(one.columns) for one in _kept.values()) > MOST_ROWS:
+        while len(_kept) > 1 and sum(len(kept_.columns) for kept_ in _kept.values()) > MOST_ROWS:
             _kept.popitem(last=False)
         return kept.columns
 
@@ -57,14 +57,14 @@ def forget_all() -> None:
 
 
 def _read(job: EngineJob, version: int) -> Columns:
-    """The checkpoints that changed after ``version``."""
-    asked = EngineCheckpoint.objects.filter(job=job, version__gt=version).order_by()
+    """Read the checkpoints that changed after ``version``."""
+    changed = EngineCheckpoint.objects.filter(job=job, version__gt=version).order_by()
     names = [_FIELDS.get(name, name) for name in _NAMES]
-    with connection.cursor() as cursor:  # plain numbers and texts: Django would look at each
-        cursor.execute(*asked.values_list(*names).query.sql_with_params())
+    with connection.cursor() as cursor:  # raw numbers and texts; Django would convert each value
+        cursor.execute(*changed.values_list(*names).query.sql_with_params())
         rows = cursor.fetchall()
-    found = zip(*rows, strict=True) if rows else [()] * len(_NAMES)
-    return _sorted({name: _column(name, own) for name, own in zip(_NAMES, found, strict=True)})
+    columns = zip(*rows, strict=True) if rows else [()] * len(_NAMES)
+    return _sorted({name: _column(name, own) for name, own in zip(_NAMES, columns, strict=True)})
 
 
 def _column(name: str, values: tuple):
@@ -72,29 +72,29 @@ def _column(name: str, values: tuple):
         return Coded.of(values)
     if name == "status":
         coded = Coded.of(values)
-        places = np.array([STATUSES.index(each) for each in coded.names], np.int8)
-        return places[coded.codes] if len(values) else places
+        statuses = np.array([STATUSES.index(each) for each in coded.names], np.int8)
+        return statuses[coded.codes] if len(values) else statuses
     return np.array(values, np.int64 if name in _WHOLE else np.float64)
 
 
 def _with(old: Columns, new: Columns) -> Columns:
-    """The old rows but those that ``new`` has, and the new ones."""
+    """Merge columns: the new rows, and the old ones that they do not replace."""
     rest = np.flatnonzero(~np.isin(old.key, new.key))
     joined = {}
     for name in _NAMES:
-        one, other = getattr(old, name), getattr(new, name)
-        if isinstance(one, Coded):
-            joined[name] = _coded(one, rest, other)
+        before, after = getattr(old, name), getattr(new, name)
+        if isinstance(before, Coded):
+            joined[name] = _coded(before, rest, after)
         else:
-            joined[name] = np.concatenate([one[rest], other])
+            joined[name] = np.concatenate([before[rest], after])
     return _sorted(joined)
 
 
-def _coded(one: Coded, rest, other: Coded) -> Coded:
-    places = {name: code for code, name in enumerate(one.names)}
-    codes = np.array([places.setdefault(name, len(places)) for name in other.names], np.int32)
-    added = codes[other.codes] if len(codes) else other.codes
-    return Coded(np.concatenate([one.codes[rest], added]), tuple(places))
+def _coded(before: Coded, rest, after: Coded) -> Coded:
+    codes_of = {name: code for code, name in enumerate(before.names)}
+    codes = np.array([codes_of.setdefault(name, len(codes_of)) for name in after.names], np.int32)
+    added = codes[after.codes] if len(codes) else after.codes
+    return Coded(np.concatenate([before.codes[rest], added]), tuple(codes_of))
 
 
 def _sorted(columns: dict) -> Columns:

@@ -1,4 +1,4 @@
-"""Asking an HTTP server that somebody named: no redirects, no proxies, bounded time and space."""
+"""Fetch from an HTTP server that a person named; no redirects or proxies, limited time and size."""
 
 import time
 from http.client import HTTPException
@@ -16,13 +16,16 @@ from urllib.request import (
 import orjson
 
 LARGEST = 16 * 2**20  # bytes of an answer
-ANSWER_SECONDS = 5.0  # until something comes
-POLL_SECONDS = 30.0  # for all questions of one client
+ANSWER_SECONDS = 5.0  # until the first bytes arrive
+POLL_SECONDS = 30.0  # for all requests of one client
 _CHUNK = 64 * 1024
 
 
 class NotAnswered(Exception):
-    """A sentence to show; ``status`` is the answer's, None where there was none."""
+    """A request had no usable answer; the message can be shown.
+
+    ``status`` is the answer's, None if there was no answer.
+    """
 
     def __init__(self, sentence: str, status: int | None = None) -> None:
         super().__init__(sentence)
@@ -30,21 +33,21 @@ class NotAnswered(Exception):
 
 
 class Client:
-    """The JSON below one address, for one round of questions."""
+    """Fetches the JSON below one address during one round."""
 
     def __init__(self, url: str, seconds: float = POLL_SECONDS) -> None:
-        """url: as ``addresses.checked`` gives it."""
+        """Prepare a round of at most ``seconds``; ``url`` is a checked address."""
         self.url = url
         self._until = time.monotonic() + seconds
-        self._opener = OpenerDirector()  # without a handler of redirects, files or proxies
+        self._opener = OpenerDirector()  # without handlers for redirects, files and proxies
         for handler in (HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, HTTPErrorProcessor):
             self._opener.add_handler(handler())
 
     def get(self, path: str) -> Any:
-        """path: with a slash before it. Raises: NotAnswered."""
+        """Fetch a path that begins with a slash. Raises: NotAnswered."""
         left = self._until - time.monotonic()
         if left <= 0:
-            raise NotAnswered(f"{self.url} is slow: the rest is asked next time.")
+            raise NotAnswered(f"{self.url} is slow: the rest is fetched next time.")
         request = Request(self.url + path, headers={"Accept": "application/json"})
         try:
             with self._opener.open(request, timeout=min(ANSWER_SECONDS, left)) as answer:
@@ -53,19 +56,21 @@ class Client:
             error.close()
             raise NotAnswered(f"{self.url}{path} answers {error.code}.", error.code) from None
         except orjson.JSONDecodeError:
-            raise NotAnswered(f"{self.url}{path} answers what is not JSON.") from None
+            raise NotAnswered(f"{self.url}{path} does not answer with JSON.") from None
         except (OSError, HTTPException, ValueError) as error:
             raise NotAnswered(f"{self.url}{path} does not answer ({_reason(error)}).") from None
 
     def _body(self, answer, path: str) -> bytes:
-        found = bytearray()
+        body = bytearray()
         while chunk := answer.read1(_CHUNK):
-            found += chunk
-            if len(found) > LARGEST:
-                raise NotAnswered(f"{self.url}{path} answers more than {LARGEST // 2**20} MiB.")
+            body += chunk
+            if len(body) > LARGEST:
+                raise NotAnswered(
+                    f"{self.url}{path} answers with more than {LARGEST // 2**20} MiB."
+                )
             if time.monotonic() > self._until:
                 raise NotAnswered(f"{self.url}{path} answers too slowly.")
-        return bytes(found)
+        return bytes(body)
 
 
 def _reason(error: Exception) -> str:

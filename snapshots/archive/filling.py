@@ -1,6 +1,6 @@
-"""What a source knows goes into the archive: each checkpoint is merged with what is there.
+"""Merge what a source reports into the archive, checkpoint by checkpoint.
 
-Taking the same facts again changes nothing, so whoever was interrupted begins again.
+Taking the same facts again changes nothing, so an interrupted source simply begins again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,8 +23,8 @@ from snapshots.models import (
     Recording,
 )
 
-CHUNK = 500  # rows in one question to the database
-_TOLD = (
+CHUNK = 500  # rows in one query
+_REPORTED = (
     "number",
     "pipeline",
     "kind",
@@ -41,7 +41,7 @@ _TOLD = (
     "failure",
     "path",
 )
-_FOLLOWING = (
+_DERIVED = (
     "phase",
     "start_delay_max",
     "alignment_max",
@@ -51,7 +51,7 @@ _FOLLOWING = (
     "cause",
 )
 _CHANGED = [
-    *(name for name in (*_TOLD, *_FOLLOWING) if name not in ("number", "pipeline")),
+    *(name for name in (*_REPORTED, *_DERIVED) if name not in ("number", "pipeline")),
     "told_phase",
     "recording",
     "contents",
@@ -67,30 +67,30 @@ _COUNTED = ("total", "in_progress", "completed", "failed")
 @transaction.atomic
 def take(
     owner,
-    told: JobFacts,
+    job_facts: JobFacts,
     *,
     recording: Recording | None = None,
     collector: Collector | None = None,
 ) -> EngineJob:
-    """The job, with what ``told`` adds to its checkpoints.
+    """Return the job after adding the facts about its checkpoints.
 
-    recording: the upload that holds the checkpoints in ``told.contents``.
+    ``recording`` is the upload that holds the checkpoints in ``job_facts.contents``.
     """
-    told = _storable(told)
-    job = _job(owner, told, collector)
+    job_facts = _storable(job_facts)
+    job = _job(owner, job_facts, collector)
     changed = 0
-    for chunk in _chunks(_once(told.checkpoints), CHUNK):
-        changed += _take_chunk(job, chunk, told, recording)
-    known = {
-        "name": told.name or job.name,
-        "state": told.state or job.state,
-        "counts": max(told.counts, job.counts, key=lambda counts: counts.get("total", -1)),
+    for chunk in _chunks(_once(job_facts.checkpoints), CHUNK):
+        changed += _take_chunk(job, chunk, job_facts, recording)
+    new_values = {
+        "name": job_facts.name or job.name,
+        "state": job_facts.state or job.state,
+        "counts": max(job_facts.counts, job.counts, key=lambda counts: counts.get("total", -1)),
         "collector_id": collector.pk if collector else job.collector_id,
     }
     if recording is not None:
         job.uploads.add(recording)
-    if changed or any(getattr(job, name) != value for name, value in known.items()):
-        for name, value in known.items():
+    if changed or any(getattr(job, name) != value for name, value in new_values.items()):
+        for name, value in new_values.items():
             setattr(job, name, value)
         job.version += bool(changed)
         job.save()
@@ -98,15 +98,15 @@ def take(
 
 
 def forget_links(recording: Recording) -> None:
-    """Before an upload is taken anew: where its checkpoints lie may have changed."""
+    """Forget where an upload's checkpoints lie, because it is about to be read again."""
     EngineCheckpoint.objects.filter(recording=recording).update(recording=None, contents=None)
     recording.engine_jobs.clear()
 
 
 def facts_of(row: EngineCheckpoint) -> CheckpointFacts:
-    """row: with its ``detail``."""
-    told = {name: getattr(row, name) for name in _TOLD}
-    return CheckpointFacts(**told, phase=row.told_phase, vertices=unpack(packed_of(row)))
+    """Return the facts in a row; ``row`` was selected with its ``detail``."""
+    reported = {name: getattr(row, name) for name in _REPORTED}
+    return CheckpointFacts(**reported, phase=row.told_phase, vertices=unpack(packed_of(row)))
 
 
 def packed_of(row: EngineCheckpoint) -> bytes:
@@ -114,8 +114,8 @@ def packed_of(row: EngineCheckpoint) -> bytes:
 
 
 def columns_of(facts: CheckpointFacts) -> dict[str, Any]:
-    """The fields of a row that hold these facts, and those that follow from them."""
-    return {name: getattr(facts, name) for name in _TOLD} | {
+    """Return the fields of a row for these facts, and the fields that follow from them."""
+    return {name: getattr(facts, name) for name in _REPORTED} | {
         "told_phase": facts.phase,
         "phase": causes.phase_of(facts),
         "start_delay_max": _most(facts, "start_delay"),
@@ -128,47 +128,47 @@ def columns_of(facts: CheckpointFacts) -> dict[str, Any]:
 
 
 def _most(facts: CheckpointFacts, number: str) -> int | None:
-    """Return the largest of all subtasks' numbers; None where no column can hold it."""
+    """Return the largest of all subtasks' numbers, or None if no column can hold it."""
     largest = causes.most(facts, number)
     return None if largest is None or largest > _MOST_OF_OTHERS else largest
 
 
-def _job(owner, told: JobFacts, collector: Collector | None) -> EngineJob:
-    """The newest run of the job that the facts do not contradict, locked; else a new run."""
+def _job(owner, job_facts: JobFacts, collector: Collector | None) -> EngineJob:
+    """Return the newest run of the job that the facts do not contradict, locked; else a new run."""
     runs = list(
         EngineJob.objects.select_for_update(of=("self",))
-        .filter(owner=owner, engine=told.engine, key=told.key)
+        .filter(owner=owner, engine=job_facts.engine, key=job_facts.key)
         .order_by("-run")
     )
     for job in runs:
-        if not _contradicts(job, told.checkpoints):
+        if not _contradicts(job, job_facts.checkpoints):
             return job
     number = runs[0].run + 1 if runs else 1
     return EngineJob.objects.get_or_create(
-        owner=owner, engine=told.engine, key=told.key, run=number
+        owner=owner, engine=job_facts.engine, key=job_facts.key, run=number
     )[0]
 
 
-def _storable(told: JobFacts) -> JobFacts:
-    """Fit the facts to the columns, so that those of a row equal those that were put in.
+def _storable(job_facts: JobFacts) -> JobFacts:
+    """Fit the facts to the columns, so that a row's facts equal those that were written.
 
-    Numbers beyond 63 bits are dropped; texts are marked and clipped, as ``fields`` says.
+    Numbers beyond 63 bits are dropped; texts are marked and clipped, as ``fields`` does.
     """
-    checkpoints = [_bounded(one) for one in told.checkpoints]
-    kept = [one for one in checkpoints if 0 <= one.number <= _MOST_OF_OTHERS]
+    checkpoints = [_bounded(facts) for facts in job_facts.checkpoints]
+    kept = [facts for facts in checkpoints if 0 <= facts.number <= _MOST_OF_OTHERS]
     return replace(
-        told,
-        key=_fitting(told.key, _LONGEST_KEY),
-        name=_fitting(told.name, 200),
-        state=_fitting(told.state, 40),
-        counts={name: told.counts[name] for name in _COUNTED if name in told.counts},
+        job_facts,
+        key=_fitting(job_facts.key, _LONGEST_KEY),
+        name=_fitting(job_facts.name, 200),
+        state=_fitting(job_facts.state, 40),
+        counts={name: job_facts.counts[name] for name in _COUNTED if name in job_facts.counts},
         checkpoints=tuple(kept),
     )
 
 
 def _bounded(facts: CheckpointFacts) -> CheckpointFacts:
     changed: dict[str, Any] = {}
-    for name in _TOLD[2:]:
+    for name in _REPORTED[2:]:
         value = getattr(facts, name)
         if isinstance(value, int) and not 0 <= value <= _MOST.get(name, _MOST_OF_OTHERS):
             changed[name] = None
@@ -184,8 +184,8 @@ def _fitting(text: str, longest: int) -> str:
 
 
 def _contradicts(job: EngineJob, checkpoints: Sequence[CheckpointFacts]) -> bool:
-    triggers = {one.key: one.triggered_at for one in checkpoints}
-    for numbers in _chunks([one.number for one in checkpoints], CHUNK):
+    triggers = {facts.key: facts.triggered_at for facts in checkpoints}
+    for numbers in _chunks([facts.number for facts in checkpoints], CHUNK):
         rows = job.checkpoints.filter(number__in=numbers)
         for pipeline, number, at in rows.values_list("pipeline", "number", "triggered_at"):
             if contradict(triggers.get((pipeline, number)), at):
@@ -194,43 +194,43 @@ def _contradicts(job: EngineJob, checkpoints: Sequence[CheckpointFacts]) -> bool
 
 
 def _once(checkpoints: Iterable[CheckpointFacts]) -> list[CheckpointFacts]:
-    """Each checkpoint once; of two with different triggers the later."""
-    found: dict[tuple[int, int], CheckpointFacts] = {}
-    for one in checkpoints:
-        known = found.get(one.key)
-        if known is None:
-            found[one.key] = one
-        elif contradict(known.triggered_at, one.triggered_at):
-            found[one.key] = max(known, one, key=lambda item: item.triggered_at)
+    """Return each checkpoint once; of two with different triggers, the later one."""
+    by_key: dict[tuple[int, int], CheckpointFacts] = {}
+    for facts in checkpoints:
+        earlier = by_key.get(facts.key)
+        if earlier is None:
+            by_key[facts.key] = facts
+        elif contradict(earlier.triggered_at, facts.triggered_at):
+            by_key[facts.key] = max(earlier, facts, key=lambda item: item.triggered_at)
         else:
-            found[one.key] = merged(known, one)
-    return list(found.values())
+            by_key[facts.key] = merged(earlier, facts)
+    return list(by_key.values())
 
 
 def _take_chunk(
-    job: EngineJob, chunk: list[CheckpointFacts], told: JobFacts, recording: Recording | None
+    job: EngineJob, chunk: list[CheckpointFacts], job_facts: JobFacts, recording: Recording | None
 ) -> int:
-    """How many rows are new or changed."""
-    rows = job.checkpoints.filter(number__in=[one.number for one in chunk])
-    known = {(row.pipeline, row.number): row for row in rows.select_related("detail")}
+    """Write some checkpoints of a job; return how many rows are new or changed."""
+    rows = job.checkpoints.filter(number__in=[facts.number for facts in chunk])
+    stored = {(row.pipeline, row.number): row for row in rows.select_related("detail")}
     new, changed, details = [], [], []
     for facts in chunk:
-        row = known.get(facts.key)
-        place = told.contents.get(facts.key) if recording is not None else None
+        row = stored.get(facts.key)
+        index = job_facts.contents.get(facts.key) if recording is not None else None
         if row is None:
             row = EngineCheckpoint(job=job, version=job.version + 1, **columns_of(facts))
             new.append(row)
         else:
-            before = facts_of(row)
-            facts = merged(before, facts)
-            if facts == before and (place is None or _is_linked(row, recording, place)):
+            previous = facts_of(row)
+            facts = merged(previous, facts)
+            if facts == previous and (index is None or _is_linked(row, recording, index)):
                 continue
             for name, value in columns_of(facts).items():
                 setattr(row, name, value)
             row.version = job.version + 1
             changed.append(row)
-        if place is not None:
-            row.recording, row.contents = recording, place
+        if index is not None:
+            row.recording, row.contents = recording, index
         if facts.vertices:
             details.append((row, pack(facts.vertices)))
     EngineCheckpoint.objects.bulk_create(new, batch_size=CHUNK)
@@ -245,8 +245,8 @@ def _take_chunk(
     return len(new) + len(changed)
 
 
-def _is_linked(row: EngineCheckpoint, recording: Recording, place: int) -> bool:
-    return (row.recording_id, row.contents) == (recording.pk, place)
+def _is_linked(row: EngineCheckpoint, recording: Recording, index: int) -> bool:
+    return (row.recording_id, row.contents) == (recording.pk, index)
 
 
 def _chunks(items: Iterable, size: int) -> Iterator[list]:

@@ -1,6 +1,6 @@
-"""What requests change in the archive. Access is checked before.
+"""Carry out what requests change in the archive. Access is checked before.
 
-Whatever is wrong with a request is a ``problems.Problem``.
+Raises: problems.Problem for a wrong request.
 """
 
 from collections.abc import Mapping
@@ -26,17 +26,20 @@ LONGEST_TEXT = 200
 MOST_INT = 2**53
 
 
-def add_collector(user, asked: Mapping[str, Any]) -> Collector:
-    """asked: url, job_key, interval_seconds. Raises: Invalid, Conflict, TooMany."""
-    job_key = str(asked.get("job_key") or "").strip()
+def add_collector(user, fields: Mapping[str, Any]) -> Collector:
+    """Add a collector from ``url``, ``job_key`` and ``interval_seconds``.
+
+    Raises: Invalid, Conflict, TooMany.
+    """
+    job_key = str(fields.get("job_key") or "").strip()
     try:
-        url = checked(str(asked.get("url") or ""))
+        url = checked(str(fields.get("url") or ""))
         require_listed(url)
     except (NotAnAddress, Forbidden) as refusal:
         raise Invalid(str(refusal), field="url") from None
     _require_key(job_key)
     least = settings.MIN_COLLECT_SECONDS
-    seconds = whole(asked, "interval_seconds", least=least, most=max(least, MOST_SECONDS))
+    seconds = whole(fields, "interval_seconds", least=least, most=max(least, MOST_SECONDS))
     try:
         with transaction.atomic():
             allowances.require_collector(user)
@@ -58,7 +61,7 @@ def _require_key(job_key: str) -> None:
 
 
 def set_collecting(collector: Collector, is_collecting: bool) -> Collector:
-    """Stopped or continued; continued, it asks at once."""
+    """Stop or continue a collector; one that continues polls at once."""
     collector.is_collecting = is_collecting
     collector.next_poll_at = timezone.now()
     collector.save(update_fields=["is_collecting", "next_poll_at"])
@@ -66,7 +69,7 @@ def set_collecting(collector: Collector, is_collecting: bool) -> Collector:
 
 
 def delete_collector(collector: Collector) -> None:
-    """What it has collected stays."""
+    """Delete a collector; what it has collected stays."""
     collector.delete()
 
 
@@ -74,17 +77,17 @@ def delete_collector(collector: Collector) -> None:
 def delete_job(job: EngineJob, by) -> None:
     """Delete an archived job with its checkpoints, on the request of the person ``by``.
 
-    Uploads stay, and put theirs back when they are ingested again.
+    Uploads stay; ingesting one again adds its checkpoints again.
     """
     audit.note(audit.DELETED, by, f"archived job {job.pk} “{job}”")
     job.delete()
 
 
-def asked_filter(query: Mapping[str, Any]) -> Filter:
-    """From the parameters of an address; those that are empty do not count. Raises: Invalid."""
+def filter_of(query: Mapping[str, Any]) -> Filter:
+    """Return the filter in an address's parameters; empty ones do not count. Raises: Invalid."""
     status = _text(query, "status")
     if status and status not in STATUSES:
-        raise Invalid(f"A status is one of {', '.join(STATUSES)}.", field="status")
+        raise Invalid(f"The status must be one of {', '.join(STATUSES)}.", field="status")
     return Filter(
         status=status,
         pipeline=whole(query, "pipeline", most=2**31 - 1),
@@ -95,24 +98,24 @@ def asked_filter(query: Mapping[str, Any]) -> Filter:
     )
 
 
-def asked_sort(query: Mapping[str, Any]) -> str:
-    """Raises: Invalid."""
+def sort_of(query: Mapping[str, Any]) -> str:
+    """Return the sort key in the parameters of an address. Raises: Invalid."""
     sort = query.get("sort") or "-number"
     if sort.removeprefix("-") not in SORTABLE:
-        raise Invalid(f"Sorted is by one of {', '.join(SORTABLE)}.", field="sort")
+        raise Invalid(f"The sort key must be one of {', '.join(SORTABLE)}.", field="sort")
     return sort
 
 
 def whole(
     query: Mapping[str, Any], name: str, *, least: int = 0, most: int = MOST_INT
 ) -> int | None:
-    """None where nothing is given. Raises: Invalid."""
+    """Return a parameter as a whole number, or None if it is missing or empty. Raises: Invalid."""
     given = query.get(name)
     if given is None or given == "":
         return None
     text = str(given)
     if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
-        raise Invalid(f"A whole number from {least:,} to {most:,}.", field=name)
+        raise Invalid(f"It must be a whole number from {least:,} to {most:,}.", field=name)
     return int(text)
 
 

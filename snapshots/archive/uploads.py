@@ -1,5 +1,8 @@
-"""What an ingested upload tells the archive: from the contents beside its store, the engine's own
-words where the upload has them, and else the recording that was derived."""
+"""Take the checkpoints of an ingested upload into the archive.
+
+The engine's own reports come first. What they lack comes from the inventory beside the upload's
+store and from the derived recording.
+"""
 
 import re
 from collections import Counter
@@ -24,50 +27,55 @@ _STATUSES = {
     "declined": model.FAILED,
     "pending": model.IN_PROGRESS,
 }
-_PIPELINED = {"seatunnel"}  # engines that number the checkpoints of each pipeline by itself
+_PIPELINED = {"seatunnel"}  # engines that number the checkpoints of each pipeline separately
 _PLACE = re.compile(r"(.*)\[(\d{1,6})\]")
 
 
-def told_by(upload: EngineUpload | None) -> tuple[JobFacts, ...]:
-    """What the engine itself has said; empty for an upload that holds no such answers."""
+def reported_by(upload: EngineUpload | None) -> tuple[JobFacts, ...]:
+    """Return what the engine itself reported; empty if the upload holds no such reports."""
     return upload.archive_facts() if isinstance(upload, TellsTimes) else ()
 
 
-def take_upload(recording: Recording, folder, told: tuple[JobFacts, ...]) -> None:
-    """Everything the upload knows, into the archive of its owner; of a sample nothing is kept.
+def take_upload(recording: Recording, folder, reported: tuple[JobFacts, ...]) -> None:
+    """Add everything in an upload to its owner's archive; samples are not archived.
 
-    folder: of the recording's store. told: of ``told_by``. Raises: StoreError.
+    Args:
+        folder: the recording's store.
+        reported: from ``reported_by``.
+
+    Raises: StoreError.
     """
     filling.forget_links(recording)
-    contents = StoredInventory(folder)
-    if recording.owner is None or not contents.exists:
+    inventory = StoredInventory(folder)
+    if recording.owner is None or not inventory.exists:
         return
-    known = {job.key: job for job in told}
-    upload = dict(contents.upload)
+    reported_by_key = {job.key: job for job in reported}
+    upload = dict(inventory.upload)
     if upload["engine"] in _PIPELINED:
         upload["checkpoints"] = [
-            item | {"facts": contents.checkpoint(place)["facts"]}
-            for place, item in enumerate(upload["checkpoints"])
+            item | {"facts": inventory.checkpoint(index)["facts"]}
+            for index, item in enumerate(upload["checkpoints"])
         ]
-    for job in _of_contents(upload, known, folder):
+    for job in _jobs_of(upload, reported_by_key, folder):
         filling.take(recording.owner, job, recording=recording)
 
 
-def _of_contents(upload: Mapping[str, Any], told: Mapping[str, JobFacts], folder) -> list[JobFacts]:
-    """One for each job with a key: checkpoints of no known job cannot be told apart later."""
+def _jobs_of(upload: Mapping[str, Any], reported: Mapping[str, JobFacts], folder) -> list[JobFacts]:
+    """Return the facts of each job with a key; checkpoints of unknown jobs cannot be attributed."""
     items: dict[str, list[tuple[int, CheckpointFacts]]] = {
         job["key"]: [] for job in upload["jobs"] if job["key"]
     }
-    reports = _reports(folder, upload, without=told)
-    for place, item in enumerate(upload["checkpoints"]):
+    reports = _reports(folder, upload, without=reported)
+    for index, item in enumerate(upload["checkpoints"]):
         if item["job"] in items:
             facts = _checkpoint(item)
-            if place in reports:
-                facts = _joined(reports[place], facts)
-            items[item["job"]].append((place, facts))
+            if index in reports:
+                facts = _joined(reports[index], facts)
+            items[item["job"]].append((index, facts))
     names = {job["key"]: job["name"] or "" for job in upload["jobs"]}
     return [
-        _job(upload["engine"], key, names[key], own, told.get(key)) for key, own in items.items()
+        _job(upload["engine"], key, names[key], own, reported.get(key))
+        for key, own in items.items()
     ]
 
 
@@ -76,36 +84,42 @@ def _job(
     key: str,
     name: str,
     own: list[tuple[int, CheckpointFacts]],
-    told: JobFacts | None,
+    reported: JobFacts | None,
 ) -> JobFacts:
-    said = {} if told is None else {one.key: one for one in told.checkpoints}
-    checkpoints = dict(said)
+    from_engine = {} if reported is None else {facts.key: facts for facts in reported.checkpoints}
+    checkpoints = dict(from_engine)
     for _, facts in own:
-        known = checkpoints.get(facts.key)
-        checkpoints[facts.key] = facts if known is None else _joined(known, facts)
-    places = {facts.key: place for place, facts in own}
-    state, counts = ("", {}) if told is None else (told.state, told.counts)
-    return JobFacts(engine, key, name, state, tuple(checkpoints.values()), places, counts)
+        from_engine_ = checkpoints.get(facts.key)
+        checkpoints[facts.key] = facts if from_engine_ is None else _joined(from_engine_, facts)
+    indices = {facts.key: index for index, facts in own}
+    state, counts = ("", {}) if reported is None else (reported.state, reported.counts)
+    return JobFacts(engine, key, name, state, tuple(checkpoints.values()), indices, counts)
 
 
-def _joined(known: CheckpointFacts, facts: CheckpointFacts) -> CheckpointFacts:
-    """What the engine said, and of the rest what the contents say: sizes are counted otherwise
-    in files, and a trend is of one measure."""
+def _joined(reported: CheckpointFacts, facts: CheckpointFacts) -> CheckpointFacts:
+    """Add to the engine's facts what only the inventory has.
+
+    Where both have a value the engine's counts: files give other sizes, and one trend must not mix
+    two measures.
+    """
     lacking = replace(
         facts,
-        kind="" if known.kind else facts.kind,
-        bytes=facts.bytes if known.bytes is None else None,
-        is_bytes_told=known.bytes is None and facts.is_bytes_told,
-        ended_at=facts.ended_at if known.ended_at is None else None,
-        path="" if known.path else facts.path,
+        kind="" if reported.kind else facts.kind,
+        bytes=facts.bytes if reported.bytes is None else None,
+        is_bytes_told=reported.bytes is None and facts.is_bytes_told,
+        ended_at=facts.ended_at if reported.ended_at is None else None,
+        path="" if reported.path else facts.path,
     )
-    if contradict(known.triggered_at, facts.triggered_at):
+    if contradict(reported.triggered_at, facts.triggered_at):
         lacking = replace(lacking, triggered_at=None)
-    return merged(known, lacking)
+    return merged(reported, lacking)
 
 
 def _checkpoint(item: Mapping[str, Any]) -> CheckpointFacts:
-    """Without its problem: that is a sentence of ours, and a failure is told in the engine's."""
+    """Return the facts of a checkpoint in the inventory.
+
+    Its problem is left out: that is our own sentence, and the archive shows the engine's.
+    """
     status, triggered_at, ended_at = item["status"], item["triggered_at"], item["completed_at"]
     duration = None
     if triggered_at is not None and ended_at is not None and ended_at >= triggered_at:
@@ -125,35 +139,37 @@ def _checkpoint(item: Mapping[str, Any]) -> CheckpointFacts:
 
 
 def _pipeline(item: Mapping[str, Any]) -> int:
-    """An engine with several pipelines names it among the checkpoint's facts."""
-    told = (fact["value"] for fact in item.get("facts", ()) if fact["name"] == "pipeline")
-    number = next(told, 0)
+    """Return the number of a checkpoint's pipeline, which is one of its facts, or 0."""
+    pipelines = (fact["value"] for fact in item.get("facts", ()) if fact["name"] == "pipeline")
+    number = next(pipelines, 0)
     return number if type(number) is int and 0 <= number < 2**31 else 0
 
 
 def _reports(
     folder, upload: Mapping[str, Any], without: Mapping[str, JobFacts]
 ) -> dict[int, CheckpointFacts]:
-    """By place in the contents, what the derived recording tells of checkpoints that it names for
-    certain; without those of jobs of which the engine has told itself."""
+    """Return the reports in the derived recording, by index of the checkpoint.
+
+    Ambiguous snapshot names are left out, and jobs whose engine reported itself.
+    """
     items = upload["checkpoints"]
     names = [item.get("snapshot") or str(item["id"]) for item in items]
     counts = Counter(names)
-    places = {
-        name: place
-        for place, (name, item) in enumerate(zip(names, items, strict=True))
+    indices = {
+        name: index
+        for index, (name, item) in enumerate(zip(names, items, strict=True))
         if counts[name] == 1 and item["job"] not in without
     }
-    if not places:
+    if not indices:
         return {}
     stored = StoredRecording.open(folder)
     unit = _IN_MILLISECONDS.get(stored.manifest.time_unit)
     if unit is None:
         return {}
     return {
-        places[report["checkpoint"]]: _derived(report, items[places[report["checkpoint"]]], unit)
+        indices[report["checkpoint"]]: _derived(report, items[indices[report["checkpoint"]]], unit)
         for report in stored.checkpoints()
-        if report["checkpoint"] in places
+        if report["checkpoint"] in indices
     }
 
 
@@ -173,15 +189,15 @@ def _derived(report: Mapping[str, Any], item: Mapping[str, Any], unit: float) ->
 
 
 def _vertices(report: Mapping[str, Any], unit: float) -> tuple[VertexFacts, ...]:
-    found: dict[str, dict[int, SubtaskFacts]] = {}
+    by_vertex: dict[str, dict[int, SubtaskFacts]] = {}
     for task in report["tasks"]:
         match = _PLACE.fullmatch(task["process"])
         if match is not None and match[1] == task["vertex"]:
             subtask = _subtask(task, int(match[2]), report, unit)
-            found.setdefault(task["vertex"], {})[subtask.index] = subtask
+            by_vertex.setdefault(task["vertex"], {})[subtask.index] = subtask
     return tuple(
         VertexFacts(name, name, None, tuple(own[index] for index in sorted(own)))
-        for name, own in sorted(found.items())
+        for name, own in sorted(by_vertex.items())
     )
 
 

@@ -1,1 +1,1 @@
-"""What keeps and guards files: whose they are, who may read them, what is removed, backups."""
+"""Keeps and guards files: pairing with the database, privacy, sweeping, backups."""

@@ -1,8 +1,8 @@
-"""What a sweep takes away goes aside first: uploads and stored recordings that no row names.
+"""Set aside uploads and stored recordings that no row names, before they are removed for good.
 
-A mistaken sweep then costs nothing for SET_ASIDE_DAYS. Beside each file or folder ``NAME`` lies a
-note, ``NAME.json``: when, why, by which database. A note is written before the move, so that
-nothing lies aside without one.
+A mistaken sweep then loses nothing for SET_ASIDE_DAYS. Beside each file or folder ``NAME`` lies a
+note, ``NAME.json``: when, why, by which database. The note is written before the move, so that
+nothing is set aside without one.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ NOTE = ".json"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One upload or stored recording that lies aside. ``was``: the name that rows know it by."""
+    """One upload or stored recording that is set aside; ``was`` is the name that rows used."""
 
     path: Path
     kind: str
@@ -54,7 +54,7 @@ class Entry:
 
 
 def put(path: Path, folder: Path, kind: str, why: str) -> Path:
-    """Move ``path`` into ``folder``, which is on the same file system, with a note beside it.
+    """Move ``path`` into ``folder``, with a note beside it; both are on one file system.
 
     Raises: OSError, and then nothing has moved.
     """
@@ -71,7 +71,10 @@ def put(path: Path, folder: Path, kind: str, why: str) -> Path:
 
 
 def entries(folder: Path, kind: str) -> list[Entry]:
-    """Return what lies in ``folder``, the oldest first. kind: of what has no readable note."""
+    """Return the entries of ``folder``, the oldest first.
+
+    An entry without a readable note gets this ``kind``.
+    """
     if not folder.is_dir():
         return []
     listed = [_entry(path, kind) for path in folder.iterdir() if not path.name.endswith(NOTE)]
@@ -87,17 +90,17 @@ def remove(entry: Entry) -> None:
     entry.note.unlink(missing_ok=True)
 
 
-def put_back(entry: Entry, place: Path) -> None:
-    """Move an entry to ``place``, where nothing may be. Raises: OSError."""
-    if place.exists():
-        raise FileExistsError(f"{place} is there already")
-    entry.path.rename(place)
+def put_back(entry: Entry, target: Path) -> None:
+    """Move an entry to ``place``, which must be free. Raises: OSError."""
+    if target.exists():
+        raise FileExistsError(f"{target} exists already")
+    entry.path.rename(target)
     entry.note.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
 def logged_faults(name: str) -> Iterator[None]:
-    """Let a sweep go on where one file or folder cannot be moved or removed."""
+    """Log an OSError for one file or folder, so that a sweep continues with the next."""
     try:
         yield
     except OSError as error:
@@ -112,7 +115,7 @@ def size_of(path: Path) -> int:
 
 
 def _entry(path: Path, kind: str) -> Entry | None:
-    """Return the entry at ``path``; None where it went meanwhile."""
+    """Return the entry at ``path``, or None if it has gone meanwhile."""
     try:
         note = json.loads(_note_of(path).read_bytes())
         since = datetime.fromisoformat(note["since"])
@@ -131,7 +134,7 @@ def _note_of(path: Path) -> Path:
 
 
 def _free(path: Path) -> Path:
-    """Return ``path``, or another name beside it where that is taken."""
+    """Return ``path``, or another name beside it if that is taken."""
     while path.exists() or _note_of(path).exists():
         path = path.with_name(f"{path.name.partition('~')[0]}~{secrets.token_hex(4)}")
     return path

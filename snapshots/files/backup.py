@@ -1,13 +1,12 @@
-"""A copy of everything while it runs: rows, uploads, stored recordings, each with its SHA-256.
+"""Copy rows, uploads and stored recordings while Cutline runs, each file with its SHA-256.
 
-Uploads and stored recordings never change once a row names them; they are only removed. So all that
-is named is copied first, and then the rows are read, in one moment in which they name nothing that
-is not copied already. Where they do (an upload came meanwhile), it is copied and the rows are read
-once more.
+Uploads and stored recordings never change once a row names them; they are only removed. So the
+named files are copied first. Then the rows are read at one moment at which every named file is
+copied already. If one is not (an upload came meanwhile), it is copied and the rows are read again.
 
 A backup is a folder: ``rows.jsonl``, ``uploads/``, ``store/``, ``manifest.json``, and written last,
-``SHA256SUMS``, which ``sha256sum --check`` reads. The secret key is left out: it signs sessions
-alone, and these are left out as well.
+``SHA256SUMS``, which ``sha256sum --check`` reads. The secret key is left out: it only signs
+sessions, and these are left out too.
 """
 
 import errno
@@ -37,12 +36,12 @@ MOST_TRIES = 50
 
 
 class CannotBackUp(Exception):
-    """The sentence says why there is no backup."""
+    """No backup can be made; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Named:
-    """An upload or a stored recording that a row names. ``kind``: UPLOADS or STORE."""
+    """An upload or a stored recording that a row names; ``kind`` is UPLOADS or STORE."""
 
     kind: str
     name: str
@@ -59,7 +58,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a backup holds. ``missing``: what rows name although it is not there."""
+    """The contents of a backup in numbers; ``missing`` lists named files that are gone."""
 
     rows: dict[str, int]
     uploads: int
@@ -91,13 +90,13 @@ def _require_room(folder: Path) -> None:
         raise CannotBackUp(f"{folder} is not empty: name a new folder for the backup.")
     for root in (Path(settings.DATA_DIR), recordings.store().root):
         if folder.resolve().is_relative_to(root.resolve()):
-            raise CannotBackUp(f"{folder} lies in {root}, and would be lost together with it.")
+            raise CannotBackUp(f"{folder} lies in {root} and would be lost together with it.")
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
 
 
 class _Copy:
-    """What is copied so far, and what rows name without having it."""
+    """The files copied so far, and those that rows name and that are gone."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -105,7 +104,7 @@ class _Copy:
         self.missing: set[Named] = set()
 
     def take_rows(self) -> dict[str, int]:
-        """Write the rows of a moment in which they name nothing but what is copied."""
+        """Write the rows of a moment at which every file that they name is copied."""
         for _ in range(MOST_TRIES):
             self._copy(_named() - self.copied - self.missing)
             with dump.one_moment():
@@ -114,12 +113,12 @@ class _Copy:
                     self.named = named
                     return dump.write(self.folder / ROWS)
         raise CannotBackUp(
-            f"In {MOST_TRIES} tries, uploads came quicker than they could be copied. Is there a "
+            f"In {MOST_TRIES} tries, uploads came faster than they could be copied. Is there a "
             "quieter moment, or a folder on the same disk (its copies are links)?"
         )
 
     def drop_unnamed(self) -> None:
-        """Remove what was deleted between its copy and the rows."""
+        """Remove files whose rows were deleted after the files were copied."""
         for item in self.copied - self.named:
             remove(item.below(self.folder))
         self.copied &= self.named
@@ -146,7 +145,7 @@ def _named() -> set[Named]:
 
 
 def _copy_tree(source: Path, target: Path) -> None:
-    """Link or copy a file or a folder. Raises: FileNotFoundError where it goes meanwhile."""
+    """Link or copy a file or a folder. Raises: FileNotFoundError if it goes away meanwhile."""
     if not source.is_dir():
         _link_or_copy(source, target)
         return
@@ -156,7 +155,7 @@ def _copy_tree(source: Path, target: Path) -> None:
 
 
 def _link_or_copy(source: Path, target: Path) -> None:
-    """A link costs nothing, and what is linked never changes."""
+    """Link a file if possible: a link costs nothing, and the file never changes."""
     try:
         os.link(source, target)
     except OSError as error:
@@ -186,7 +185,7 @@ def _write_manifest(folder: Path, rows: dict[str, int], missing: list[str]) -> N
 
 
 def _write_sums(folder: Path) -> int:
-    """Hash all files of the backup; returns their bytes. The sums are there whole or not at all."""
+    """Hash all files of the backup and return their bytes; the sums appear whole or not at all."""
     draft = folder / f"{SUMS}.part"
     size = 0
     with draft.open("w") as sums:

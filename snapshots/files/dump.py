@@ -1,7 +1,7 @@
-"""The rows of the database as JSON Lines, which any database that Django knows can take back.
+"""Dump the rows of the database as JSON Lines, and load them into any database of Django's.
 
-SQLite's online backup would be quicker, but could not be restored into PostgreSQL, nor the other
-way; and a dump is read in one transaction, so it is as consistent.
+SQLite's online backup would be faster, but PostgreSQL could not restore it, nor the other way
+round. A dump is read in one transaction, so it is as consistent.
 """
 
 import contextlib
@@ -19,22 +19,22 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, models, transaction
 
 LEFT_OUT = {
-    "contenttypes.contenttype",  # made by migrate, as are the next
+    "contenttypes.contenttype",  # made by migrate, like the next one
     "auth.permission",
     "sessions.session",  # who has signed in where
     "accounts.session",
     "accounts.signinlink",
-    "snapshots.installation",  # a restored installation has an identity of its own
+    "snapshots.installation",  # a restored installation has its own identity
 }
 BATCH = 500
 
 
 class CannotLoad(Exception):
-    """The rows cannot be read back. The sentence says where and why."""
+    """The rows cannot be loaded; the message says where and why."""
 
 
 class _Exact(DjangoJSONEncoder):
-    """Instants with all their digits: Django's encoder keeps milliseconds alone."""
+    """Writes times with all their digits; Django's own encoder keeps only milliseconds."""
 
     def default(self, o):
         return o.isoformat() if isinstance(o, datetime) else super().default(o)
@@ -46,7 +46,7 @@ def kept_models() -> list[type[models.Model]]:
 
 @contextlib.contextmanager
 def one_moment() -> Iterator[None]:
-    """A transaction that reads the database as it was at its first query, and stops no writer."""
+    """Read the database as it is at the first query, without blocking writers."""
     if connection.vendor == "sqlite":
         with _deferred(), transaction.atomic():
             yield
@@ -61,15 +61,15 @@ def one_moment() -> Iterator[None]:
 def _deferred() -> Iterator[None]:
     """Begin transactions without SQLite's lock for writing, which others would wait for."""
     connection.ensure_connection()
-    before, connection.transaction_mode = connection.transaction_mode, "DEFERRED"
+    previous, connection.transaction_mode = connection.transaction_mode, "DEFERRED"
     try:
         yield
     finally:
-        connection.transaction_mode = before
+        connection.transaction_mode = previous
 
 
 def write(path: Path) -> dict[str, int]:
-    """Write all rows to ``path``; returns how many of each model. Call it in ``one_moment``."""
+    """Write all rows to ``path`` and return their number by model; call it in ``one_moment``."""
     counts = {}
     with path.open("w") as stream:
         for model in kept_models():
@@ -85,7 +85,7 @@ def _write(rows: Iterable[models.Model], stream) -> int:
 
 
 class _Counted:
-    """Rows that count themselves while they are read."""
+    """Rows that are counted while they are read."""
 
     def __init__(self, rows: Iterable[models.Model]) -> None:
         self._rows = rows
@@ -98,14 +98,14 @@ class _Counted:
 
 
 def used_models() -> list[str]:
-    """Return the kept models of which the database has rows; a table may be missing."""
+    """Return the kept models with rows in the database; a table may be missing."""
     tables = set(connection.introspection.table_names())
     made = [model for model in kept_models() if model._meta.db_table in tables]
     return [str(m._meta.verbose_name_plural) for m in made if m._base_manager.exists()]
 
 
 def load(path: Path) -> dict[str, int]:
-    """Add all rows of a dump; returns how many of each model. Call it in a transaction.
+    """Add all rows of a dump and return their number by model; call it in a transaction.
 
     Raises: CannotLoad, DatabaseError.
     """
@@ -122,7 +122,7 @@ def load(path: Path) -> dict[str, int]:
 
 
 def _reset_sequences() -> None:
-    """Let new rows count on from the highest id: PostgreSQL does not see ids that are given."""
+    """Let new rows continue from the highest id; PostgreSQL does not notice ids that are given."""
     statements = connection.ops.sequence_reset_sql(no_style(), kept_models())
     with connection.cursor() as cursor:
         for statement in statements:

@@ -1,4 +1,4 @@
-"""Which names in the folders of uploads and stores are what."""
+"""Recognise the names in the folders of uploads and stores."""
 
 import os
 import re
@@ -8,8 +8,10 @@ from pathlib import Path
 from django.conf import settings
 
 STORED = re.compile(r"j(?P<job>[0-9]+)-(?P<attempt>[0-9]+)(-[0-9a-f]+)?(?P<rest>\..*)?")
-"""A run's folder: of a job and an attempt, in newer names with a random part; ``rest`` stands
-behind the name while the folder is written or replaced."""
+"""Name of a run's folder: a job, an attempt, and in newer names a random part.
+
+``rest`` follows the name while the folder is written or replaced.
+"""
 
 
 def is_stored_name(name: str) -> bool:
@@ -26,7 +28,7 @@ def stored_names(root: Path) -> set[str]:
 
 
 def upload_names() -> Iterator[str]:
-    """Yield the names of whole uploads; unfinished ones begin with a dot."""
+    """Yield the names of complete uploads; unfinished ones begin with a dot."""
     folder = Path(settings.UPLOADS_DIR)
     with os.scandir(folder) as entries:
         yield from (entry.name for entry in entries if not entry.name.startswith("."))

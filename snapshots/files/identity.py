@@ -1,8 +1,8 @@
-"""A database and its data folder recognise each other, so that neither is used with a stranger.
+"""Pair a database with its data folder, so that neither is used with another one.
 
-The row ``Installation`` and the file ``installation.json`` hold the same identity. They are made
-together when both are new. A sweep of a database that does not know a folder would take everything
-in it for leftovers.
+The row ``Installation`` and the file ``installation.json`` hold the same identity. They are created
+together when both are new. Without the pairing, the sweep of another database would take every
+file in the folder for a leftover.
 """
 
 import contextlib
@@ -30,16 +30,16 @@ logger = logging.getLogger(__name__)
 FILE = "installation.json"
 ROW = 1
 BEFORE_ANYTHING = timedelta(minutes=1)
-"""How far before now an empty folder is known: the clocks of file systems are coarse."""
+"""How far an empty folder's knowledge is dated back: clocks of file systems are coarse."""
 
 
 class NotPaired(Exception):
-    """The database and the data folder do not belong together. The sentence says what to do."""
+    """The database and the data folder do not belong together; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a folder says of itself. ``beats``: the last count that a worker wrote there."""
+    """The identity in a folder's file, and the last count of beats that a worker wrote there."""
 
     identity: str
     beats: int = 0
@@ -50,18 +50,18 @@ def mark_path() -> Path:
 
 
 def store_mark_path() -> Path | None:
-    """Return where the store's root carries the identity; None where it lies in DATA_DIR."""
+    """Return the path of the identity at the store's root, or None if the store is in DATA_DIR."""
     root = recordings.store().root.resolve()
     inside = root.is_relative_to(Path(settings.DATA_DIR).resolve())
     return None if inside else root / FILE
 
 
 def require_pair() -> Installation:
-    """Return the row of the pair, which is made where the database and the folder are new.
+    """Return the row of the pair; create the pair if the database and the folder are new.
 
     Raises: NotPaired.
     """
-    mark = _read(mark_path())  # before the row: the row may only be ahead of the folder
+    mark = _read(mark_path())  # before the row, because only the row may be ahead of the folder
     row = _row()
     if row is None:
         _require_safe(mark)
@@ -72,7 +72,7 @@ def require_pair() -> Installation:
 
 
 def require_no_stranger() -> None:
-    """Check, before the tables are made or changed, that the folder may belong to this database.
+    """Check, before tables are created or changed, that the folder may belong to this database.
 
     Raises: NotPaired.
     """
@@ -86,7 +86,7 @@ def require_no_stranger() -> None:
 def pair_anew() -> Installation:
     """Give the database and the folder a new common identity, whatever they had.
 
-    What is in the folder already counts as older than the database's knowledge.
+    The files in the folder count as older than the database's knowledge.
     """
     mark = Mark(secrets.token_hex(16))
     with transaction.atomic():
@@ -99,10 +99,10 @@ def pair_anew() -> Installation:
 
 
 def beat() -> None:
-    """Count one more beat in the row, and after the commit in the folder.
+    """Count one beat in the row, and after the commit in the folder.
 
-    Besides the sweep's beats there is one whenever rows begin to name a file. Without it a database
-    from a backup of a moment before would look as new as the folder.
+    There is a beat at each sweep and whenever rows begin to name a file. Without the latter, a
+    database restored from a backup of a moment ago would look as new as the folder.
     """
     with transaction.atomic():
         Installation.objects.filter(pk=ROW).update(beats=F("beats") + 1)
@@ -127,7 +127,10 @@ def _row() -> Installation | None:
 
 
 def _read(path: Path) -> Mark | None:
-    """Raises: NotPaired where the file is there and says nothing."""
+    """Read the identity at a path; None if there is no file.
+
+    Raises: NotPaired if the file cannot be read or understood.
+    """
     try:
         members = json.loads(path.read_bytes())
         return Mark(str(members["identity"]), int(members.get("beats", 0)))
@@ -137,14 +140,14 @@ def _read(path: Path) -> Mark | None:
         raise NotPaired(f"{path} cannot be read ({error.strerror}).") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise NotPaired(
-            f"{path} cannot be understood, so it is not known which database these files belong "
-            f"to. {_REMEDY}"
+            f"{path} cannot be understood, so it is unknown to which database these files belong. "
+            f"{_REMEDY}"
         ) from None
 
 
 _REMEDY = (
     "Set DATABASE_URL or DATA_DIR back; if the two do belong together, "
-    "“python manage.py pair_data” says what it means to pair them, and does it."
+    "“python manage.py pair_data” explains what pairing them means, and does it."
 )
 
 
@@ -172,7 +175,7 @@ def _used_folder() -> str:
 
 
 def _named_files() -> set[Path]:
-    """Return where the uploads and stores lie that rows name; empty without tables."""
+    """Return the paths of the uploads and stores that rows name; empty if there are no tables."""
     if Recording._meta.db_table not in connection.introspection.table_names():
         return set()
     uploads, root = Path(settings.UPLOADS_DIR), recordings.store().root
@@ -194,18 +197,18 @@ def holds_files() -> bool:
 
 
 def _make_pair(mark: Mark) -> Installation:
-    """Make the row and the file; the file first, so that a crash leaves no row without it."""
-    known = timezone.now()
+    """Create the row and the file; the file first, so that a crash leaves no row without it."""
+    known_since = timezone.now()
     if not holds_files():
-        known -= BEFORE_ANYTHING
+        known_since -= BEFORE_ANYTHING
     try:
         with transaction.atomic():
             row = Installation.objects.create(
-                pk=ROW, identity=mark.identity, beats=mark.beats, known_since=known
+                pk=ROW, identity=mark.identity, beats=mark.beats, known_since=known_since
             )
             _write_marks(mark)
         return row
-    except IntegrityError:  # another process made it at the same moment
+    except IntegrityError:  # another process created it at the same moment
         return Installation.objects.get(pk=ROW)
 
 
@@ -230,7 +233,7 @@ def _require_same(row: Installation, mark: Mark | None, path: Path) -> None:
 
 
 def _require_store(row: Installation) -> None:
-    """Check the root of a store outside DATA_DIR; an unmarked one is marked if that is safe."""
+    """Check the root of a store outside DATA_DIR; mark an unmarked one if that is safe."""
     path = store_mark_path()
     if path is None:
         return
@@ -242,7 +245,7 @@ def _require_store(row: Installation) -> None:
         raise NotPaired(
             f"The store at {path.parent} (STORE_URL) belongs to another installation than the "
             "database. Set STORE_URL back; if it does belong to it, “python manage.py pair_data” "
-            "says what it means to pair them, and does it."
+            "explains what pairing them means, and does it."
         )
 
 
@@ -253,7 +256,7 @@ def _may_mark_store(root: Path) -> bool:
 
 
 def _noticing_older_database(row: Installation, mark: Mark | None) -> Installation:
-    """Note where the folder is ahead of the row: this older database may not know its files."""
+    """Note if the folder is ahead of the row: then this older database may not know its files."""
     if mark is None or mark.beats <= row.beats:
         return row
     changed = Installation.objects.filter(pk=ROW, beats__lt=mark.beats).update(
@@ -262,17 +265,17 @@ def _noticing_older_database(row: Installation, mark: Mark | None) -> Installati
     if changed:
         logger.warning(
             "The database is older than the data folder %s: it was restored from a backup. Files "
-            "that it does not know stay where they are; “python manage.py check_data” lists them.",
+            "that it does not name stay where they are; “python manage.py check_data” lists them.",
             settings.DATA_DIR,
         )
     return Installation.objects.get(pk=ROW)
 
 
 def _advance(mark: Mark) -> None:
-    """Write the count of a beat unless a later one stands there already."""
+    """Write the count of a beat unless a later one is there already."""
     with _locked(mark_path().with_suffix(".lock")):
-        there = _read(mark_path())
-        if there is not None and there.identity == mark.identity and there.beats < mark.beats:
+        written = _read(mark_path())
+        if written is not None and written.identity == mark.identity and written.beats < mark.beats:
             _write(mark_path(), mark)
 
 
@@ -284,7 +287,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _write(path: Path, mark: Mark) -> None:
-    """Write the file whole or not at all."""
+    """Write the file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     try:

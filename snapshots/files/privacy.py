@@ -1,6 +1,6 @@
-"""Nobody else on the machine reads what is kept: folders 0700, files 0600.
+"""Close all kept files to other users of the machine: folders 0700, files 0600.
 
-``webapp/settings.py`` sets the umask of every process; this mends what lies there already.
+``webapp/settings.py`` sets the umask of every process; this corrects what exists already.
 """
 
 import os
@@ -13,11 +13,11 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class NotPrivate(Exception):
-    """Something that is kept stays open to others. The sentence says what and why."""
+    """Something that is kept stays open to others; the message says what and why."""
 
 
 def mend(root: Path) -> int:
-    """Take every right of other users from ``root`` and all in it; returns how many had some.
+    """Take every right of other users from ``root`` and all in it; return how many had some.
 
     Links are not followed. Raises: NotPrivate.
     """
@@ -29,7 +29,7 @@ def mend(root: Path) -> int:
 
 
 def _everything(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield what there is, folders before what lies in them; what goes meanwhile is left out."""
+    """Yield every path, folders before their contents; skip those that go away meanwhile."""
     waiting = [root]
     while waiting:
         path = waiting.pop()
@@ -41,7 +41,7 @@ def _everything(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
         except FileNotFoundError:
             continue
         except PermissionError:
-            raise NotPrivate(f"{path} cannot be looked into: {_belongs(status)}.") from None
+            raise NotPrivate(f"{path} cannot be read: {_belongs(status)}.") from None
 
 
 def _close(path: Path, status: os.stat_result) -> int:

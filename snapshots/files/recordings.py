@@ -1,7 +1,7 @@
-"""The folders of recordings under ``STORE_URL``: opening, removing, sweeping.
+"""Open, publish, remove and sweep the folders of recordings under ``STORE_URL``.
 
-A folder is named after the job and the attempt that wrote it, and has a random part, so no two runs
-share one, and a row that changes its folder changes what everyone opens next.
+A folder is named after the job and the attempt that wrote it, plus a random part, so no two runs
+share one. When a row names another folder, that is what everyone opens next.
 """
 
 import shutil
@@ -41,23 +41,26 @@ def store() -> Store:
 
 
 def name_of(job_id: int, attempt: int, nonce: str = "") -> str:
-    """Return the name of what an attempt at a job writes. nonce: of its lease, in hex."""
+    """Return the name of the files of one attempt at a job; ``nonce`` is its lease's, in hex."""
     return f"j{job_id}-{attempt}-{nonce}" if nonce else f"j{job_id}-{attempt}"
 
 
 def open_recording(recording: Recording) -> StoredRecording:
-    """The stored recording of a ready row. Raises: StoreError."""
+    """Return the stored recording of a ready row. Raises: StoreError."""
     return open_cached(store().folder(recording.store))
 
 
 def publish(temporary: Path, name: str) -> None:
-    """Move a complete recording to its place."""
+    """Move a complete recording to its published folder."""
     publishing.publish(temporary, store().folder(name))
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What the rows keep of a stored recording: fields of Recording and of each Snapshot."""
+    """The parts of a stored recording that rows keep: fields of Recording and of each Snapshot.
+
+    ``verdicts`` counts snapshots by their worst verdict.
+    """
 
     fields: dict[str, Any]
     snapshots: list[dict[str, Any]]
@@ -65,10 +68,10 @@ class Summary:
 
 
 def summary(name: str) -> Summary:
-    """verdicts: how many snapshots have which worst verdict. Raises: StoreError."""
+    """Summarise a stored recording for its rows. Raises: StoreError."""
     stored = StoredRecording.open(store().folder(name))
     counts, extent = stored.manifest.counts, stored.manifest.extent
-    found = stored.snapshots()
+    summaries = stored.snapshots()
     defects = stored.defects()
     fields = {
         "format": stored.manifest.source_format,
@@ -78,19 +81,19 @@ def summary(name: str) -> Summary:
         "marker_count": counts["markers"],
         "process_count": counts["processes"],
         "channel_count": counts["channels"],
-        "snapshot_count": len(found),
+        "snapshot_count": len(summaries),
         "began_at": extent.from_,
         "ended_at": extent.to,
         "defects": defects["defects"][:LISTED_DEFECTS],
         "defects_total": defects["total"],
         "stored_bytes": folder_bytes(store().folder(name)),
     }
-    snapshots = [_snapshot_fields(code, item) for code, item in enumerate(found)]
-    return Summary(fields, snapshots, Counter(item["verdict"] for item in found))
+    snapshots = [_snapshot_fields(code, item) for code, item in enumerate(summaries)]
+    return Summary(fields, snapshots, Counter(item["verdict"] for item in summaries))
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return the size of all files below a folder; of one that is gone, 0."""
+    """Return the size of all files below a folder, or 0 if it is gone."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
@@ -112,11 +115,11 @@ def remove(name: str) -> None:
 
 
 def drop_unfinished(name: str) -> None:
-    """After a run: remove what it wrote, unless that was published and a row names it."""
-    place = store()
-    for path in place.root.glob(f"{name}.*"):
+    """Remove what a run wrote, unless that was published and a row names it."""
+    root_store = store()
+    for path in root_store.root.glob(f"{name}.*"):
         shutil.rmtree(path, ignore_errors=True)
-    if place.folder(name).exists() and not Recording.objects.filter(store=name).exists():
+    if root_store.folder(name).exists() and not Recording.objects.filter(store=name).exists():
         remove(name)
 
 
@@ -128,20 +131,20 @@ def sweep(
     is_being_written: Callable[[str], bool],
     may_touch: Callable[[Path], bool] = lambda path: True,
 ) -> list[str]:
-    """Remove unfinished folders of runs that are over, set aside whole ones that no row names.
+    """Remove unfinished folders of ended runs, and set aside complete ones that no row names.
 
     Args:
         is_being_written: tells whether a living worker writes the folder of this name.
-        may_touch: tells whether a whole folder may be moved.
+        may_touch: tells whether a complete folder may be moved.
 
-    Returns the names of what has gone.
+    Returns the names of what was removed or set aside.
     """
-    place = store()
-    if not place.root.is_dir():
+    root_store = store()
+    if not root_store.root.is_dir():
         return []
-    names = (path.name for path in place.root.iterdir())
-    over = [name for name in names if STORED.fullmatch(name) and not is_being_written(name)]
-    leftovers = [place.root / name for name in over if _is_leftover(name)]
+    names = (path.name for path in root_store.root.iterdir())
+    ended = [name for name in names if STORED.fullmatch(name) and not is_being_written(name)]
+    leftovers = [root_store.root / name for name in ended if _is_leftover(name)]
     return [path.name for path in leftovers if _swept(path, may_touch)]
 
 
@@ -157,5 +160,5 @@ def _swept(path: Path, may_touch: Callable[[Path], bool]) -> bool:
 
 
 def _is_leftover(name: str) -> bool:
-    """Tell whether no row names a folder. Whether it is still written has to be asked before."""
+    """Tell whether no row names a folder; check first that no worker writes it."""
     return not is_stored_name(name) or not Recording.objects.filter(store=name).exists()

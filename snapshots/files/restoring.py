@@ -1,4 +1,4 @@
-"""Bringing a backup to life in an installation that holds nothing yet."""
+"""Restore a backup into an installation that holds nothing yet."""
 
 import contextlib
 import fcntl
@@ -16,11 +16,11 @@ from snapshots.files import backup, dump, identity, recordings, starting
 
 
 class CannotRestore(Exception):
-    """The sentence says why; nothing was changed."""
+    """The backup cannot be restored, and nothing was changed; the message gives the reason."""
 
 
 def restore(folder: Path) -> dict[str, int]:
-    """Restore the backup in ``folder``; returns how many rows of each model there are now.
+    """Restore the backup in ``folder`` and return the number of rows by model.
 
     Raises: CannotRestore, OSError, DatabaseError.
     """
@@ -41,19 +41,19 @@ def restore(folder: Path) -> dict[str, int]:
 
 
 def verified(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a backup whose every file is as it was written.
+    """Return a backup's manifest after checking that every file is as it was written.
 
     Raises: CannotRestore.
     """
     sums = _sums(folder)
-    there = {path.relative_to(folder).as_posix() for path in backup.files_of(folder)}
-    for name in sorted(sums.keys() - there):
-        raise CannotRestore(f"The backup is not whole: {name} is missing.")
-    for name in sorted(there - sums.keys() - {backup.SUMS}):
+    present = {path.relative_to(folder).as_posix() for path in backup.files_of(folder)}
+    for name in sorted(sums.keys() - present):
+        raise CannotRestore(f"The backup is incomplete: {name} is missing.")
+    for name in sorted(present - sums.keys() - {backup.SUMS}):
         raise CannotRestore(f"{name} does not belong to the backup.")
     for name, expected in sums.items():
         if backup.sha256(folder / name) != expected:
-            raise CannotRestore(f"The backup is damaged: {name} has another SHA-256 than it had.")
+            raise CannotRestore(f"The backup is damaged: {name} does not match its SHA-256.")
     manifest = json.loads((folder / backup.MANIFEST).read_bytes())
     if (manifest["format"], manifest["version"]) != (backup.FORMAT, backup.VERSION):
         raise CannotRestore(f"{folder} is not a backup that this version of Cutline reads.")
@@ -66,29 +66,32 @@ def _sums(folder: Path) -> dict[str, str]:
         lines = (folder / backup.SUMS).read_text().splitlines()
     except OSError:
         raise CannotRestore(
-            f"{folder} is no whole backup: it has no {backup.SUMS}, which is written last."
+            f"{folder} is not a complete backup: it has no {backup.SUMS}, which is written last."
         ) from None
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """Hold the lock of a running Cutline. Raises: CannotRestore."""
+    """Lock the data folder, so that no Cutline runs meanwhile. Raises: CannotRestore."""
     with (Path(settings.DATA_DIR) / "lock").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise CannotRestore(
-                f"Cutline runs with the data in {settings.DATA_DIR}: stop it first."
+                f"Cutline is running with the data in {settings.DATA_DIR}: stop it first."
             ) from None
         yield
 
 
 def _require_empty() -> None:
-    """Raises: CannotRestore where there are files already, or the folder is another's."""
+    """Check that there are no files yet and that the folder is not another's.
+
+    Raises: CannotRestore.
+    """
     if identity.holds_files():
         raise CannotRestore(
-            f"There are uploads or stored recordings in {settings.DATA_DIR} or STORE_URL already. "
+            f"{settings.DATA_DIR} or STORE_URL already holds uploads or stored recordings. "
             "A backup is restored into an empty installation: set DATA_DIR (and STORE_URL) to "
             "new folders, and DATABASE_URL to a new database."
         )
@@ -102,13 +105,13 @@ def _require_no_rows() -> None:
     used = dump.used_models()
     if used:
         raise CannotRestore(
-            f"The database has {', '.join(used)} already. A backup is restored into an empty "
+            f"The database already has {', '.join(used)}. A backup is restored into an empty "
             "installation: set DATABASE_URL to a new database."
         )
 
 
 def _require_same_version(manifest: dict[str, Any]) -> None:
-    """Rows fit the tables of the version that wrote them."""
+    """Check that the backup's version wrote the same tables as this one. Raises: CannotRestore."""
     theirs, ours = set(manifest["migrations"]), set(starting.applied_migrations())
     if theirs != ours:
         newer = "an older" if theirs < ours else "another"
@@ -119,7 +122,7 @@ def _require_same_version(manifest: dict[str, Any]) -> None:
 
 
 def _place(folder: Path, placed: list[Path]) -> None:
-    """Copy uploads and stored recordings to where they belong. placed: grows with each."""
+    """Copy uploads and stored recordings to their folders; ``placed`` collects the new paths."""
     root = recordings.store().root
     root.mkdir(parents=True, exist_ok=True)
     for kind, target in ((backup.UPLOADS, Path(settings.UPLOADS_DIR)), (backup.STORE, root)):
@@ -140,9 +143,9 @@ def _load(path: Path, manifest: dict[str, Any]) -> dict[str, int]:
         try:
             counts = dump.load(path)
         except (dump.CannotLoad, DatabaseError, ValueError) as error:
-            raise CannotRestore(f"The rows cannot be taken over: {error}") from error
+            raise CannotRestore(f"The rows cannot be loaded: {error}") from error
         expected = {model: count for model, count in manifest["rows"].items() if count}
         if counts != expected:
-            raise CannotRestore(f"The backup has other rows than it says: {counts}.")
+            raise CannotRestore(f"The backup's rows do not match its manifest: {counts}.")
         identity.pair_anew()
     return counts

@@ -1,6 +1,6 @@
-"""What must hold before anything runs on a database and its files.
+"""Check what must hold before anything runs on a database and its files.
 
-The launcher, each worker, each web process and the commands that touch files ask here first.
+The launcher, each worker, each web process and the commands that touch files call this first.
 """
 
 import time
@@ -22,13 +22,13 @@ PATIENCE_SECONDS = 30
 
 
 class CannotStart(Exception):
-    """The sentence says what is wrong and what to do."""
+    """Cutline cannot start; the message says what is wrong and what to do."""
 
 
 def require_all(*, patience: float = PATIENCE_SECONDS) -> None:
-    """Check tables, versions, the pair and who may read. Raises: CannotStart.
+    """Check tables, versions, the pair, and that files are private. Raises: CannotStart.
 
-    patience: seconds in which a database that does not answer may begin to.
+    ``patience`` is how many seconds to wait for a database that does not answer.
     """
     try:
         require_tables(patience=patience)
@@ -41,7 +41,7 @@ def require_all(*, patience: float = PATIENCE_SECONDS) -> None:
 
 
 def require_tables(*, patience: float = 0) -> None:
-    """Check that the database answers and is of this version. Raises: CannotStart."""
+    """Check that the database answers and has this version's tables. Raises: CannotStart."""
     _require_store_url()
     _wait_for_database(patience)
     require_known_migrations()
@@ -49,7 +49,7 @@ def require_tables(*, patience: float = 0) -> None:
 
 
 def require_all_from_a_thread() -> None:
-    """``require_all`` for a process whose main thread runs an event loop. Raises: CannotStart."""
+    """Call ``require_all`` where an event loop occupies the main thread. Raises: CannotStart."""
     with ThreadPoolExecutor(1) as thread:
         thread.submit(_in_thread).result()
 
@@ -62,7 +62,7 @@ def _in_thread() -> None:
 
 
 def require_before_migrating() -> None:
-    """Check that changing the tables harms nobody. Raises: CannotStart, DatabaseError."""
+    """Check that it is safe to change the tables. Raises: CannotStart, DatabaseError."""
     _require_store_url()
     require_known_migrations()
     try:
@@ -90,7 +90,7 @@ def require_known_migrations() -> None:
 
 
 def unknown_migrations() -> list[str]:
-    """Return what was applied to the database and is not in this code, as ``app.name``."""
+    """Return the applied migrations that this code does not have, as ``app.name``."""
     on_disk = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
     applied = MigrationRecorder(connection).applied_migrations()
     unknown = set(applied) - set(on_disk)
@@ -98,13 +98,13 @@ def unknown_migrations() -> list[str]:
 
 
 def applied_migrations() -> list[str]:
-    """Return what was applied to the database by the apps of this version, as ``app.name``."""
+    """Return the applied migrations of this version's apps, as ``app.name``."""
     applied = MigrationRecorder(connection).applied_migrations()
     return sorted(f"{app}.{name}" for app, name in applied if app not in FORMER_APPS)
 
 
 def missing_migrations() -> list[str]:
-    """Return what is in this code and was not applied to the database, as ``app.name``."""
+    """Return this code's migrations that are not applied to the database, as ``app.name``."""
     loader = MigrationLoader(connection, ignore_no_migrations=True)
     missing = set(loader.graph.nodes) - set(loader.applied_migrations)
     return sorted(f"{app}.{name}" for app, name in missing)
@@ -114,9 +114,9 @@ def _require_all_migrations() -> None:
     missing = missing_migrations()
     if missing:
         count = f"lacks {len(missing)} changes of this version"
-        what = "has no tables yet" if _is_empty() else count
+        state = "has no tables yet" if _is_empty() else count
         raise CannotStart(
-            f"The database {what}: run “python manage.py migrate”, or “make run”, which does it. "
+            f"The database {state}: run “python manage.py migrate”, or “make run”. "
             "If that is not expected, is DATABASE_URL right?"
         )
 
@@ -126,7 +126,7 @@ def _is_empty() -> bool:
 
 
 def close_to_others() -> None:
-    """Take the rights of other users from all that is kept. Raises: CannotStart."""
+    """Take other users' rights from all that is kept. Raises: CannotStart."""
     try:
         for root in kept_roots():
             privacy.mend(root)
@@ -135,14 +135,14 @@ def close_to_others() -> None:
 
 
 def kept_roots() -> list[Path]:
-    """Return the folders in which everything lies that is kept."""
+    """Return the folders that hold everything that is kept."""
     data, store = Path(settings.DATA_DIR), recordings.store().root
     inside = store.resolve().is_relative_to(data.resolve())
     return [data] if inside or not store.exists() else [data, store]
 
 
 def _wait_for_database(patience: float) -> None:
-    """Raises: CannotStart when it has not answered for ``patience`` seconds."""
+    """Wait for the database. Raises: CannotStart if it does not answer in ``patience`` seconds."""
     deadline = time.monotonic() + patience
     while True:
         try:

@@ -1,9 +1,9 @@
-"""Files on their way in, in ``UPLOADS_DIR``, each under a name of our own.
+"""Receive uploads into ``UPLOADS_DIR``, each file under a name of our own.
 
-Whoever writes a file holds a lock on it until its row is committed. The kernel drops the lock when
-the writer dies, so a file that is not locked and belongs to no row is a leftover, without guessing
-from its age. While it is written its name begins with a dot: such a leftover was never accepted and
-``sweep`` removes it; any other goes aside.
+Whoever writes a file holds a lock on it until its row is committed. The kernel releases the lock
+when the writer dies. So an unlocked file without a row is certainly a leftover, whatever its age.
+A file's name begins with a dot while it is written. ``sweep`` removes such leftovers, because they
+were never accepted, and sets others aside.
 """
 
 import contextlib
@@ -24,14 +24,14 @@ from django.core.files.uploadhandler import FileUploadHandler
 from snapshots.files import aside
 from snapshots.problems import TooLarge, TooManyFiles
 
-UNFINISHED = "."  # begins the name of a file that is still written
-MOST_FILES = 500  # of one request: each is an open file while it is read
+UNFINISHED = "."  # begins the name of a file that is being written
+MOST_FILES = 500  # in one request; each is an open file while it is read
 
 
 class Draft:
     """A new file in ``UPLOADS_DIR``, locked while this object is open.
 
-    ``name`` is what a row keeps. Closing removes the file unless ``keep`` was called before.
+    A row keeps its ``name``. Closing removes the file unless ``keep`` was called before.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Draft:
         self.name = self.path.name.removeprefix(UNFINISHED)
 
     def write(self, chunk: bytes) -> None:
-        """Raises: TooLarge above MAX_UPLOAD_BYTES; what was written goes when this closes."""
+        """Append a chunk. Raises: TooLarge above MAX_UPLOAD_BYTES; then closing removes all."""
         self.size += len(chunk)
         if self.size > settings.MAX_UPLOAD_BYTES:
             raise too_large()
@@ -57,7 +57,7 @@ class Draft:
         self._kept = True
 
     def discard(self) -> None:
-        """Take ``keep`` back: the row was not committed."""
+        """Undo ``keep``, because the row was not committed."""
         self._kept = False
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class Draft:
             return
         if not self._kept:
             self.path.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # a full disk: what is kept was flushed before
+        with contextlib.suppress(OSError):  # the disk may be full; a kept file was flushed before
             self.file.close()
 
     def __enter__(self) -> "Draft":
@@ -76,7 +76,7 @@ class Draft:
 
 
 def _locked_file() -> tuple[Path, BinaryIO]:
-    """Return a new file that is locked. A sweep may remove it before: then another is made."""
+    """Return a new file that is locked; try again if a sweep removes it before the lock."""
     while True:
         path = path_of(f"{UNFINISHED}{uuid.uuid4().hex}")
         file = path.open("xb+")
@@ -87,7 +87,7 @@ def _locked_file() -> tuple[Path, BinaryIO]:
 
 
 def _is_at(file: BinaryIO, path: Path) -> bool:
-    """Tell whether ``path`` still names the file that is open."""
+    """Tell whether ``path`` still names the open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
@@ -103,16 +103,19 @@ def _sync(folder: Path) -> None:
 
 
 def pack(draft: Draft, files: Iterable[tuple[str, Path]]) -> None:
-    """Writes files into a draft as one archive. files: name and where it lies. Raises: TooLarge."""
-    with zipfile.ZipFile(_Counted(draft), "w", zipfile.ZIP_STORED) as archive:
+    """Write files into a draft as one package. Raises: TooLarge.
+
+    ``files`` gives each file's name in the package and its path.
+    """
+    with zipfile.ZipFile(_Counted(draft), "w", zipfile.ZIP_STORED) as package:
         for name, path in files:
             entry = zipfile.ZipInfo(name)
-            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as target:
+            with path.open("rb") as source, package.open(entry, "w", force_zip64=True) as target:
                 shutil.copyfileobj(source, target, 2**20)
 
 
 class _Counted(io.RawIOBase):
-    """A draft as a file that is only written to, from its beginning to its end."""
+    """A draft as a file that can only be written, from its beginning to its end."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
@@ -126,7 +129,7 @@ class _Counted(io.RawIOBase):
 
 
 class DraftUpload(UploadedFile):
-    """A file of a request that lies in its draft already; ``draft`` is None for nothing at all."""
+    """A file of a request that is in its draft already; ``draft`` is None if it is empty."""
 
     def __init__(self, draft: Draft, name: str, content_type: str) -> None:
         super().__init__(draft.file, name, content_type, draft.size)
@@ -137,13 +140,13 @@ class DraftUpload(UploadedFile):
 
 
 class UploadHandler(FileUploadHandler):
-    """Writes the files of a request straight to drafts; stops reading where one is too large."""
+    """Writes the files of a request straight to drafts, and stops reading if one is too large."""
 
     draft: Draft | None = None
     _files = 0
 
     def new_file(self, *args, **kwargs) -> None:
-        """Raises: TooManyFiles. Django's own limit is off: it cannot say what to do instead."""
+        """Begin a file. Raises: TooManyFiles, because Django's own limit cannot say what to do."""
         self._files += 1
         if self._files > MOST_FILES:
             raise too_many_files()
@@ -180,17 +183,17 @@ def remove(name: str) -> None:
 def too_large() -> TooLarge:
     limit = settings.MAX_UPLOAD_BYTES
     return TooLarge(
-        f"The file is larger than {limit:,} bytes, the most this server takes. Compress it (.gz "
-        "or .zst), or have MAX_UPLOAD_BYTES raised.",
+        f"The file is larger than {limit:,} bytes, the most that this server accepts. Compress "
+        "it (.gz or .zst), or ask the operator to raise MAX_UPLOAD_BYTES.",
         limit=limit,
     )
 
 
 def too_many_files() -> TooManyFiles:
     return TooManyFiles(
-        f"A request takes at most {MOST_FILES:,} files. Send a folder as one archive (zip, tar, "
-        "tar.gz or tar.zst), or drop it on the page of recordings, which does that by itself; on "
-        "the server, “python manage.py ingest FOLDER” reads it where it lies.",
+        f"A request may hold at most {MOST_FILES:,} files. Send a folder as one archive (zip, tar, "
+        "tar.gz or tar.zst), or drop it on the page of recordings, which packs it for you; on "
+        "the server, “python manage.py ingest FOLDER” reads it from its place.",
         limit=MOST_FILES,
     )
 
@@ -202,12 +205,12 @@ def aside_folder() -> Path:
 def sweep(
     is_known: Callable[[str], bool], may_touch: Callable[[Path], bool] = lambda path: True
 ) -> list[str]:
-    """Remove unfinished files that nobody writes, set aside whole ones that no row keeps.
+    """Remove unfinished files that nobody writes, and set aside complete ones that no row keeps.
 
     Args:
-        is_known: tells whether a row keeps the name. Asked while the file is locked, so a writer
-            that commits its row in between cannot be missed.
-        may_touch: tells whether a whole file that no row keeps may be moved.
+        is_known: tells whether a row keeps the name. It is called while the file is locked, so that
+            a writer who commits its row in between is not missed.
+        may_touch: tells whether a complete file that no row keeps may be moved.
 
     Returns the names of what was removed or set aside.
     """
@@ -222,7 +225,7 @@ def is_being_written(path: Path) -> bool:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:  # it has gone, or is no file
+    except OSError:  # it has gone, or is not a file
         return False
     return False
 

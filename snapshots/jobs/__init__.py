@@ -1,1 +1,1 @@
-"""Jobs: which one runs next, and how the queue is kept in step with the rows."""
+"""Decides which job runs next, runs it, and keeps the queue in step with the rows."""

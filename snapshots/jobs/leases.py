@@ -1,8 +1,8 @@
-"""Leases on jobs: of all workers that get a job, one runs it, and its death is noticed.
+"""Lease jobs to workers: one worker runs a job, and its death is noticed.
 
 A lease is the pair (worker, attempt) in the job's row, taken by compare-and-set and kept alive by a
 heartbeat. Every write of a run names its lease, so a worker that lost it (it was frozen, or the job
-was deleted) changes nothing any more. A job whose lease is stale may be taken again.
+was deleted) can change nothing. Another worker may take a job whose lease is stale.
 """
 
 import logging
@@ -26,19 +26,19 @@ logger = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 2.0
 STALE_AFTER = timedelta(seconds=20)
-TELL_SECONDS = 0.34  # between two progress reports of a job: at most three a second
+SECONDS_BETWEEN_REPORTS = 0.34  # of a job's progress: at most three a second
 
 
 class LeaseLost(Exception):
-    """The job is no longer this worker's to run: it was deleted, or taken by another."""
+    """The lease on the job ended: the job was deleted, or another worker took it."""
 
 
 class Cancelled(Exception):
-    """The person asked for the job to stop."""
+    """The person requested that the job stop."""
 
 
 def this_worker() -> str:
-    """``host/pid/start``: names this process and no later one with the same pid."""
+    """Return ``host/pid/start``, which names this process and no later one with the same pid."""
     return _worker_name(os.getpid())
 
 
@@ -48,7 +48,7 @@ def _worker_name(pid: int) -> str:
 
 
 def is_stale(job: Job) -> bool:
-    """Whether nobody runs this running job: its heart stopped, or its process is gone."""
+    """Tell whether nobody runs this running job: its heartbeat stopped, or its process is gone."""
     if job.heartbeat_at is None or timezone.now() - job.heartbeat_at > STALE_AFTER:
         return True
     return _is_ours(job.worker) and _is_gone(job.worker)
@@ -66,7 +66,7 @@ def _is_gone(worker: str) -> bool:
 
 
 def _started(pid: int) -> str:
-    """When the process started, in the kernel's ticks; empty where there is none (or a zombie)."""
+    """Return when the process started, in the kernel's ticks; empty if it is gone or a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -75,17 +75,17 @@ def _started(pid: int) -> str:
 
 
 class Lease:
-    """The right to run one job. Use as a context manager: the heart beats inside.
+    """The right to run one job; as a context manager it sends the heartbeat.
 
-    ``nonce`` makes the names of what this run writes its own: after a database was restored from a
-    backup, ids of jobs come again. Raises, from every method that writes: LeaseLost; from
-    ``report``: Cancelled too.
+    ``nonce`` makes the names of this run's files unique, because ids of jobs repeat after a
+    database is restored from a backup.
+    Raises: LeaseLost from every method that writes, and Cancelled too from ``report``.
     """
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.nonce = secrets.token_hex(4)
-        self._told_at = 0.0
+        self._written_at = 0.0
         self._phase_began = time.monotonic()
         self._cancelled = threading.Event()
         self._lost = threading.Event()
@@ -102,7 +102,7 @@ class Lease:
 
     @property
     def row(self) -> QuerySet[Job]:
-        """The job's row as long as this lease holds, else nothing."""
+        """Return the job's row as long as this lease holds, else nothing."""
         return Job.objects.filter(
             pk=self.job.pk,
             state=Job.State.RUNNING,
@@ -111,31 +111,34 @@ class Lease:
         )
 
     def write(self, **fields) -> None:
-        """Change the job's row, and tell the open pages once that is committed."""
+        """Change the job's row, and notify the open pages when that is committed."""
         if not self.row.update(**fields):
             raise LeaseLost(f"{self.job} is no longer run by {self.job.worker}")
         for name, value in fields.items():
             setattr(self.job, name, value)
-        self._told_at = time.monotonic()
+        self._written_at = time.monotonic()
         transaction.on_commit(lambda: live.job_changed(self.job), robust=True)
 
     def check(self) -> None:
-        """Raises: Cancelled, LeaseLost."""
+        """Check that the run may continue. Raises: Cancelled, LeaseLost."""
         if self._lost.is_set():
             raise LeaseLost(f"{self.job} is no longer run by {self.job.worker}")
         if self._cancelled.is_set():
             raise Cancelled
 
     def report(self, phase: str, progress: float, done: int = 0, total: int | None = None) -> None:
-        """Note how far the run is; written a few times a second, and where the phase changes.
+        """Note how far the run is; written when the phase changes, and a few times a second.
 
-        phase: what is being done. progress: 0..1 of the whole job. done, total: events in it.
+        Args:
+            phase: what is being done.
+            progress: 0..1 of the whole job.
+            done, total: events in this phase.
         """
         self.check()
         now = time.monotonic()
         if phase != self.job.phase:
             self._phase_began = now
-        elif now - self._told_at < TELL_SECONDS:
+        elif now - self._written_at < SECONDS_BETWEEN_REPORTS:
             return
         seconds = now - self._phase_began
         rate = done / seconds if done and seconds > 0 else None
@@ -143,7 +146,7 @@ class Lease:
             self.write(phase=phase, progress=progress, done=done, total=total, rate=rate)
         except OperationalError as error:  # the run needs the row only at its end
             logger.warning("%s: its progress was not written (%s)", self.job, error)
-            self._told_at = now
+            self._written_at = now
 
     def _beat(self) -> None:
         while not self._over.wait(HEARTBEAT_SECONDS):
@@ -159,9 +162,9 @@ class Lease:
 
 
 def claim(job_id: int) -> Lease | None:
-    """Return the lease on an open job that nobody runs, or None where it cannot be had.
+    """Return the lease on an open job that nobody runs, or None if it is not available.
 
-    A job whose worker ended in the middle of it has one more of its ``deaths``.
+    If the job's last worker ended during the job, the count of its ``deaths`` rises.
     """
     job = Job.objects.select_related("recording").filter(pk=job_id).first()
     if job is None or not job.is_open:
@@ -199,7 +202,7 @@ def claim(job_id: int) -> Lease | None:
 
 
 def lost() -> list[Job]:
-    """Return the running jobs that nobody runs any more, the oldest first."""
+    """Return the running jobs whose worker is gone, the oldest first."""
     running = Job.objects.filter(state=Job.State.RUNNING).order_by("pk")
     return [job for job in running if is_stale(job)]
 
@@ -207,7 +210,7 @@ def lost() -> list[Job]:
 def _has_died(job: Job) -> bool:
     """Tell whether the worker of a stale running job has ended.
 
-    One that still lives on this host was frozen, or could not reach the database for a while.
+    A worker that still lives on this host was frozen, or could not reach the database for a while.
     """
     if job.state != Job.State.RUNNING or not job.worker:
         return False
@@ -215,6 +218,6 @@ def _has_died(job: Job) -> bool:
 
 
 def is_held(job_id: int, attempt: int) -> bool:
-    """Whether a living worker runs this attempt at the job."""
+    """Tell whether a living worker runs this attempt at the job."""
     job = Job.objects.filter(pk=job_id, attempt=attempt, state=Job.State.RUNNING).first()
     return job is not None and not is_stale(job)

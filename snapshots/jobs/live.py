@@ -1,7 +1,7 @@
-"""What is told to open pages: groups of the channel layer, and sending to them from plain code.
+"""Send messages to open pages through groups of the channel layer.
 
-Whoever misses a message finds the truth in the database, so a channel layer that cannot be reached
-is worth a line in the log and never stops a job or a request.
+Whoever misses a message finds the current state in the database. So an unreachable channel layer is
+only logged, and never stops a job or a request.
 """
 
 import logging
@@ -22,32 +22,32 @@ NOT_FOUND = 4404
 
 
 def jobs_group(user_id: int) -> str:
-    """The group of the pages on which a person watches their jobs."""
+    """Return the group of the pages on which a person watches their jobs."""
     return f"jobs.{user_id}"
 
 
 def followers_group(recording_id: int) -> str:
-    """The group of those who follow the presenter's cursor in a recording."""
+    """Return the group of those who follow the presenter's cursor in a recording."""
     return f"recording.{recording_id}.followers"
 
 
 def viewers_group(recording_id: int) -> str:
-    """The group of all who have a recording open."""
+    """Return the group of all who have a recording open."""
     return f"recording.{recording_id}.viewers"
 
 
 def account_group(user_id: int) -> str:
-    """The group of all websockets of a person."""
+    """Return the group of all websockets of a person."""
     return f"account.{user_id}"
 
 
 def session_group(key_hash: str) -> str:
-    """The group of all websockets of a session, by the hash of its key."""
+    """Return the group of all websockets of a session, by the hash of its key."""
     return f"session.{key_hash}"
 
 
 def job_changed(job: Job) -> None:
-    """Tell the owner's pages how the job is now. Samples are nobody's: nobody is told."""
+    """Send the job's state to its owner's pages; samples have no owner."""
     if job.owner_id is not None:
         _send(jobs_group(job.owner_id), {"type": "job.changed", "job": job_detail(job)})
 
@@ -84,5 +84,5 @@ def _close(group: str, code: int, reason: str) -> None:
 def _send(group: str, message: dict[str, Any]) -> None:
     try:
         async_to_sync(get_channel_layer().group_send)(group, message)
-    except Exception as error:  # redis-py, channels and the network have many names for this
-        logger.warning("Open pages could not be told (%r). Is Redis up?", error)
+    except Exception as error:  # redis-py, channels and the network raise many kinds of errors here
+        logger.warning("A message could not be sent to open pages (%r). Is Redis up?", error)

@@ -1,4 +1,4 @@
-"""What a worker does with an upload before it is ingested: engines' files become a native log."""
+"""Open an upload in a worker before it is ingested: engines' files become a native log."""
 
 import contextlib
 import shutil
@@ -21,11 +21,15 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Source:
-    """What is ingested. path: of a log; format: its reader's name, None: told from the content.
+    """The log to ingest, and where it came from.
 
-    upload: None where the log came as it is. shown_format: what the recording says it is of.
-    inside: the log's name in its archive, None where it came by itself. reason: what was recognised
-    and by what, where only unpacking tells.
+    Args:
+        path: the log's file.
+        format: name of its reader; None to recognise it from the content.
+        upload: the engine's upload; None if the log came as it is.
+        shown_format: the format that the recording names.
+        inside: the log's name in its package; None if it came by itself.
+        reason: what was recognised and how, if only unpacking shows it.
     """
 
     path: Path
@@ -38,7 +42,7 @@ class Source:
 
 @contextlib.contextmanager
 def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Source]:
-    """The recording's upload as a log. name: of the run, whose leftovers are swept.
+    """Open the recording's upload as a log; ``name`` names the run, whose leftovers are swept.
 
     Raises: InputRefused, what ``progress`` raises, OSError.
     """
@@ -69,21 +73,23 @@ def _understood(path: Path, recording: Recording, scratch: Path, progress: Progr
     progress("unpacking", 0, 0)
     folder, limits = scratch / "files", recording_limits()
     files = registry.unpacked(path, recording.source_name, folder, limits).files
-    found = registry.recognise(folder, files, recording.format)
-    if found.reader is None:
-        inside = found.log.relative_to(folder).as_posix()
-        return Source(found.log, None, inside=inside, reason=found.reason)
+    recognised = registry.recognise(folder, files, recording.format)
+    if recognised.reader is None:
+        inside = recognised.log.relative_to(folder).as_posix()
+        return Source(recognised.log, None, inside=inside, reason=recognised.reason)
     progress("reading checkpoints", 0, 0)
-    upload = with_state(found.reader.read(folder))
+    upload = with_state(recognised.reader.read(folder))
     derived = scratch / "derived.jsonl"
     with derived.open("wb") as log:
         for line in write_lines(*upload.recording()):
             log.write(line)
-    return Source(derived, NativeReader.name, upload, found.reader.name, reason=found.reason)
+    return Source(
+        derived, NativeReader.name, upload, recognised.reader.name, reason=recognised.reason
+    )
 
 
 def _naming(refused: InputRefused, name: str) -> InputRefused:
-    """The same refusal; its first sentence names the file."""
+    """Return the same refusal with the file's name in its first sentence."""
     first, *others = refused.defects
     sentence = f"The file {quoted(name)} of the archive: {first.sentence}"
     return InputRefused(

@@ -1,6 +1,6 @@
-"""Puts a job back that something passing stopped: a full disk, a busy database, Spark that is away.
+"""Put a job back that something temporary stopped: a full disk, a busy database, missing Spark.
 
-Such a job has not failed. It waits, with growing pauses, and its row says what it waits for.
+Such a job has not failed. It waits, with growing pauses, and its row says for what it waits.
 """
 
 import logging
@@ -20,7 +20,7 @@ from snapshots.problems import problem
 logger = logging.getLogger(__name__)
 
 LONGEST_PAUSE = timedelta(minutes=5)
-PATIENCE = timedelta(days=1)  # after which a job that was only ever put off has failed
+PATIENCE = timedelta(days=1)  # after this long, a job that was only ever postponed has failed
 SECONDS_BETWEEN_WRITES = 1.0
 LONGEST_BETWEEN_WRITES = 15.0
 
@@ -29,8 +29,8 @@ LONGEST_BETWEEN_WRITES = 15.0
 class Reason:
     """Why a job is put back.
 
-    ``is_death``: Spark ended in the middle of the job, which may be the job's own doing. It is
-    counted like the death of a worker, and tried again at once.
+    ``is_death``: Spark ended during the job, and the job may be the cause. That counts like the
+    death of a worker, and the job is tried again at once.
     """
 
     sentence: str
@@ -39,7 +39,7 @@ class Reason:
 
 
 def reason(error: Exception) -> Reason | None:
-    """Return why a later try may succeed after ``error``, or None where it cannot."""
+    """Return why a later attempt may succeed after ``error``, or None if it cannot."""
     if getattr(error, "permanent", True) is False:
         return Reason(str(error), is_death=getattr(error, "is_death", False))
     cause = passing(error)
@@ -47,7 +47,7 @@ def reason(error: Exception) -> Reason | None:
 
 
 def put_back(lease: Lease, reason: Reason, error: Exception) -> bool:
-    """Queue the job again for later; False where it has waited for as long as it may.
+    """Queue the job again for later; return False if it has waited as long as it may.
 
     Raises: LeaseLost.
     """
@@ -89,16 +89,16 @@ def _after_pause(job: Job, began, now) -> dict:
 
 
 def tries(job: Job) -> str:
-    """Return a sentence that says how often a job was put off."""
+    """Return a sentence that says how often a job was postponed."""
     return (
         f"It was tried {job.postponements + 1:,} times since {job.postponed_at:%Y-%m-%d %H:%M} UTC."
     )
 
 
 def insist(write: Callable[[], object]) -> None:
-    """Write to the database, again and again while it is busy, full or away.
+    """Write to the database, again and again while it is busy, full or unreachable.
 
-    The end of a run must reach its row: a row that stays behind would make others run the job anew.
+    The end of a run must reach its row; a row left behind would make others run the job again.
     """
     pause = SECONDS_BETWEEN_WRITES
     while True:
@@ -106,7 +106,7 @@ def insist(write: Callable[[], object]) -> None:
             write()
             return
         except (OperationalError, InterfaceError) as error:
-            logger.warning("The database takes no write (%s); trying again in %g s", error, pause)
+            logger.warning("The database accepts no write (%s); trying again in %g s", error, pause)
         close_old_connections()
         time.sleep(pause)
         pause = min(pause * 2, LONGEST_BETWEEN_WRITES)

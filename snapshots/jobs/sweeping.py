@@ -1,4 +1,4 @@
-"""The sweep of the folders of uploads and stores: each worker's, every few seconds."""
+"""Sweep the folders of uploads and stores; each worker does this every few seconds."""
 
 import logging
 import time
@@ -19,12 +19,12 @@ _last_beat = float("-inf")
 
 
 def sweep() -> None:
-    """Take away what belongs to no row.
+    """Remove or set aside the files that belong to no row.
 
-    Raises: NotPaired, before anything is touched, where the folder is another database's.
+    Raises: NotPaired if the folder belongs to another database; then nothing is touched.
     """
     pair = identity.require_pair()
-    with logged_faults(identity.FILE):  # a full disk: what the sweep removes makes room
+    with logged_faults(identity.FILE):  # the disk may be full, and the sweep frees space
         _beat_at_times()
     _sweep_uploads(pair.known_since)
     _sweep_stores(pair.known_since)
@@ -34,13 +34,13 @@ def sweep() -> None:
 
 
 def all_aside() -> list[aside.Entry]:
-    """Return what lies aside."""
+    """Return all entries that are set aside."""
     folders = {recordings.aside_folder(): aside.STORE, uploads.aside_folder(): aside.UPLOAD}
     return [entry for folder, kind in folders.items() for entry in aside.entries(folder, kind)]
 
 
 def place_of(entry: aside.Entry) -> Path:
-    """Return where the entry came from."""
+    """Return the path from which the entry came."""
     if entry.kind == aside.UPLOAD:
         return uploads.path_of(entry.was)
     return recordings.store().root / entry.was
@@ -70,7 +70,7 @@ def _sweep_uploads(known_since: datetime) -> None:
         return Recording.objects.filter(upload=name).exists()
 
     for name in uploads.sweep(is_known, lambda path: not identity.is_older(path, known_since)):
-        logger.info("The upload %s belonged to no recording and was taken away", name)
+        logger.info("The upload %s belongs to no recording and was set aside or removed", name)
 
 
 def _sweep_stores(known_since: datetime) -> None:
@@ -78,15 +78,17 @@ def _sweep_stores(known_since: datetime) -> None:
         return not identity.is_older(path, known_since)
 
     for name in recordings.sweep(is_being_written, may_touch):
-        logger.info("The folder %s belonged to no recording and was taken away", name)
+        logger.info("The folder %s belongs to no recording and was set aside or removed", name)
 
 
 def _look_after(entry: aside.Entry) -> None:
-    """Put back what a row names, and remove what has lain aside long enough."""
+    """Put back an entry that a row names, and remove one that has been set aside long enough."""
     if recording_of(entry) is not None:
         if not place_of(entry).exists():
             aside.put_back(entry, place_of(entry))
-            logger.warning("%s lay aside although a recording names it; it is back", entry.was)
+            logger.warning(
+                "%s was set aside although a recording names it, and was put back", entry.was
+            )
     elif entry.is_expired:
         aside.remove(entry)
-        logger.info("%s has lain aside long enough and was removed", entry.was)
+        logger.info("%s was set aside long enough ago and was removed", entry.was)

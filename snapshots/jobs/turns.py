@@ -1,6 +1,6 @@
-"""Decides which job a free worker runs next.
+"""Decide which job a free worker runs next.
 
-A message in the queue says only that there is work; the job is chosen here, when a worker is free.
+A message in the queue only says that there is work; the job is chosen here, when a worker is free.
 A job whose worker is gone comes first. After that people take turns: whoever has the fewest running
 jobs, and among those whoever was served longest ago. Each person's own jobs keep their order.
 """
@@ -15,11 +15,11 @@ from snapshots.jobs.leases import Lease
 from snapshots.jobs.postponing import LONGEST_PAUSE
 from snapshots.models import Job
 
-MOST_RACES = 50  # lost to other workers, before this one waits for the next message
+MOST_RACES = 50  # races lost to other workers, before this one waits for the next message
 
 
 def claim_next() -> Lease | None:
-    """Return the lease on the job whose turn it is, or None where no job can run now."""
+    """Return the lease on the next job in turn, or None if no job can run now."""
     for _ in range(MOST_RACES):
         job = next_job()
         if job is None:
@@ -30,7 +30,7 @@ def claim_next() -> Lease | None:
 
 
 def next_job() -> Job | None:
-    """Return the job whose turn it is, without claiming it."""
+    """Return the next job in turn without claiming it."""
     lost = leases.lost()
     if lost:
         return lost[0]

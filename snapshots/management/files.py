@@ -1,4 +1,4 @@
-"""Commands that touch uploads and stores."""
+"""The base of commands that touch uploads and stores."""
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -6,7 +6,7 @@ from snapshots.files import starting
 
 
 class FilesCommand(BaseCommand):
-    """A command that runs only where the database and the data folder belong together."""
+    """A command that runs only if the database and the data folder belong together."""
 
     def execute(self, *args, **options):
         try:

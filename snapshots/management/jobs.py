@@ -1,4 +1,4 @@
-"""Jobs from the shell: run here, or watched while a worker runs them."""
+"""Run jobs from the shell, or watch them while a worker runs them."""
 
 import time
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ PING_SECONDS = 1.0
 
 
 def workers_answer() -> bool:
-    """Whether a worker is there to take a job."""
+    """Tell whether a worker answers and could take a job."""
     try:
         return bool(current_app.control.ping(timeout=PING_SECONDS))
     except (OperationalError, OSError):
@@ -23,9 +23,10 @@ def workers_answer() -> bool:
 
 
 def see_through(command: BaseCommand, jobs: Sequence[Job], *, inline: bool) -> None:
-    """Until every job has ended, one line for each. Raises: CommandError if one did not succeed.
+    """Wait until every job has ended, and print one line for each.
 
-    inline: run in this process what no worker runs.
+    With ``inline`` this process runs what no worker runs.
+    Raises: CommandError if one did not succeed.
     """
     ended = [_ended(job, inline=inline) for job in jobs]
     for job in ended:
@@ -57,5 +58,7 @@ def _sentence(job: Job) -> str:
     recording.refresh_from_db()
     if job.state != Job.State.DONE:
         return f"{recording.name}: {job.state}. {(job.error or {}).get('detail', '')}"
-    found = ", ".join(f"{count} {verdict}" for verdict, count in job.result["verdicts"].items())
-    return f"{recording.name}: ready, {recording.event_count:,} events; {found or 'no'} snapshots"
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in job.result["verdicts"].items())
+    return (
+        f"{recording.name}: ready, {recording.event_count:,} events; {verdicts or 'no'} snapshots"
+    )

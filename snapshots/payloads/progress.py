@@ -16,7 +16,7 @@ SHARES = {
     "finishing": (0.8, 0.85),
     "judging": (0.85, 0.95),
     "explaining checkpoints": (0.95, 0.97),
-    "keeping contents": (0.97, 0.99),
+    "keeping the inventory": (0.97, 0.99),
     "replaying channels": (0.0, 0.5),
     "replaying processes": (0.5, 1.0),
     "evaluating states": (0.0, 0.5),

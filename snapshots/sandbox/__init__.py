@@ -1,1 +1,1 @@
-"""Expressions that people write, evaluated in a child process where they can do no harm."""
+"""Evaluates expressions that people write, in a child process where they can do no harm."""

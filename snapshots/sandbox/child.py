@@ -1,8 +1,8 @@
-"""The child process of ``evaluation``: it reads expressions and states, writes what they come to.
+"""Run as the child process of ``evaluation``: read expressions and states, write their values.
 
-Standard input, a JSON object a line: the limits, then ``{"expression", "names", "explain"}`` and
-the ``{"state"}``s it is asked over, and so on. Standard output, a line for each state: ``{"value",
-"error", "offset", "compared", "came_to"}``, where ``compared`` has left, sign and right of each.
+Standard input has one JSON object a line: the limits, then ``{"expression", "names", "explain"}``
+followed by its ``{"state"}``s, and so on. Standard output has one line for each state: ``{"value",
+"error", "offset", "compared", "came_to"}``, where ``compared`` lists (left, sign, right).
 """
 
 import math
@@ -14,7 +14,7 @@ import orjson
 
 from snapshots.domain.conditions.expressions import Expression
 
-_BETWEEN_FLUSHES = 0.05  # seconds: so that the parent knows how far it came, at little cost
+_BETWEEN_FLUSHES = 0.05  # seconds; so the parent knows how far the child came, at little cost
 
 
 def main() -> None:
@@ -40,13 +40,13 @@ def _answered(expression: Expression, state: dict, explain: bool) -> dict[str, o
         "value": outcome.value,
         "error": error and error.sentence,
         "offset": error and error.offset,
-        "compared": [(one.left, one.sign, one.right) for one in outcome.compared],
+        "compared": [(item.left, item.sign, item.right) for item in outcome.compared],
         "came_to": outcome.came_to,
     }
 
 
 def _limit(memory: int, seconds: float) -> None:
-    """The parent kills it in time; these hold should the parent be gone."""
+    """Limit memory and processor time, in case the parent is gone and cannot kill this process."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     processor = math.ceil(seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (processor, processor))

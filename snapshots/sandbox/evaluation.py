@@ -1,8 +1,8 @@
-"""Expressions that people write, evaluated where they can do no harm.
+"""Evaluate expressions that people write, where they can do no harm.
 
-One child process evaluates everything that is asked for at once. It is killed when the time is up,
-cannot take more memory than it is given, and gets no environment. Starting it costs about 0.2 s.
-A few run at once, further ones wait for their turn.
+One child process evaluates all expressions of a call. It is killed when its time is up, has limited
+memory and an empty environment. Starting it takes about 0.2 s. A few children run at once; further
+ones wait for their turn.
 """
 
 import subprocess
@@ -29,13 +29,13 @@ MEMORY = 512 * 1024 * 1024  # bytes of address space
 LARGEST_INPUT = 64 * 1024 * 1024  # bytes of JSON
 MOST_AT_ONCE = 4  # children of one process
 _turns = BoundedSemaphore(MOST_AT_ONCE)
-_ROOT = Path(__file__).resolve().parents[2]  # a zip on the workers of a cluster
+_ROOT = Path(__file__).resolve().parents[2]  # a zip file on the workers of a cluster
 _MAIN = f"import sys; sys.path.insert(0, {str(_ROOT)!r}); from snapshots.sandbox import child"
 _CHILD = (sys.executable, "-I", "-c", f"{_MAIN}; child.main()")
 
 
 class TooMuch(ExpressionError):
-    """The time or the memory did not suffice, or the states are too large."""
+    """The evaluation needed too much time or memory, or the states are too large."""
 
 
 def strip(
@@ -46,9 +46,9 @@ def strip(
     seconds: float = SECONDS,
     memory: int = MEMORY,
 ) -> tuple[Answer, ...]:
-    """The expression over several snapshots, explained. must_decide: see Expression.
+    """Evaluate an expression over several snapshots, with explanations.
 
-    Raises: ExpressionError, TooMuch among them.
+    ``must_decide``: see Expression. Raises: ExpressionError, TooMuch among them.
     """
     names = frozenset(process for state in states for process in state.processes)
     expression = Expression(text, names, must_decide=must_decide)
@@ -63,7 +63,7 @@ def strip(
 def evaluate(
     questions: Sequence[Question], *, seconds: float = SECONDS, memory: int = MEMORY
 ) -> list[list[Outcome]]:
-    """The outcomes of every question, in one child. Raises: TooMuch."""
+    """Evaluate all questions in one child and return their outcomes. Raises: TooMuch."""
     request, counts = _request(questions, memory, seconds)
     if not sum(counts):
         return [[] for _ in counts]
@@ -71,7 +71,7 @@ def evaluate(
     lines = answered.splitlines()
     done, wanted = len(lines), sum(counts)
     if done < wanted:
-        at_fault = _asked(questions, counts, done)
+        at_fault = _expression_at(questions, counts, done)
         raise TooMuch(
             f"{reason} after {done:,} of {wanted:,} states. Does a loop in it run over a loop?",
             at_fault.text,
@@ -81,8 +81,10 @@ def evaluate(
 
 
 def _request(questions: Sequence[Question], memory: int, seconds: float) -> tuple[bytes, list[int]]:
-    """The limits, then each expression and its states, a line each; and how many states each has.
-    Raises: TooMuch."""
+    """Return the child's input, and the number of states of each question.
+
+    The input is the limits, then each expression and its states, one a line. Raises: TooMuch.
+    """
     lines = [orjson.dumps({"memory": memory, "seconds": seconds})]
     size, counts = 0, []
     for question in questions:
@@ -93,17 +95,17 @@ def _request(questions: Sequence[Question], memory: int, seconds: float) -> tupl
             "explain": question.explain,
         }
         lines.append(orjson.dumps(head))
-        before = len(lines)
+        first_state = len(lines)
         for variables in question.variables:
             lines.append(_state(variables, expression))
             size += len(lines[-1])
             if size > LARGEST_INPUT:
                 raise TooMuch(
-                    f"The states are larger than {LARGEST_INPUT >> 20} MiB together. Ask for fewer "
+                    f"The states are larger than {LARGEST_INPUT >> 20} MiB together. Choose fewer "
                     "snapshots at once, or for processes with fewer states.",
                     expression.text,
                 )
-        counts.append(len(lines) - before)
+        counts.append(len(lines) - first_state)
     return b"\n".join(lines) + b"\n", counts
 
 
@@ -117,9 +119,9 @@ def _state(variables: Mapping[str, object], expression: Expression) -> bytes:
 
 
 def _run(request: bytes, seconds: float) -> tuple[bytes, str]:
-    """What the child wrote, whole lines only, and why it wrote no more."""
+    """Run the child; return its complete lines of output, and why there are no more."""
     if not _turns.acquire(timeout=seconds):
-        return b"", "The expressions of others took all the time"
+        return b"", "Other people's expressions took all the time"
     try:
         done = subprocess.run(
             _CHILD,
@@ -148,17 +150,17 @@ def _owners(questions: Sequence[Question], counts: Sequence[int]) -> Iterator[Ex
             yield question.expression
 
 
-def _asked(questions: Sequence[Question], counts: Sequence[int], number: int) -> Expression:
-    """The expression of the state with this number."""
+def _expression_at(questions: Sequence[Question], counts: Sequence[int], number: int) -> Expression:
+    """Return the expression of the state with this number."""
     return next(
-        expression for place, expression in enumerate(_owners(questions, counts)) if place == number
+        expression for index, expression in enumerate(_owners(questions, counts)) if index == number
     )
 
 
 def _outcome(answer: Mapping[str, object], expression: Expression) -> Outcome:
     if answer["error"] is None:
         return Outcome(
-            answer["value"], compared=tuple(Compared(*one) for one in answer["compared"])
+            answer["value"], compared=tuple(Compared(*parts) for parts in answer["compared"])
         )
     error = ExpressionError(answer["error"], expression.text, answer["offset"])
     return Outcome(None, error, came_to=answer["came_to"])

@@ -1,1 +1,1 @@
-"""What a request may ask for: one function a use case, one transaction each."""
+"""Decides and carries out requests: one function for each use case, one transaction each."""

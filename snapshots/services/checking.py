@@ -1,4 +1,4 @@
-"""Rows against files, both ways: what is missing, damaged or unknown, and what to do about it."""
+"""Compare rows with files, both ways: find what is missing, damaged or unknown, and advise."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ WIDTH = 800  # pixels of the overview that is read
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to know. ``is_wrong``: something is lost or unknown, not merely to be swept."""
+    """A sentence about rows and files with advice; ``is_wrong`` if something is lost or unknown."""
 
     sentence: str
     advice: str
@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Sizes:
-    """How many there are of something, and their bytes."""
+    """The number of some files, and their bytes."""
 
     count: int = 0
     size: int = 0
@@ -41,7 +41,7 @@ class Sizes:
 
 
 class Check:
-    """One look at all rows and files. ``sizes`` is complete when ``findings`` has ended."""
+    """One comparison of all rows and files; ``sizes`` is complete when ``findings`` has ended."""
 
     def __init__(self) -> None:
         self.known_since = identity.known_since()
@@ -95,7 +95,7 @@ class Check:
     def _way_back(self, name: str, recording: Recording) -> str:
         for entry in self.aside:
             if entry.was == name:
-                return f"It lies aside: python manage.py set_aside --bring-back {entry.name}"
+                return f"It is set aside: python manage.py set_aside --bring-back {entry.name}"
         if name == recording.store:
             return _again(recording)
         return "Take it from a backup, or upload the file again and delete this recording."
@@ -119,22 +119,22 @@ class Check:
             elif path.exists() and not Recording.objects.filter(store=path.name).exists():
                 yield self._unknown("The stored recording", path)
 
-    def _unknown(self, what: str, path: Path) -> Finding:
+    def _unknown(self, kind: str, path: Path) -> Finding:
         self.sizes["unknown"].add(path)
         if not identity.is_older(path, self.known_since):
             return Finding(
-                f"{what} {path.name} belongs to no recording.",
+                f"{kind} {path.name} belongs to no recording.",
                 f"A worker's sweep sets it aside for {settings.SET_ASIDE_DAYS} days.",
             )
         return Finding(
-            f"{what} {path.name} belongs to no recording, and is older than what the database "
+            f"{kind} {path.name} belongs to no recording, and is older than what the database "
             f"knows (since {_moment(self.known_since)}): no sweep touches it.",
             f"python manage.py set_aside --take {path.name}, and then --bring-back or --remove.",
         )
 
 
 def fault_of(folder: Path) -> str | None:
-    """Read what every page of a recording needs; returns what is wrong, None where nothing is."""
+    """Read what every page of a recording needs; return the fault, or None if there is none."""
     try:
         stored = StoredRecording.open(folder)
         stored.defects()
@@ -142,23 +142,23 @@ def fault_of(folder: Path) -> str | None:
             stored.snapshot(summary["snapshot"])
         extent = stored.manifest.extent
         stored.window(extent.from_, extent.to, WIDTH, "time")
-        contents = StoredInventory(folder)
-        for place in range(len(contents.upload["checkpoints"]) if contents.exists else 0):
-            contents.checkpoint(place)
+        inventory = StoredInventory(folder)
+        for number in range(len(inventory.upload["checkpoints"]) if inventory.exists else 0):
+            inventory.checkpoint(number)
     except (StoreError, OSError, ValueError, KeyError) as fault:
         return str(fault)
     return None
 
 
 def _settled(recording: Recording, findings: Iterator[Finding]) -> list[Finding]:
-    """Leave out what is so only because the recording changed during the look."""
+    """Leave out findings that exist only because the recording changed during the check."""
     listed = list(findings)
     same = Recording.objects.filter(pk=recording.pk, upload=recording.upload, store=recording.store)
     return listed if listed and same.exists() else []
 
 
-def _unfinished(what: str, path: Path) -> Finding:
-    sentence = f"{what} {path.name} was left unfinished by a process that died."
+def _unfinished(kind: str, path: Path) -> Finding:
+    sentence = f"{kind} {path.name} was left unfinished by a process that died."
     return Finding(sentence, "A worker's sweep removes it.", is_wrong=False)
 
 
@@ -169,7 +169,7 @@ def _named(recording: Recording) -> str:
 def _again(recording: Recording) -> str:
     if recording.upload and uploads.path_of(recording.upload).exists():
         return f"Its upload is kept: python manage.py ingest_again {recording.pk}"
-    return "Its upload is not kept either: take it from a backup, or delete this recording."
+    return "Its upload is missing too: take it from a backup, or delete this recording."
 
 
 def _moment(moment: datetime) -> str:

@@ -1,4 +1,4 @@
-"""The samples: recordings and topologies that everyone sees and nobody owns."""
+"""Load the samples: recordings and topologies that everyone sees and nobody owns."""
 
 import gzip
 import hashlib
@@ -54,11 +54,11 @@ TOPOLOGIES: dict[str, tuple[str, Shape | Dataflow]] = {
     "word-count": ("Word count", WORD_COUNT),
     "two-pipelines": ("Two pipelines", TWO_PIPELINES),
 }
-"""name and topology by slug."""
+"""Name and topology by slug."""
 
 
 def load() -> tuple[list[Job], list[str]]:
-    """Bring the gallery up to date: the jobs that were begun for it, and the slugs left alone."""
+    """Bring the gallery up to date; return the jobs begun for it, and the slugs left unchanged."""
     for slug, (name, shape) in TOPOLOGIES.items():
         _save_topology(slug, name, shape)
     jobs, unchanged = [], []
@@ -83,7 +83,7 @@ def _save_topology(slug: str, name: str, shape: Shape | Dataflow) -> None:
 
 
 def _load(sample: Sample) -> Job | None:
-    """The job that ingests it; None where the recording there is of the same content."""
+    """Return the job that ingests a sample, or None if the stored one has the same content."""
     content = b"".join(_lines(sample))
     fingerprint = hashlib.sha256(b"%d %b" % (VERSION, content)).hexdigest()
     row = Recording.objects.filter(slug=sample.slug).first()

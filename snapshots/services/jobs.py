@@ -1,4 +1,4 @@
-"""Jobs: queued, asked for once, cancelled. Each call is one transaction.
+"""Queue, request and cancel jobs. Each call is one transaction.
 
 Raises: problems.Problem for a wrong request.
 """
@@ -22,9 +22,9 @@ from tasks.queue import jobs as tasks
 def create_job(
     kind: str, owner, *, recording: Recording, snapshot: str = "", expression: str = ""
 ) -> Job:
-    """Return a queued job; a message goes to the queue when the transaction is committed.
+    """Create a queued job; its message goes to the queue when the transaction is committed.
 
-    Raises: TooMany where its owner has as many open jobs as they may.
+    Raises: TooMany if the owner has as many open jobs as they may.
     """
     if owner is not None:
         allowances.require_job(owner)
@@ -42,16 +42,16 @@ def create_job(
 
 
 def request_restore(user, recording: Recording, snapshot: Snapshot) -> Job:
-    """Return the person's open or done restore of this snapshot of this store, else a new one.
+    """Return the person's open or done restore of this snapshot and store, else a new one.
 
     Raises: Conflict unless the recording is ready.
     """
     require_ready(recording)
-    return _found_or_new(Job.Kind.RESTORE, user, recording, snapshot=snapshot.snapshot)
+    return _existing_or_new(Job.Kind.RESTORE, user, recording, snapshot=snapshot.snapshot)
 
 
 def request_reordering(user, recording: Recording, snapshot: Snapshot) -> Job:
-    """The person's job that is open or done for this snapshot of this store, else a new one.
+    """Return the person's open or done reordering of this snapshot and store, else a new one.
 
     Raises: Conflict unless the recording is ready and the snapshot complete.
     """
@@ -60,23 +60,23 @@ def request_reordering(user, recording: Recording, snapshot: Snapshot) -> Job:
         require_complete(snapshot.snapshot, snapshot.verdicts)
     except NotReorderable as incomplete:
         raise Conflict(str(incomplete)) from None
-    return _found_or_new(Job.Kind.REORDERING, user, recording, snapshot=snapshot.snapshot)
+    return _existing_or_new(Job.Kind.REORDERING, user, recording, snapshot=snapshot.snapshot)
 
 
 def request_search(user, recording: Recording, expression: Any) -> Job:
-    """The person's job that is open or done for this predicate on this store, else a new one.
+    """Return the person's open or done search for this predicate in this store, else a new one.
 
-    Raises: Conflict unless the recording is ready; Invalid, Refused for what is no conjunction of
-    local conditions.
+    Raises: Conflict unless the recording is ready. Invalid or Refused if the expression is not a
+    conjunction of local conditions.
     """
     require_ready(recording)
     text = predicates.checked(recording, expression)
-    return _found_or_new(Job.Kind.PREDICATE, user, recording, expression=text)
+    return _existing_or_new(Job.Kind.PREDICATE, user, recording, expression=text)
 
 
-def _found_or_new(kind: str, user, recording: Recording, **question: str) -> Job:
+def _existing_or_new(kind: str, user, recording: Recording, **question: str) -> Job:
     with transaction.atomic():
-        Recording.objects.select_for_update().get(pk=recording.pk)  # of two requests one waits
+        Recording.objects.select_for_update().get(pk=recording.pk)  # the second request waits
         answering = current_jobs(kind, user, recording, **question).filter(
             state__in=[*Job.OPEN, Job.State.DONE], cancel_requested=False
         )
@@ -84,7 +84,7 @@ def _found_or_new(kind: str, user, recording: Recording, **question: str) -> Job
 
 
 def current_jobs(kind: str, user, recording: Recording, **question: str) -> QuerySet[Job]:
-    """Those asked for since the recording's store was made, the newest first."""
+    """Return the jobs requested since the recording's store was written, the newest first."""
     return access.jobs(user).filter(
         kind=kind,
         recording=recording,
@@ -95,7 +95,7 @@ def current_jobs(kind: str, user, recording: Recording, **question: str) -> Quer
 
 @transaction.atomic
 def cancel_job(job: Job) -> Job:
-    """Stop a queued job now, a running one at its next step. Raises: Conflict if it has ended."""
+    """Cancel a queued job now, a running one at its next step. Raises: Conflict if it has ended."""
     if Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
         state=Job.State.CANCELLED, cancel_requested=True, finished_at=timezone.now(), phase=""
     ):

@@ -1,4 +1,4 @@
-"""Mappings of a person: checked, saved, tried on a log, and found by the format that names them."""
+"""Check, save and try out mappings, and find the one that a format names."""
 
 from pathlib import Path
 from typing import Any
@@ -23,29 +23,29 @@ MOST_BYTES = 20_000  # of a document
 
 
 def checked(document: Any) -> readers.Mapping:
-    """Raises: Invalid, with the field."""
+    """Return the mapping of a document. Raises: Invalid, with the field."""
     try:
-        found = readers.parse(document)
+        mapping = readers.parse(document)
         size = len(orjson.dumps(document))
     except readers.MappingRefused as refused:
         raise Invalid(refused.sentence, field=refused.field) from None
     except orjson.JSONEncodeError:
-        raise Invalid("The mapping holds what is no JSON.", field="mapping") from None
+        raise Invalid("The mapping holds something that is not JSON.", field="mapping") from None
     if size > MOST_BYTES:
         raise Invalid(f"A mapping has at most {MOST_BYTES:,} bytes.", field="mapping")
-    return found
+    return mapping
 
 
 def read(text: str) -> readers.Mapping:
-    """A document as JSON text. Raises: Invalid, with the field."""
+    """Return the mapping of a document as JSON text. Raises: Invalid, with the field."""
     try:
         return checked(orjson.loads(text))
     except orjson.JSONDecodeError as error:
-        raise Invalid(f"The mapping is no JSON: {error.msg}.", field="mapping") from None
+        raise Invalid(f"The mapping is not JSON: {error.msg}.", field="mapping") from None
 
 
 def save(user, name: Any, document: Any, *, mapping: Mapping | None = None) -> Mapping:
-    """A new mapping, or another document for one. Recordings keep what they were read by.
+    """Save a new mapping, or another document for one; recordings keep what they were read with.
 
     Raises: Invalid, Refused.
     """
@@ -58,13 +58,13 @@ def save(user, name: Any, document: Any, *, mapping: Mapping | None = None) -> M
 
 @transaction.atomic
 def delete(mapping: Mapping, by) -> None:
-    """Delete a mapping. Recordings that were read by it stay."""
+    """Delete a mapping; recordings that were read with it stay."""
     audit.note(audit.DELETED, by, f"mapping {mapping.pk} “{mapping.name}”")
     mapping.delete()
 
 
 def of_format(user, format: str) -> Mapping | None:
-    """The mapping that ``mapping:ID`` names; None for another format. Raises: Invalid."""
+    """Return the mapping that ``mapping:ID`` names; None for other formats. Raises: Invalid."""
     if format.startswith(PREFIX):
         raise Invalid("Save the mapping, and name it as mapping:ID.", field="format")
     if not format.startswith(FORMAT):
@@ -79,16 +79,18 @@ def of_format(user, format: str) -> Mapping | None:
 
 
 def require_fit(mapping: Mapping, file: UploadedFile) -> None:
-    """Raises: Refused where no event is among the first lines."""
+    """Check that the file's first lines hold an event of the mapping. Raises: Refused."""
     file.draft.file.flush()
-    found = preview(file.draft.path, checked(mapping.document), recording_limits(), most=1)
-    if found.events:
+    first_events = preview(file.draft.path, checked(mapping.document), recording_limits(), most=1)
+    if first_events.events:
         return
-    line, reason = next(iter(found.misfits.places), (None, None))
-    why = found.ended or (f"Line {line} {reason}." if reason else "It holds no line of JSON.")
+    line, reason = next(iter(first_events.misfits.places), (None, None))
+    cause = first_events.ended or (
+        f"Line {line} {reason}." if reason else "It holds no line of JSON."
+    )
     raise Refused(
         f"Nothing at the beginning of {file.name} is an event of the mapping “{mapping.name}”. "
-        f"{why}",
+        f"{cause}",
         code="unknown-format",
         line=line,
         file=file.name,
@@ -96,36 +98,36 @@ def require_fit(mapping: Mapping, file: UploadedFile) -> None:
 
 
 def previewed(path: Path, mapping: readers.Mapping) -> mappings.MappingPreview:
-    """The first events of a log as they would be read. Raises: what reading a file raises."""
+    """Return the first events of a log as they would be read. Raises: as reading a file does."""
     limits = recording_limits()
     return _payload(preview(path, mapping, limits), fields_of(path, limits))
 
 
-def _payload(found: Preview, fields: dict[str, str]) -> mappings.MappingPreview:
+def _payload(log_preview: Preview, fields: dict[str, str]) -> mappings.MappingPreview:
     return {
-        "events": [_event(shown) for shown in found.events],
-        "lines": found.lines,
-        "left_out": found.left_out,
-        "misfits": found.misfits.count,
-        "misfit_lines": [list(place) for place in found.misfits.places],
-        "without_time": found.without_time,
-        "ended": found.ended,
+        "events": [_event(shown) for shown in log_preview.events],
+        "lines": log_preview.lines,
+        "left_out": log_preview.left_out,
+        "misfits": log_preview.misfits.count,
+        "misfit_lines": [list(item) for item in log_preview.misfits.places],
+        "without_time": log_preview.without_time,
+        "ended": log_preview.ended,
         "fields": fields,
     }
 
 
 def _event(shown: Shown) -> mappings.PreviewedEvent:
-    told = shown.told
+    source = shown.told
     return {
         "line": shown.line,
-        "process": told.process,
-        "kind": told.kind,
-        "channel": told.link and told.link.id,
+        "process": source.process,
+        "kind": source.kind,
+        "channel": source.link and source.link.id,
         "message": shown.message,
         "at": shown.at,
         "instant": shown.instant,
-        "state": None if told.state is None else orjson.Fragment(told.state),
-        "value": None if told.value is None else orjson.Fragment(told.value),
-        "snapshot": told.snapshot,
-        "label": told.label,
+        "state": None if source.state is None else orjson.Fragment(source.state),
+        "value": None if source.value is None else orjson.Fragment(source.value),
+        "snapshot": source.snapshot,
+        "label": source.label,
     }

@@ -1,4 +1,4 @@
-"""Predicates over all consistent cuts, as the pages and the API ask for them."""
+"""Check predicates over all consistent cuts for the pages and the API."""
 
 from typing import Any
 
@@ -10,12 +10,13 @@ from snapshots.problems import Invalid, Refused
 
 
 def checked(recording: Recording, expression: Any) -> str:
-    """The expression, if it is a conjunction of local conditions on processes of the recording.
+    """Return the expression if it is a conjunction of local conditions on processes.
 
-    Raises: Invalid, Refused; of what is not local it says where else to ask, in ``instead``.
+    Raises: Invalid, Refused. For an expression that is not local, ``instead`` names where to
+    evaluate it.
     """
     if not isinstance(expression, str):
-        raise Invalid("expression is a text.", field="expression")
+        raise Invalid("expression must be a text.", field="expression")
     processes = frozenset(process.id for process in open_recording(recording).topology.processes)
     try:
         conjunction(expression, processes)
@@ -27,7 +28,7 @@ def checked(recording: Recording, expression: Any) -> str:
 
 
 def _elsewhere(refused: Refused, recording: Recording) -> Refused:
-    """reason: the sentence without the way out."""
+    """Add to a refusal where the expression can be evaluated; ``reason`` keeps its own sentence."""
     address = f"/api/recordings/{recording.pk}/properties"
     refused.members |= {"reason": refused.detail, "instead": address}
     refused.detail += f" POST {address} with the same expression does that."

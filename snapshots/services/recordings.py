@@ -1,6 +1,6 @@
-"""Recordings: accepted, renamed, ingested again, deleted. Each call is one transaction.
+"""Accept, rename, ingest again and delete recordings. Each call is one transaction.
 
-Access is checked before, work is done after. Raises: problems.Problem for a wrong request.
+Access is checked before, and jobs do the work after. Raises: problems.Problem for a wrong request.
 """
 
 import contextlib
@@ -39,16 +39,21 @@ def accept_uploads(
     name: str = "",
     before_commit: Callable[[list[Job]], None] = lambda jobs: None,
 ) -> list[Job]:
-    """A queued recording for each file: all of them, or none and nothing left behind.
+    """Queue a recording for each file: for all of them, or for none with nothing left behind.
 
-    format: a reader's name, or ``mapping:ID``; empty to tell from the content. name: of the
-    recording, where there is one file. before_commit: called in the transaction; what it raises
-    takes all back. Raises: Refused, Invalid.
+    Args:
+        format: a reader's name, or ``mapping:ID``; empty to recognise it from the content.
+        name: name of the recording; only with one file.
+        before_commit: called in the transaction; what it raises undoes everything.
+
+    Raises: Refused, Invalid.
     """
     if not files:
-        raise Invalid("No file came. Send it as the multipart field “file”.", field="file")
+        raise Invalid(
+            "The request has no file. Send it as the multipart field “file”.", field="file"
+        )
     if name and len(files) > 1:
-        raise Invalid("A name goes with one file; several came.", field="name")
+        raise Invalid("A name can only go with one file, and there are several.", field="name")
     if name:
         name = topology_documents.checked_name(name)
     allowances.require_room_for(user, sum(file.size for file in files))
@@ -56,12 +61,16 @@ def accept_uploads(
     if mapping is not None:
         for file in files:
             mappings.require_fit(mapping, file)
-    found = [_by(mapping) if mapping else _checked_head(file, format) for file in files]
+    recognised = [
+        _of_mapping(mapping) if mapping else _checked_head(file, format) for file in files
+    ]
     fields = {"parameters": {"mapping": mapping.document}} if mapping else {}
     with kept(file.draft for file in files), transaction.atomic():
         jobs = [
-            _queue_upload(user, file.draft, file.name, name or file.name, *told, **fields)
-            for file, told in zip(files, found, strict=True)
+            _queue_upload(
+                user, file.draft, file.name, name or file.name, *format_and_reason, **fields
+            )
+            for file, format_and_reason in zip(files, recognised, strict=True)
         ]
         before_commit(jobs)
     return jobs
@@ -76,25 +85,31 @@ def accept_together(
     name: str = "",
     before_commit: Callable[[list[Job]], None] = lambda jobs: None,
 ) -> Job:
-    """One recording of several files, as of a folder: kept as an archive of them.
+    """Queue one recording of several files, as of a folder; they are kept as one package.
 
-    paths: of the files below the folder, with /; empty for their names. before_commit: as in
-    accept_uploads. Raises: Refused, Invalid, TooLarge.
+    Args:
+        paths: the files' paths below the folder, with /; empty to use their names.
+        before_commit: as in ``accept_uploads``.
+
+    Raises: Refused, Invalid, TooLarge.
     """
     if not files:
-        raise Invalid("No file came. Send them as the multipart field “file”.", field="file")
+        raise Invalid(
+            "The request has no file. Send them as the multipart field “file”.", field="file"
+        )
     if paths and len(paths) != len(files):
-        raise Invalid(f"{len(files)} files came with {len(paths)} paths.", field="paths")
+        raise Invalid(f"The request has {len(files)} files and {len(paths)} paths.", field="paths")
     if format and format not in registry.FORMATS:
         raise Invalid(
-            f"Several files together are one of {', '.join(registry.FORMATS)}.", field="format"
+            f"Several files together have one of the formats {', '.join(registry.FORMATS)}.",
+            field="format",
         )
     allowances.require_room_for(user, sum(file.size for file in files))
     names = _checked_paths(list(paths) or [file.name for file in files])
     name = topology_documents.checked_name(name or common_folder(names) or f"{len(files)} files")
     with uploads.Draft() as draft:
-        contents = zip(names, (file.draft.path for file in files), strict=True)
-        uploads.pack(draft, contents)
+        members = zip(names, (file.draft.path for file in files), strict=True)
+        uploads.pack(draft, members)
         with kept([draft]), transaction.atomic():
             job = _queue_upload(user, draft, f"{name}.zip", name, format or registry.PACKAGE)
             before_commit([job])
@@ -102,7 +117,7 @@ def accept_together(
 
 
 def accept_folder(owner, folder: Path, *, format: str = "", name: str = "") -> Job:
-    """A queued recording for a folder of this machine. Raises: Refused, TooLarge, OSError."""
+    """Queue a recording for a folder on this machine. Raises: Refused, TooLarge, OSError."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     if not files:
         raise Refused(f"The folder {folder.name} holds no file.", code="empty")
@@ -117,7 +132,10 @@ def accept_folder(owner, folder: Path, *, format: str = "", name: str = "") -> J
 
 
 def _checked_paths(paths: list[str]) -> list[str]:
-    """Raises: Refused for a path that leads out of its folder, or that stands twice."""
+    """Check the paths of a package.
+
+    Raises: Refused for a path that leads out of its folder, or that occurs twice.
+    """
     limits = PackageLimits()
     names = Names(limits.depth, limits.name_bytes)
     try:
@@ -129,13 +147,13 @@ def _checked_paths(paths: list[str]) -> list[str]:
 
 
 def common_folder(paths: Sequence[str]) -> str:
-    """The folder that all paths lie in, the outermost part of it; empty where there is none."""
+    """Return the outermost folder that all paths share, or an empty text if there is none."""
     folders = {path.split("/")[0] for path in paths if "/" in path}
     return folders.pop() if len(folders) == 1 and all("/" in path for path in paths) else ""
 
 
 def accept_file(owner, path, *, format: str = "", name: str = "", **fields: Any) -> Job:
-    """A queued recording for a file of this machine. fields: of the row.
+    """Queue a recording for a file on this machine; ``fields`` are further fields of its row.
 
     Raises: Refused, TooMany.
     """
@@ -149,18 +167,23 @@ def accept_file(owner, path, *, format: str = "", name: str = "", **fields: Any)
         if mapping is not None:
             mappings.require_fit(mapping, upload)
             fields["parameters"] = {"mapping": mapping.document}
-        told = _by(mapping) if mapping else _checked_head(upload, format)
+        format_and_reason = _of_mapping(mapping) if mapping else _checked_head(upload, format)
         with kept([draft]), transaction.atomic():
-            return _queue_upload(owner, draft, path.name, name or path.name, *told, **fields)
+            return _queue_upload(
+                owner, draft, path.name, name or path.name, *format_and_reason, **fields
+            )
 
 
-def _by(mapping: Mapping) -> tuple[str, str]:
+def _of_mapping(mapping: Mapping) -> tuple[str, str]:
     return mapping.format, f"The mapping “{mapping.name}” was given."
 
 
 def _checked_head(file: uploads.DraftUpload, format: str) -> tuple[str, str | None]:
-    """The name of the file's format, after a look at its beginning, and why it is that; None:
-    that is known when the file has been unpacked. Raises: Refused."""
+    """Recognise the format of a file from its head.
+
+    Returns (format, reason). The reason is None if only the unpacked files can tell. Raises:
+    Refused.
+    """
     file.draft.file.flush()
     try:
         if format in registry.FORMATS:
@@ -178,7 +201,7 @@ def _checked_head(file: uploads.DraftUpload, format: str) -> tuple[str, str | No
 
 @contextlib.contextmanager
 def kept(drafts: Iterable[uploads.Draft]):
-    """The drafts outlive the request iff the block, a transaction, succeeds."""
+    """Keep the drafts if the block, a transaction, succeeds; discard them if it fails."""
     drafts = list(drafts)
     try:
         for draft in drafts:
@@ -199,7 +222,10 @@ def _queue_upload(
     recognised: str | None = None,
     **fields: Any,
 ) -> Job:
-    """recognised: what the format was told by, where that is known already."""
+    """Create the row and the job of an upload.
+
+    ``recognised`` tells how the format was detected, if that is known yet.
+    """
     if recognised is not None:
         fields["parameters"] = fields.get("parameters", {}) | {"recognised": recognised}
     allowances.require_room_for(owner, draft.size)
@@ -212,20 +238,20 @@ def _queue_upload(
         upload=draft.name,
         **fields,
     )
-    if owner is not None:  # the samples are the server's own
+    if owner is not None:  # samples belong to the server
         audit.note(audit.UPLOADED, owner, recording.title, bytes=draft.size)
     transaction.on_commit(identity.beat, robust=True)
     return create_job(Job.Kind.INGEST, owner, recording=recording)
 
 
 def _printable(name: str) -> str:
-    """A file's name as a recording's: what cannot be shown is marked, at most 200 characters."""
+    """Turn a file's name into a recording's: at most 200 characters, unprintable ones marked."""
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name).strip()
     return clipped(text or "recording", 200)
 
 
 def rename_recording(recording: Recording, name: str) -> Recording:
-    """Raises: Refused."""
+    """Give a recording another name. Raises: Refused."""
     recording.name = topology_documents.checked_name(name)
     recording.save(update_fields=["name"])
     return recording
@@ -236,11 +262,11 @@ def delete_recording(recording: Recording, by=None, **detail: Any) -> None:
     """Delete a recording with its snapshots and jobs, its upload and its store.
 
     Args:
-        by: the person who asked for it; None for the server itself or its shell.
+        by: the person who requested it; None for the server itself or its shell.
         detail: further members of the audit log's entry.
 
-    A job that runs on it finds its lease gone and stops. Files go after the commit; what a crash
-    leaves of them, the workers' sweep removes.
+    A job that runs on the recording loses its lease and stops. Files are removed after the commit;
+    the workers' sweep removes what a crash leaves of them.
     """
     pk, upload, store = recording.pk, recording.upload, recording.store
     audit.note(audit.DELETED, by, recording.title, person=recording.owner, **detail)

@@ -1,4 +1,4 @@
-"""Removes recordings that are older than their person keeps them, a week after saying so."""
+"""Remove recordings after their owner's time of retention, and announce it a week before."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,28 +15,28 @@ from snapshots.services.recordings import delete_recording
 from webapp.accounts import audit
 from webapp.accounts.models import AuditEntry
 
-ANNOUNCED = timedelta(days=7)  # how long the list says when a recording goes, before it goes
+ANNOUNCED = timedelta(days=7)  # how long before its removal the list announces it
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long a person's recordings stay. ``days``: 0 means for ever.
+    """How long a person's recordings stay: ``days``, where 0 means for ever.
 
-    ``since`` is when that began to hold for them.
+    ``since`` is when that began to apply to them.
     """
 
     days: int
     since: datetime
 
     def goes_at(self, recording: Recording) -> datetime | None:
-        """Return when the recording is removed; None where it stays."""
+        """Return when the recording is removed, or None if it stays."""
         if not self.days or recording.owner_id is None:
             return None
         due = recording.created_at + timedelta(days=self.days)
         return max(due, self.since + ANNOUNCED)
 
     def announced(self, recording: Recording) -> datetime | None:
-        """Return when the recording is removed, where that is so soon that the list says it."""
+        """Return when the recording is removed, if that is so soon that the list announces it."""
         due = self.goes_at(recording)
         return due if due is not None and due - timezone.now() <= ANNOUNCED else None
 
@@ -61,7 +61,7 @@ def _is_of_retention(entry: AuditEntry) -> bool:
 
 
 def expired(now: datetime) -> list[Recording]:
-    """Return the recordings that are due to go; one with an open job waits for its end."""
+    """Return the recordings that are due for removal; one with an open job waits for its end."""
     owners = User.objects.filter(recording__isnull=False).distinct()
     return [row for owner in owners for row in _expired_of(owner, now)]
 
@@ -77,7 +77,7 @@ def _expired_of(owner, now: datetime) -> list[Recording]:
 
 
 def remove_expired() -> int:
-    """Remove the recordings that are due to go; return their number."""
+    """Remove the recordings that are due for removal; return their number."""
     rows = expired(timezone.now())
     for row in rows:
         delete_recording(row, reason="older than its person keeps recordings")
@@ -85,16 +85,16 @@ def remove_expired() -> int:
 
 
 def note_setting() -> None:
-    """Note in the audit log that RETENTION_DAYS has changed: its week begins then."""
+    """Note in the audit log that RETENTION_DAYS has changed: the week of notice begins then."""
     latest = AuditEntry.objects.filter(action=audit.RETENTION_CHANGED).first()
-    before = latest.detail["days"] if latest is not None else 0
-    if before != settings.RETENTION_DAYS:
+    previous = latest.detail["days"] if latest is not None else 0
+    if previous != settings.RETENTION_DAYS:
         words = f"{settings.RETENTION_DAYS} days" if settings.RETENTION_DAYS else "for ever"
         audit.note(audit.RETENTION_CHANGED, None, words, days=settings.RETENTION_DAYS)
 
 
 def sweep() -> None:
-    """Do what is due once an hour: measure stores, note the setting, remove what is too old."""
+    """Do the hourly work: measure stores, note the setting, remove old recordings."""
     recordings.measure()
     note_setting()
     remove_expired()

@@ -1,4 +1,4 @@
-"""Setting aside by hand, and bringing back so that it stays: a row names it afterwards."""
+"""Set files aside by hand, and bring them back under a row, so that no sweep takes them."""
 
 from pathlib import Path
 
@@ -23,15 +23,15 @@ from snapshots.store.reader import StoredRecording
 
 
 class CannotBringBack(Exception):
-    """The sentence says why, and what to do."""
+    """An entry cannot be brought back; the message says why and what to do."""
 
 
 class CannotSetAside(Exception):
-    """The sentence says why."""
+    """Something cannot be set aside; the message gives the reason."""
 
 
 def take(name: str) -> Path:
-    """Set aside an upload or a stored recording that no row names; returns where it is.
+    """Set aside an upload or a stored recording that no row names; return its new path.
 
     Raises: CannotSetAside, OSError.
     """
@@ -42,14 +42,14 @@ def take(name: str) -> Path:
         kind, path, folder = aside.STORE, recordings.store().root / name, recordings.aside_folder()
         is_free = not sweeping.is_being_written(name)
     else:
-        raise CannotSetAside(f"There is no upload and no stored recording called {name!r}.")
+        raise CannotSetAside(f"There is no upload or stored recording called {name!r}.")
     if not is_free or Recording.objects.filter(**{kind: name}).exists():
         raise CannotSetAside(f"{name} belongs to a recording: delete that instead.")
     return aside.put(path, folder, kind, "An operator set it aside.")
 
 
 def described(entry: aside.Entry) -> str:
-    """Say what an entry is, as far as its files tell."""
+    """Describe an entry from its files."""
     recording = sweeping.recording_of(entry)
     if recording is not None:
         return f"belongs to recording {recording.pk} “{recording.name}”"
@@ -67,7 +67,7 @@ def _upload_in_words(path: Path) -> str:
 
 
 def _format_and_name(path: Path) -> tuple[str, str]:
-    """Return the format of an upload and its header's name, empty in a format without one.
+    """Return an upload's format and its header's name; the name is empty if the format has none.
 
     Raises: InputRefused, OSError.
     """
@@ -85,7 +85,7 @@ def _store_in_words(entry: aside.Entry) -> str:
 
 
 def bring_back(entry: aside.Entry, owner: User) -> str:
-    """Put an entry back where it stays; returns a sentence. Raises: CannotBringBack."""
+    """Put an entry back under a row; return a sentence about it. Raises: CannotBringBack."""
     recording = sweeping.recording_of(entry)
     try:
         if recording is not None:
@@ -94,18 +94,18 @@ def bring_back(entry: aside.Entry, owner: User) -> str:
             return _as_new_upload(entry, owner)
         return _as_new_recording(entry, owner)
     except (OSError, StoreError) as fault:
-        raise CannotBringBack(f"{entry.name} stays aside: {fault}") from None
+        raise CannotBringBack(f"{entry.name} stays set aside: {fault}") from None
     except Problem as problem:
-        raise CannotBringBack(f"{entry.name} stays aside: {problem.detail}") from None
+        raise CannotBringBack(f"{entry.name} stays set aside: {problem.detail}") from None
 
 
 def _to_its_row(entry: aside.Entry, recording: Recording) -> str:
-    place = sweeping.place_of(entry)
-    if place.exists():
+    target = sweeping.place_of(entry)
+    if target.exists():
         raise CannotBringBack(
-            f"{entry.name} stays aside: recording {recording.pk} has its {entry.kind} already."
+            f"{entry.name} stays set aside: recording {recording.pk} already has its {entry.kind}."
         )
-    aside.put_back(entry, place)
+    aside.put_back(entry, target)
     return f"{entry.was} is back as the {entry.kind} of recording {recording.pk}."
 
 
@@ -113,20 +113,20 @@ def _as_new_upload(entry: aside.Entry, owner: User) -> str:
     try:
         _, name = _format_and_name(entry.path)
     except InputRefused as refused:
-        raise CannotBringBack(f"{entry.name} stays aside: {refused}") from None
+        raise CannotBringBack(f"{entry.name} stays set aside: {refused}") from None
     job: Job = accept_file(owner, entry.path, name=name[:200])
     aside.remove(entry)
     return f"{entry.was} is queued as recording {job.recording_id}, job {job.pk}."
 
 
 def _as_new_recording(entry: aside.Entry, owner: User) -> str:
-    """Make a ready recording of a store whose row is gone; its upload is not known."""
-    place = sweeping.place_of(entry)
-    if place.exists():
-        raise CannotBringBack(f"{entry.name} stays aside: {place} is taken.")
+    """Create a ready recording for a store without a row; its upload is unknown."""
+    target = sweeping.place_of(entry)
+    if target.exists():
+        raise CannotBringBack(f"{entry.name} stays set aside: {target} is taken.")
     name = StoredRecording.open(entry.path).manifest.name or entry.was
     size = entry.size()
-    aside.put_back(entry, place)
+    aside.put_back(entry, target)
     try:
         with transaction.atomic():
             recording = Recording.objects.create(
@@ -134,17 +134,17 @@ def _as_new_recording(entry: aside.Entry, owner: User) -> str:
             )
             _fill(recording)
     except BaseException:
-        aside.put(place, entry.path.parent, aside.STORE, entry.why)
+        aside.put(target, entry.path.parent, aside.STORE, entry.why)
         raise
     return f"{entry.was} is recording {recording.pk} “{recording.name}” again, without its upload."
 
 
 def _fill(recording: Recording) -> None:
-    found = recordings.summary(recording.store)
+    summary = recordings.summary(recording.store)
     Snapshot.objects.bulk_create(
-        [Snapshot(recording=recording, **fields) for fields in found.snapshots], batch_size=200
+        [Snapshot(recording=recording, **fields) for fields in summary.snapshots], batch_size=200
     )
     Recording.objects.filter(pk=recording.pk).update(
-        status=Recording.Status.READY, ready_at=timezone.now(), **found.fields
+        status=Recording.Status.READY, ready_at=timezone.now(), **summary.fields
     )
     archive_uploads.take_upload(recording, recordings.store().folder(recording.store), ())

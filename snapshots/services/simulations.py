@@ -1,4 +1,4 @@
-"""Recordings of simulated runs: one, or one for each failover strategy.
+"""Queue recordings of simulated runs: one, or one for each failover strategy.
 
 Raises: problems.Problem for a wrong request.
 """
@@ -22,7 +22,7 @@ STRATEGIES = {"flink": FAILOVERS, "spark": SPARK_FAILOVERS}
 
 @transaction.atomic
 def request_simulation(user, topology: Topology, parameters: dict[str, Any]) -> Job:
-    """A queued recording of a simulated run. Raises: Refused, with the parameter as field."""
+    """Queue a recording of a simulated run. Raises: Refused, with the parameter as field."""
     allowances.require_room_for(user, 0)
     checked, word = checked_for(topology.definition, parameters)
     name = checked.pop("name") or f"{topology.name}, {word}"
@@ -37,23 +37,24 @@ def request_simulation(user, topology: Topology, parameters: dict[str, Any]) -> 
 
 @transaction.atomic
 def request_failover_comparison(user, recording: Recording) -> list[Job]:
-    """The recording's simulated dataflow once more for each failover strategy, all else the same.
+    """Queue the recording's simulated dataflow once more for each failover strategy.
 
-    Raises: Conflict where it is no such run, or nothing fails in it.
+    Everything else stays the same. Raises: Conflict if it is not such a run, or nothing fails in
+    it.
     """
-    asked = recording.parameters or {}
-    if asked.get("protocol") not in STRATEGIES or not asked.get("failures"):
+    parameters = recording.parameters or {}
+    if parameters.get("protocol") not in STRATEGIES or not parameters.get("failures"):
         raise Conflict(
             "Only a simulated run of Flink or Spark in which a task fails can be run again with "
             "each failover strategy."
         )
     jobs = []
-    for failover in STRATEGIES[asked["protocol"]]:
-        again = Recording.objects.create(
+    for failover in STRATEGIES[parameters["protocol"]]:
+        variant = Recording.objects.create(
             owner=user,
             name=clipped(f"{recording.name}, {failover} failover", 200),
             topology=recording.topology,
-            parameters={**asked, "failover": failover},
+            parameters={**parameters, "failover": failover},
         )
-        jobs.append(create_job(Job.Kind.SIMULATE, user, recording=again))
+        jobs.append(create_job(Job.Kind.SIMULATE, user, recording=variant))
     return jobs

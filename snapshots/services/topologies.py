@@ -1,4 +1,4 @@
-"""Topologies: saved, imported, deleted.
+"""Save, import and delete topologies.
 
 Raises: problems.Problem for a wrong request.
 """
@@ -14,7 +14,7 @@ from webapp.accounts import audit
 
 
 def save_topology(user, document: Any, *, topology: Topology | None = None) -> Topology:
-    """A new topology, or another definition for one. Raises: Refused."""
+    """Save a new topology, or another definition for one. Raises: Refused."""
     definition = topology_documents.checked(document)
     topology = topology or Topology(owner=user)
     topology.name = definition.pop("name")
@@ -24,7 +24,7 @@ def save_topology(user, document: Any, *, topology: Topology | None = None) -> T
 
 
 def import_topology(user, file: UploadedFile | None, text: str, name: str = "") -> Topology:
-    """From a ``.top`` file, JSON or an edge list, as a file or as its text.
+    """Save a topology from a ``.top`` file, JSON or an edge list, as a file or as its text.
 
     Raises: Refused with line and field.
     """
@@ -36,6 +36,6 @@ def import_topology(user, file: UploadedFile | None, text: str, name: str = "") 
 
 @transaction.atomic
 def delete_topology(topology: Topology, by) -> None:
-    """Delete a topology. Recordings simulated on it stay: they hold a copy of it."""
+    """Delete a topology; recordings simulated on it keep a copy of it."""
     audit.note(audit.DELETED, by, f"topology {topology.pk} “{topology.name}”")
     topology.delete()

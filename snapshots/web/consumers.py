@@ -1,8 +1,8 @@
-"""Websockets: they check access, answer from the store and relay; they decide nothing.
+"""Serve websockets: check access, answer from the store, and relay messages.
 
-Work for one client is bounded: of the windows it asks for, and of the cuts, one is computed while
-the newest of the others waits; those it passes are answered as dropped. A client that does not read
-its answers is asked for nothing new, so nothing piles up here.
+Work for one client is bounded. Of its requests for windows, and of those for cuts, one is computed
+while only the newest other one waits; older ones are answered as dropped. While a client does not
+read its answers, nothing further is computed for it, so nothing piles up here.
 """
 
 import asyncio
@@ -39,18 +39,19 @@ NOT_FOUND = live.NOT_FOUND
 NOT_READY = 4409
 TRY_AGAIN = 1013
 TOO_LARGE = 1009
-MOST_BYTES = 1024**2  # of one message of a client: a cut of the largest recording fits
+MOST_BYTES = 1024**2  # of one message of a client; a cut of the largest recording fits
 MOST_REASON_BYTES = 120  # of a close frame
 CURSORS_A_SECOND = 20
-LOOK_SECONDS = 30  # at most between two looks at whether a person may still be here
+LOOK_SECONDS = 30  # at most, between two checks whether a person may still be here
 
 Answer = Callable[[StoredRecording, Mapping[str, Any]], dict[str, Any]]
 
 
 class JsonConsumer(AsyncWebsocketConsumer):
-    """Accepts whoever is signed in; a connection that is refused closes with a reason.
+    """Accepts whoever is signed in; a refused connection closes with a reason.
 
-    It ends with the right to it: a message says so, and in case that is lost, so does the database.
+    It also ends when the right to it ends. A message announces that, and if the message is lost, a
+    regular check of the database finds it.
     """
 
     _looking: asyncio.Task | None = None
@@ -65,7 +66,7 @@ class JsonConsumer(AsyncWebsocketConsumer):
         await asyncio.gather(self.begin(), *map(self.join, self._own_groups()))
 
     async def begin(self) -> None:
-        """Join groups; end where there is nothing to join."""
+        """Join groups; end the connection if there is nothing to join."""
 
     async def disconnect(self, code: int) -> None:
         if self._looking is not None:
@@ -79,7 +80,7 @@ class JsonConsumer(AsyncWebsocketConsumer):
         return groups
 
     async def join(self, group: str) -> None:
-        """Get what is sent to a group. Where Redis is silent, the next look joins again."""
+        """Receive what is sent to a group; if Redis does not answer, the next check joins again."""
         self.joined.add(group)
         with _noted("join"):
             await self.channel_layer.group_add(group, self.channel_name)
@@ -99,7 +100,7 @@ class JsonConsumer(AsyncWebsocketConsumer):
 
     async def _look_again_and_again(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_SECONDS * random.uniform(0.5, 1))  # not all at once
+            await asyncio.sleep(LOOK_SECONDS * random.uniform(0.5, 1))  # not all at the same moment
             try:
                 await self.require_right(await self._person())
             except Problem as problem:
@@ -107,11 +108,11 @@ class JsonConsumer(AsyncWebsocketConsumer):
                 return
             except Exception as error:
                 if passing(error) is None:
-                    logger.exception("The right to a websocket could not be looked at")
+                    logger.exception("The right to a websocket could not be checked")
             await asyncio.gather(*map(self.join, list(self.joined)))
 
     async def _person(self):
-        """Return the person of the session as it is now."""
+        """Return the session's person as the database has them now."""
         if "session" not in self.scope:
             return self.scope["user"]
         engine = import_module(settings.SESSION_ENGINE)
@@ -119,19 +120,19 @@ class JsonConsumer(AsyncWebsocketConsumer):
         return await get_user({"session": fresh})
 
     async def require_right(self, user) -> None:
-        """Raises: Problem where ``user`` may no longer be here."""
+        """Check that ``user`` may still be here. Raises: Problem."""
         if not user.is_authenticated:
             raise Unauthorized("You are no longer signed in.")
 
-    async def tell(self, payload: Mapping[str, Any]) -> None:
+    async def send_payload(self, payload: Mapping[str, Any]) -> None:
         await self.send(text_data=dumps(payload).decode())
 
     async def refuse(self, detail: str, request: Any = None) -> None:
-        """request: what the client numbered its question with."""
+        """Send a refusal; ``request`` is the number that the client gave its question."""
         payload = {"type": "refused", "detail": detail}
         if isinstance(request, int | float | str):
             payload["request"] = request
-        await self.tell(payload)
+        await self.send_payload(payload)
 
 
 class JobsConsumer(JsonConsumer):
@@ -141,14 +142,14 @@ class JobsConsumer(JsonConsumer):
         await self.join(live.jobs_group(self.scope["user"].pk))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        await self.refuse("This address only tells how jobs go; it takes no messages.")
+        await self.refuse("This address only reports jobs; it accepts no messages.")
 
     async def job_changed(self, event: Mapping[str, Any]) -> None:
-        await self.tell({"type": "job", **event["job"]})
+        await self.send_payload({"type": "job", **event["job"]})
 
 
 class RecordingConsumer(JsonConsumer):
-    """Windows and cuts of one ready recording, and the presenter's cursor for those who follow."""
+    """Serves windows and cuts of one ready recording, and relays the presenter's cursor."""
 
     stored: StoredRecording | None = None
     role = "none"
@@ -208,7 +209,7 @@ class RecordingConsumer(JsonConsumer):
         except orjson.JSONDecodeError as error:
             return await self.refuse(f"The message is not JSON: {error.msg}.")
         if not isinstance(message, dict):
-            return await self.refuse("A message is an object with a type.")
+            return await self.refuse("A message must be an object with a type.")
         return await self._take(message)
 
     async def _take(self, message: dict[str, Any]) -> None:
@@ -221,20 +222,20 @@ class RecordingConsumer(JsonConsumer):
             elif kind in ("play", "pause", "seek", "speed"):
                 self._present(kind, message)
             else:
-                raise Invalid("type is window, cut, play, pause, seek, speed or follow.")
+                raise Invalid("type must be window, cut, play, pause, seek, speed or follow.")
         except Problem as problem:
             await self.refuse(problem.detail, request)
 
     async def _follow(self, message: Mapping[str, Any]) -> None:
-        """role: ``presenter`` shares its cursor, ``follower`` gets it, ``none`` neither."""
+        """Set the role: ``presenter`` shares its cursor, ``follower`` receives it."""
         role = message.get("role", "follower")
         if role not in ("presenter", "follower", "none"):
-            raise Invalid("role is presenter, follower or none.")
+            raise Invalid("role must be presenter, follower or none.")
         self.role = role
         await (self.join if role == "follower" else self.leave)(self.group)
 
     def _present(self, kind: str, message: Mapping[str, Any]) -> None:
-        """Of a presenter's cursors the newest is relayed, some times a second."""
+        """Relay the newest of a presenter's cursors, at most CURSORS_A_SECOND times a second."""
         cursor: dict[str, Any] = {"playing": message.get("playing", kind == "play") is True}
         for name in ("at", "step", "speed"):
             if message.get(name) is not None:
@@ -248,11 +249,11 @@ class RecordingConsumer(JsonConsumer):
         await self.channel_layer.group_send(self.group, event)
 
     async def cursor_moved(self, event: Mapping[str, Any]) -> None:
-        await self.tell({"type": "cursor", **event["cursor"]})
+        await self.send_payload({"type": "cursor", **event["cursor"]})
 
 
 class NowhereConsumer(AsyncWebsocketConsumer):
-    """Closes what was opened at an address that does not exist."""
+    """Closes connections to an address that does not exist."""
 
     async def connect(self) -> None:
         await self.accept()
@@ -260,16 +261,16 @@ class NowhereConsumer(AsyncWebsocketConsumer):
 
 
 @contextlib.contextmanager
-def _noted(what: str):
-    """Log what Redis did not do, and go on."""
+def _noted(action: str):
+    """Log a failure of Redis and continue."""
     try:
         yield
-    except Exception as error:  # redis-py, channels and the network have many names for this
-        logger.warning("A websocket could not %s a group (%r). Is Redis up?", what, error)
+    except Exception as error:  # redis-py, channels and the network raise many kinds of errors here
+        logger.warning("A websocket could not %s a group (%r). Is Redis up?", action, error)
 
 
 class Newest:
-    """Answers one question at a time; of those that come meanwhile, the newest one next."""
+    """Answers one question at a time, and then the newest of those that came meanwhile."""
 
     def __init__(self, consumer: RecordingConsumer, answer: Answer) -> None:
         self.consumer, self.answer = consumer, answer
@@ -279,7 +280,7 @@ class Newest:
     async def ask(self, question: dict[str, Any]) -> None:
         dropped, self.waiting = self.waiting, question
         if dropped is not None:
-            await self.consumer.refuse("A newer request took its place.", dropped.get("request"))
+            await self.consumer.refuse("A newer request replaced it.", dropped.get("request"))
         if self.task is None:
             self.task = asyncio.create_task(self._work())
 
@@ -288,7 +289,7 @@ class Newest:
             while self.waiting is not None:
                 question, self.waiting = self.waiting, None
                 await self._reply(question)
-        except OSError:  # as ASGI tells that the client has gone
+        except OSError:  # ASGI's sign that the client has gone
             self.waiting = None
         finally:
             self.task = None
@@ -303,7 +304,9 @@ class Newest:
             logger.exception("A %s could not be answered", question["type"])
             await self.consumer.refuse("The server made a mistake; its log says which.", request)
         else:
-            await self.consumer.tell({"type": question["type"], "request": request, **answer})
+            await self.consumer.send_payload(
+                {"type": question["type"], "request": request, **answer}
+            )
 
     def stop(self) -> None:
         if self.task is not None:
@@ -311,10 +314,10 @@ class Newest:
 
 
 class Latest:
-    """Hands on the latest value, at most once in ``seconds``."""
+    """Passes on the latest value, at most once in ``seconds``."""
 
-    def __init__(self, hand_on: Callable, seconds: float) -> None:
-        self.hand_on, self.seconds = hand_on, seconds
+    def __init__(self, send: Callable, seconds: float) -> None:
+        self.send, self.seconds = send, seconds
         self.value: Any = None
         self.task: asyncio.Task | None = None
 
@@ -327,9 +330,9 @@ class Latest:
         try:
             while self.value is not None:
                 value, self.value = self.value, None
-                await self.hand_on(value)
+                await self.send(value)
                 await asyncio.sleep(self.seconds)
-        except Exception as error:  # redis-py, channels and the network have many names for this
+        except Exception as error:  # redis-py, channels and the network raise many kinds
             logger.warning("A cursor could not be shared (%s). Is Redis up?", error)
         finally:
             self.task = None

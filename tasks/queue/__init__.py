@@ -1,1 +1,1 @@
-"""What Celery's workers do: take jobs, sweep, collect, say that they live."""
+"""What Celery's workers do: run jobs, sweep, collect, and note in Redis that they are alive."""

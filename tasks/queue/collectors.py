@@ -1,7 +1,8 @@
-"""The schedule of the collectors, in a thread of each worker's first process.
+"""Run the schedule of the collectors in a thread of each worker's main process.
 
-Not in the queue: a job of minutes before it there would cost what Flink forgets meanwhile. Which
-worker asks is decided in the database (``collecting.due``), so any number of them may run.
+This is not a Celery task: it would wait behind long jobs, and Flink keeps only its last ten
+checkpoints. The database decides which worker polls which engine (``collecting.due``), so any
+number of workers may run.
 """
 
 import logging
@@ -17,7 +18,7 @@ from snapshots.models import Collector
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
-AT_ONCE = 4  # collectors; one that hangs holds nobody up
+AT_ONCE = 4  # collectors at once, so that one that hangs does not delay the others
 
 _stopping = threading.Event()
 
@@ -49,6 +50,6 @@ def _collect(collector: Collector) -> None:
     try:
         collecting.collect(collector)
     except DatabaseError as error:
-        logger.warning("A round of %s was lost, the next makes up for it: %s", collector, error)
+        logger.warning("A round of collector %s failed and will be repeated: %s", collector, error)
     finally:
         connections.close_all()

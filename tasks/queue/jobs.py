@@ -1,9 +1,9 @@
-"""The queue's only task, and how a message gets into the queue.
+"""Define the queue's only task, and put messages into the queue.
 
-A message says that there is work; which job runs is decided when a worker is free
+A message only says that there is work. Which job runs is decided when a worker is free
 (``snapshots/jobs/turns.py``), and the job's row is the record. The queue may lose a message or
-deliver it twice: each worker's sweep (``tasks/queue/sweeping.py``) adds as many as are missing,
-and one too many does nothing.
+deliver it twice: each worker's sweep (``tasks/queue/sweeping.py``) adds the missing ones, and
+a surplus message does nothing.
 """
 
 import logging
@@ -17,19 +17,22 @@ from webapp.edge.silence import Silence
 
 logger = logging.getLogger(__name__)
 
-PUBLISH_SECONDS = 2.0  # for giving a job to the queue
+PUBLISH_SECONDS = 2.0  # time limit for putting a message into the queue
 
 _silence = Silence("The queue")
 
 
-@shared_task(name="tasks.recordings.run_job")  # as messages of older versions call it
+@shared_task(name="tasks.recordings.run_job")  # the name in messages that older versions sent
 def run_job(job_id: int | None = None) -> None:
-    """Run the job whose turn it is. ``job_id``: the one whose request sent the message."""
+    """Run the next job in turn, which need not be ``job_id``, the job that sent the message."""
     running.run_next()
 
 
 def enqueue(job_id: int | None = None) -> bool:
-    """Send a message; False where the queue cannot be reached, and a later sweep sends it."""
+    """Send a message to the queue; return False if the queue cannot be reached.
+
+    A later sweep sends what is missing.
+    """
     try:
         with (
             _silence.respected(OperationalError, OSError),
@@ -43,9 +46,9 @@ def enqueue(job_id: int | None = None) -> bool:
 
 
 def _publishing() -> Connection:
-    """Return the queue's address with time limits, which the worker's own waiting must not have.
+    """Return a connection to the queue with time limits for publishing.
 
-    Equal addresses share their open connections.
+    The worker's own connection must wait without a limit. Equal connections share their sockets.
     """
     limits = {"socket_timeout": PUBLISH_SECONDS, "socket_connect_timeout": PUBLISH_SECONDS}
     return current_app.connection_for_write(transport_options={**limits, "max_retries": 0})

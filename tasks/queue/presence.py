@@ -1,4 +1,4 @@
-"""Each worker notes that it lives, from a thread of its first process."""
+"""Note in Redis, from a thread of each worker's main process, that the worker is alive."""
 
 import logging
 import threading
@@ -26,26 +26,29 @@ def end_noting(**_) -> None:
 
 def _note(pool) -> None:
     started_at = presence.now()
-    well = True
+    is_noted = True
     while not _stopping.is_set():
-        well = _write(started_at, pool, well)
+        is_noted = _write(started_at, pool, is_noted)
         _stopping.wait(presence.SECONDS_BETWEEN_NOTES)
     _withdraw()
 
 
-def _write(started_at: str, pool, went_well: bool) -> bool:
-    """Write once; of several failures only the first goes to the log."""
+def _write(started_at: str, pool, was_noted: bool) -> bool:
+    """Write the note; return whether that worked.
+
+    Of several failures in a row only the first is logged.
+    """
     try:
         presence.note_worker(started_at, _pids(pool))
     except RedisError as error:
-        if went_well:
-            logger.warning("This worker cannot be noted in Redis (%s).", error)
+        if was_noted:
+            logger.warning("This worker's note cannot be written to Redis (%s).", error)
         return False
     return True
 
 
 def _pids(pool) -> list[int]:
-    """Return the processes in which the worker runs jobs."""
+    """Return the ids of the processes in which the worker runs jobs."""
     children = getattr(getattr(pool, "_pool", None), "_pool", [])
     return [process.pid for process in children]
 
@@ -54,4 +57,4 @@ def _withdraw() -> None:
     try:
         presence.withdraw_worker()
     except RedisError as error:
-        logger.debug("The note of this worker lapses by itself: %s", error)
+        logger.debug("The note of this worker stays in Redis until it expires: %s", error)

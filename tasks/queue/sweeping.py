@@ -1,4 +1,4 @@
-"""Each worker's sweep: messages for the queue, files that a crash left, what is too old."""
+"""Sweep regularly in each worker: refill the queue, remove leftovers, delete what is old."""
 
 import logging
 import os
@@ -46,7 +46,7 @@ def _sweep_until_stopped() -> None:
 
 
 def sweep() -> None:
-    """Do each part of the sweep; one that fails now is done again by the next sweep."""
+    """Run every part of the sweep; a part that fails runs again in the next sweep."""
     try:
         for part in PARTS:
             _attempt(part)
@@ -57,25 +57,31 @@ def sweep() -> None:
 
 
 def _attempt(part: Callable[[], object]) -> None:
-    """Raises: NotPaired. A thread that ended would leave lost jobs lost."""
+    """Run one part of the sweep and log its failure, because the sweeping thread must not end.
+
+    Raises: NotPaired.
+    """
     try:
         part()
     except NotPaired:
         raise
     except (DatabaseError, OSError, OperationalError) as error:
-        logger.warning("A part of the sweep was put off: %s", error)
+        logger.warning("A part of the sweep failed and will be repeated: %s", error)
     except Exception:
         logger.exception("A part of the sweep failed")
 
 
 def _stop_worker(problem: NotPaired) -> None:
-    """End a worker whose database or folder was exchanged; a new one says why it cannot start."""
-    logger.error("The worker stops, and has touched nothing. %s", problem)
+    """End this worker, because its database or folder was exchanged.
+
+    The next worker explains when it starts why it cannot work.
+    """
+    logger.error("The worker stops without changing anything. %s", problem)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _hourly(part: Callable[[], object]) -> Callable[[], None]:
-    """Return ``part`` as a part of the sweep that does something once an hour."""
+    """Return a part of the sweep that runs ``part`` at most once an hour."""
     due = 0.0
 
     def run_at_times() -> None:
@@ -88,13 +94,13 @@ def _hourly(part: Callable[[], object]) -> Callable[[], None]:
 
 
 def fill_queue() -> int:
-    """Add a message for each job that could run and has none; return how many were added."""
+    """Send a message for each job that could run and has none; return how many were missing."""
     missing = turns.runnable() - _queue_length()
     for _ in range(missing):
         if not enqueue():
             break
     if missing > 0:
-        logger.info("Messages that the queue lacked: %d", missing)
+        logger.info("Messages missing from the queue: %d", missing)
     return max(missing, 0)
 
 
@@ -112,4 +118,4 @@ PARTS = (
     _hourly(idempotency.forget_old),
     presence.note_sweep,
 )
-"""The parts of a sweep, in their order; the last one tells operators that it was done."""
+"""The parts of a sweep, in order. The last one records for operators that the sweep is done."""

@@ -1,4 +1,4 @@
-"""Whether Spark still answers: its JVM, or the server of Spark Connect."""
+"""Check whether Spark still answers: its JVM, or the server of Spark Connect."""
 
 import threading
 
@@ -8,24 +8,25 @@ from tasks.spark import connect
 from tasks.spark.time_limits import within
 
 ANSWER_SECONDS = 60.0
-"""A JVM that collects garbage on a busy machine is silent for seconds."""
+"""A JVM that collects garbage on a busy machine can be silent for seconds."""
 PULSE_SECONDS = 15.0
 
 
 def answers(session: SparkSession) -> bool:
-    """Return whether the JVM, or the server, behind a session is still there."""
+    """Return whether the JVM or the server behind a session still answers."""
     try:
         if connect.is_remote(session):
             connect.need_server(connect.address())
         return bool(within(ANSWER_SECONDS, lambda: session.conf.get("spark.sql.session.timeZone")))
-    except Exception:  # py4j and grpc have many ways to say that the other side is gone
+    except Exception:  # py4j and grpc raise many kinds of errors when the other side is gone
         return False
 
 
 class Pulse:
-    """Asks a session now and then, beside a stage, whether it answers.
+    """Checks regularly, while a stage runs, whether its session still answers.
 
-    ``stopped``: whether it did not. Calls over py4j and gRPC may wait for ever for what is frozen.
+    ``stopped`` becomes True when it does not. A call over py4j or gRPC to a frozen process would
+    wait for ever.
     """
 
     def __init__(self, session: SparkSession) -> None:

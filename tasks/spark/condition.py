@@ -1,7 +1,7 @@
-"""How the Spark of each worker process is, for health pages and metrics.
+"""Keep the condition of each worker process's Spark in Redis, for health pages and metrics.
 
-Each process notes it in Redis under ``cutline:spark:HOST:PID``, as JSON that lapses a minute after
-the process is gone. ``webapp/operating/presence.py`` reads it.
+The key is ``cutline:spark:HOST:PID``, the value JSON that expires a minute after the process
+ends. ``webapp/operating/presence.py`` reads it.
 """
 
 import json
@@ -26,10 +26,13 @@ SOCKET_SECONDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The Spark of one worker process.
+    """The condition of one worker process's Spark.
 
-    state: STARTING, UP or DOWN. since: when it became that, in ISO 8601. reason: why it is DOWN.
-    restarts: how often it was started after the first time.
+    Args:
+        state: STARTING, UP or DOWN.
+        since: when that state began, in ISO 8601.
+        reason: why Spark is DOWN.
+        restarts: how often Spark was started after the first time.
     """
 
     state: str = DOWN
@@ -64,13 +67,13 @@ def current() -> Condition:
 def publish(look: Callable[[], None]) -> None:
     """Keep this process's condition in Redis, from a thread that ends with the process.
 
-    look: called before each note, to find out what has changed unnoticed.
+    ``look`` is called before each note and may update the condition.
     """
     threading.Thread(target=_keep_published, args=(look,), name="condition", daemon=True).start()
 
 
 def withdraw() -> None:
-    """Remove this process's condition from Redis, because the process ends."""
+    """Remove this process's condition from Redis when the process ends."""
     from redis import RedisError
 
     _over.set()
@@ -82,24 +85,27 @@ def withdraw() -> None:
 
 
 def _keep_published(look: Callable[[], None]) -> None:
-    well = True
+    is_noted = True
     while not _over.is_set():
         _changed.clear()
         look()
-        well = _write(well)
+        is_noted = _write(is_noted)
         _changed.wait(SECONDS_BETWEEN_NOTES)
 
 
-def _write(went_well: bool) -> bool:
-    """Write once; only the first failure of several goes to the log."""
+def _write(was_noted: bool) -> bool:
+    """Write the condition; return whether that worked.
+
+    Of several failures in a row only the first is logged.
+    """
     from redis import RedisError
 
     try:
         with _redis() as redis:
             redis.set(_key(current()), json.dumps(asdict(current())), ex=SECONDS_TO_LIVE)
     except (RedisError, OSError) as error:
-        if went_well:
-            logger.warning("Spark's condition cannot be noted in Redis (%s).", error)
+        if was_noted:
+            logger.warning("Spark's condition cannot be written to Redis (%s).", error)
         return False
     return True
 
@@ -109,7 +115,7 @@ def _key(condition: Condition) -> str:
 
 
 def _redis():
-    from redis import Redis  # the workers of a cluster have none
+    from redis import Redis  # imported here because the workers of a cluster do not have it
 
     return Redis.from_url(
         setting("REDIS_URL", ""),

@@ -1,4 +1,4 @@
-"""Settings of the Spark sessions."""
+"""Read the settings of the Spark sessions."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def setting(name: str, default: str) -> str:
-    """Return a setting from Django's settings where Django runs, else from the environment."""
+    """Return a setting of Django if Django runs, else the environment variable of that name."""
     try:
         from django.conf import settings
     except ImportError:
@@ -18,5 +18,5 @@ def setting(name: str, default: str) -> str:
 
 
 def start_seconds() -> float:
-    """Return how long Spark may take to start."""
+    """Return how many seconds Spark may take to start."""
     return float(setting("SPARK_START_SECONDS", "120"))

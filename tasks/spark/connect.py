@@ -1,4 +1,4 @@
-"""Sessions of a Spark Connect server."""
+"""Open and close sessions of a Spark Connect server."""
 
 import contextlib
 import socket
@@ -16,21 +16,21 @@ PORT = 15002
 SECONDS_TO_CONNECT = 10
 SECONDS_TO_CLOSE = 5.0
 RETRIES = {"max_retries": 10, "max_backoff": 5000}
-"""Half a minute of them; the client's own ten minutes keep a process from ending, too."""
+"""Retries last half a minute; the client's own ten minutes would also delay the process's end."""
 
 
 def address() -> str:
-    """Return the server's address with its parameters; empty where none is set."""
+    """Return the server's address with its parameters, or an empty text if none is configured."""
     return setting("SPARK_REMOTE", "")
 
 
 def is_remote(session: SparkSession) -> bool:
-    """Return whether the session is Spark Connect's."""
+    """Return whether the session belongs to Spark Connect."""
     return type(session).__module__.startswith("pyspark.sql.connect.")
 
 
 def connect(remote: str, options: Mapping[str, str]) -> SparkSession:
-    """Return a new session. Raises: SparkUnavailable."""
+    """Open a new session. Raises: SparkUnavailable."""
     need_server(remote)
     session = None
     try:
@@ -46,26 +46,26 @@ def connect(remote: str, options: Mapping[str, str]) -> SparkSession:
 
 
 def close(session: SparkSession) -> None:
-    """Close the connection without asking the server, which may be gone."""
+    """Close the connection without a call to the server, which may be gone."""
     with contextlib.suppress(Exception):
         within(SECONDS_TO_CLOSE, session.client.close)
 
 
 def need_server(remote: str) -> None:
-    """Look whether something listens: Spark's own client would try for ten minutes.
+    """Check that the server's port is open, because Spark's client would try for ten minutes.
 
     Raises: SparkUnavailable.
     """
     parts = urlsplit(remote)
     try:
-        place = parts.hostname or "", parts.port or PORT
-        socket.create_connection(place, timeout=SECONDS_TO_CONNECT).close()
+        target = parts.hostname or "", parts.port or PORT
+        socket.create_connection(target, timeout=SECONDS_TO_CONNECT).close()
     except (OSError, ValueError) as error:
         raise unreachable(remote, error) from error
 
 
 def unreachable(remote: str, error: Exception) -> SparkUnavailable:
-    """Return the error without the address' parameters, a token among them."""
+    """Return the error without the parameters of the address, which may hold a token."""
     server = remote.partition("/;")[0]
     return SparkUnavailable(
         f"The Spark Connect server {server} (SPARK_REMOTE) cannot be reached: {first_line(error)}"

@@ -1,8 +1,8 @@
-"""The driver's JVM: started, watched and ended.
+"""Start, watch and end the driver's JVM.
 
-PySpark starts a JVM with all settings in its command line, waits for it without a limit, and shows
-its last words on the terminal alone. Here the JVM gets the settings that it needs at birth and the
-others over py4j, so that a secret stands in no command line.
+PySpark starts a JVM with all settings on its command line, waits for it without a limit, and shows
+its last output only on the terminal. Here the JVM gets only the settings that it needs at its
+start; the others follow over py4j, so that no secret stands on a command line.
 """
 
 import contextlib
@@ -34,24 +34,26 @@ LONGEST_LINE = 500
 SECONDS_TO_END = 2.0
 SECONDS_BETWEEN_LOOKS = 0.05
 _FOLDERS = re.compile(r"(?<![\w./])(?:/[^\s/:]+)+/(?=[^\s/])")
-_SAID_ALWAYS = ("WARNING: Using incubator", "Using Spark's default", "Setting ", "To adjust ")
+_USUAL_LINES = ("WARNING: Using incubator", "Using Spark's default", "Setting ", "To adjust ")
 
 
 class DriverEnded(Exception):
-    """The JVM ended although nobody asked it to."""
+    """The JVM ended although nobody requested it."""
 
 
 class Driver:
-    """A JVM with its scratch folder. ``is_late``: whether it was ended because time was up.
+    """A JVM with its scratch folder.
 
-    Raises: OSError where the process cannot be made.
+    ``is_late`` tells whether it was killed because its time was up.
+    Raises: OSError if the process cannot be created.
     """
 
     def __init__(self, options: Mapping[str, str], scratch: Scratch) -> None:
         """Start the JVM.
 
-        options: those of Spark's that the JVM needs when it starts.
-        scratch: the session's folder, which goes with the JVM.
+        Args:
+            options: Spark's settings that the JVM needs at its start.
+            scratch: the session's folder, which is removed together with the JVM.
         """
         self.is_late = False
         self._lines: deque[str] = deque(maxlen=LINES_KEPT)
@@ -66,7 +68,7 @@ class Driver:
         self._reader.start()
 
     def connect(self) -> None:
-        """Make this JVM the one that PySpark uses. Raises: DriverEnded, Py4JError, OSError."""
+        """Make PySpark use this JVM. Raises: DriverEnded, Py4JError, OSError."""
         while not self._address.exists():
             if self.has_ended:
                 raise DriverEnded
@@ -85,24 +87,26 @@ class Driver:
         return self.process.poll() is not None
 
     def ends_soon(self) -> bool:
-        """Return whether the JVM ends within seconds: its connections close a little before."""
+        """Return whether the JVM ends within seconds; its connections close a little earlier."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(SECONDS_TO_END)
         return self.has_ended
 
     def last_lines(self) -> list[str]:
-        """Return what the JVM wrote last, without what it writes at each start and without folders
-        of this machine: the log has both.
+        """Return the last lines that the JVM wrote.
+
+        Left out are the lines of every start and the folders of this machine, which the log holds.
         """
         if self.has_ended:
             self._reader.join(SECONDS_TO_END)
-        lines = [line for line in self._lines if line and not line.startswith(_SAID_ALWAYS)]
+        lines = [line for line in self._lines if line and not line.startswith(_USUAL_LINES)]
         return [_FOLDERS.sub("", line) for line in lines]
 
     @contextlib.contextmanager
     def limited(self, seconds: float) -> Iterator[None]:
-        """Kill the JVM when the block takes longer; calls over py4j then fail, which have no limit
-        of their own.
+        """Kill the JVM if the block takes longer than ``seconds``.
+
+        Calls over py4j have no time limit of their own; they fail when the JVM is killed.
         """
         timer = threading.Timer(seconds, self._kill_late)
         timer.daemon = True
@@ -113,11 +117,11 @@ class Driver:
             timer.cancel()
 
     def kill(self) -> None:
-        """Kill the JVM and what it started, whatever they do."""
+        """Kill the JVM and its descendants at once."""
         _kill(self.process)
 
     def end(self) -> None:
-        """End the JVM, at first by what it ends itself at, and remove its folder."""
+        """Close the JVM's input so that it ends; kill it if it does not, and remove its folder."""
         with contextlib.suppress(OSError):
             self.process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -135,7 +139,7 @@ class Driver:
         self.kill()
 
     def _read(self) -> None:
-        """Keep the last lines and pass all on to the log, so that the pipe never fills."""
+        """Keep the last lines and write all of them to the log, so that the pipe never fills."""
         with self.process.stdout as lines:
             for line in iter(partial(lines.readline, LONGEST_LINE), b""):
                 text = line.decode(errors="replace").rstrip()
@@ -158,7 +162,7 @@ def _kill(process: subprocess.Popen) -> None:
 
 
 def forget_context() -> None:
-    """Make PySpark forget its context and JVM, in whatever state a failure left them."""
+    """Reset PySpark's context and JVM, whatever state a failure left them in."""
     context, gateway = SparkContext._active_spark_context, SparkContext._gateway
     for close in (
         getattr(getattr(context, "_accumulatorServer", None), "shutdown", None),
@@ -178,7 +182,7 @@ def _launch(options: Mapping[str, str], address: Path) -> subprocess.Popen:
         command += ["--conf", f"{name}={value}"]
     return subprocess.Popen(
         [*command, "pyspark-shell"],
-        stdin=subprocess.PIPE,  # the JVM ends when this pipe does, as when this process is killed
+        stdin=subprocess.PIPE,  # the JVM ends when this pipe closes, even by a kill
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=os.environ
@@ -188,18 +192,18 @@ def _launch(options: Mapping[str, str], address: Path) -> subprocess.Popen:
 
 
 def _ignore_interrupts() -> None:
-    """A Ctrl-C is for whoever started the JVM, and ends it in good order."""
+    """Ignore Ctrl-C: it is meant for the parent process, which ends the JVM in good order."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def descendants(pid: int) -> list[int]:
-    """Return the processes that a process started, and those that they started."""
-    found = []
+    """Return the ids of a process's children and of all their descendants."""
+    pids = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
             for child in map(int, task.read_text().split()):
-                found += [child, *descendants(child)]
-    return found
+                pids += [child, *descendants(child)]
+    return pids
 
 
 @contextlib.contextmanager

@@ -1,23 +1,23 @@
-"""What can go wrong with Spark itself, as far as a caller can act on it."""
+"""The errors of Spark itself that a caller can act on."""
 
 from collections.abc import Iterator
 
 
 class SparkUnavailable(Exception):
-    """No Spark session can be had now; a later try may succeed."""
+    """No Spark session is available now; a later attempt may succeed."""
 
     permanent = False
-    is_death = False  # of Spark, in the middle of a job, which may be the job's own doing
+    is_death = False  # whether Spark ended during a job, perhaps because of that job
 
 
 class SparkStopped(SparkUnavailable):
-    """The JVM of this process ended, or froze, in the middle of a job."""
+    """The JVM of this process ended or froze in the middle of a job."""
 
     is_death = True
 
 
 class SparkTaskFailed(Exception):
-    """A job failed in one of its tasks, and would again."""
+    """A job failed in one of its tasks, and would fail again."""
 
     permanent = True
 
@@ -51,12 +51,12 @@ def is_error_of_task(error: BaseException) -> bool:
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Return whether Spark failed for want of space on the disk."""
+    """Return whether Spark failed because the disk is full."""
     return "No space left on device" in str(error)
 
 
 def java_causes(error: BaseException) -> Iterator:
-    """Yield the exceptions of the JVM behind a Python one, the outermost first."""
+    """Yield the exceptions of the JVM behind a Python exception, the outermost first."""
     java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     for _ in range(DEEPEST_CAUSE):
         if java is None:
@@ -72,12 +72,12 @@ def last_line(error: BaseException) -> str:
         messages = [cause.getMessage() for cause in java_causes(error)]
         text = next((str(message) for message in reversed(messages) if message), text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = [line for line in lines if not line.startswith(("at ", "File ", "Caused by"))]
-    return said[-1] if said else text
+    messages_only = [line for line in lines if not line.startswith(("at ", "File ", "Caused by"))]
+    return messages_only[-1] if messages_only else text
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, as one sentence; of one from the JVM, what the exception there says."""
+    """Return the first line of an error's message as a sentence, preferring the JVM's message."""
     java = getattr(error, "java_exception", None)
     text = str(java.getMessage() if java is not None else error).strip() or type(error).__name__
     return text.splitlines()[0].rstrip(".") + "."

@@ -1,8 +1,8 @@
-"""Scratch folders of Spark sessions.
+"""Create, lock and sweep the scratch folders of Spark sessions.
 
-Each session has one of its own, with a lock that the kernel drops when the process that started the
-session ends. What a killed process left is therefore known without guessing, and is removed by the
-next start and by each worker's sweep.
+Each session has its own folder, with a lock that the kernel releases when the session's process
+ends. So a killed process's folder is recognised for certain, and the next start or a worker's
+sweep removes it.
 """
 
 import fcntl
@@ -19,30 +19,30 @@ logger = logging.getLogger(__name__)
 PREFIX = "session-"
 UNFINISHED = ".session-"
 LOCK = "lock"
-SECONDS_OF_GRACE = 24 * 3600  # for what carries no lock, as the folders of earlier versions
+SECONDS_OF_GRACE = 24 * 3600  # for folders without a lock, which earlier versions made
 
 
 class Scratch:
-    """One session's folder, readable by its owner alone and locked until ``remove``.
+    """One session's folder, readable only by its owner and locked until ``remove``.
 
-    Raises: OSError where it cannot be made.
+    Raises: OSError if it cannot be created.
     """
 
     def __init__(self) -> None:
-        unfinished = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=_base()))  # mkdtemp makes it 0700
+        unfinished = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=_base()))  # mode 0700
         self._lock = (unfinished / LOCK).open("w")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         name = unfinished.name.replace(UNFINISHED, PREFIX, 1)
         self.path = unfinished.rename(unfinished.with_name(name))
 
     def remove(self) -> None:
-        """Remove the folder, then give up its lock."""
+        """Remove the folder, then release its lock."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock.close()
 
 
 def sweep() -> list[Path]:
-    """Remove the folders whose process has ended. Returns what was removed."""
+    """Remove the folders of ended processes and return their paths."""
     try:
         entries = sorted(_base().iterdir())
     except OSError as error:
@@ -50,13 +50,13 @@ def sweep() -> list[Path]:
         return []
     leftovers = [entry for entry in entries if _is_leftover(entry)]
     for leftover in leftovers:
-        logger.info("%s was left by a Spark session that was killed, and is removed.", leftover)
+        logger.info("Removing %s, which a killed Spark session left.", leftover)
         _remove(leftover)
     return leftovers
 
 
 def _base() -> Path:
-    """Return the folder of all scratch folders, which is made where it is missing."""
+    """Return the folder of all scratch folders; create it if it is missing."""
     base = Path(setting("DATA_DIR", str(REPOSITORY / "var")), "tmp", "spark")
     base.mkdir(parents=True, exist_ok=True, mode=0o700)
     base.chmod(0o700)
@@ -68,7 +68,7 @@ def _is_leftover(entry: Path) -> bool:
         if entry.name.startswith(PREFIX) and (entry / LOCK).exists():
             return not _is_locked(entry / LOCK)
         return time.time() - entry.lstat().st_mtime > SECONDS_OF_GRACE
-    except OSError:  # removed meanwhile, or of another user
+    except OSError:  # removed meanwhile, or another user's
         return False
 
 

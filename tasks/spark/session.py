@@ -1,8 +1,8 @@
-"""The Spark session: one per process, started once, kept warm.
+"""Keep the process's one Spark session: started once, reused by all jobs.
 
-SPARK_REMOTE (Spark Connect) goes before SPARK_MASTER (a cluster, or ``local[*]`` by default). The
-jobs are the same for all three. Every start is a clean one: whatever an earlier session or a failed
-start left is dropped before, and its JVM is ended.
+SPARK_REMOTE (Spark Connect) takes precedence over SPARK_MASTER (a cluster, or ``local[*]`` by
+default). The jobs are the same for all three. Before every start, the remains of an earlier session
+or a failed start are dropped and its JVM is ended.
 """
 
 import atexit
@@ -39,13 +39,13 @@ SHIPPED = (
     "snapshots/sandbox",
     "tasks/spark",
 )
-"""What the Python workers of a cluster import; sent to them as one zip."""
+"""The packages that a cluster's Python workers import; they are sent as one zip."""
 
 SECONDS_TO_STOP = 5.0
 LONGEST_SOCKET = 107
-"""Bytes of a Unix socket's path, as the kernel has it."""
+"""The most bytes in the path of a Unix socket, a limit of the kernel."""
 SOCKET_NAME = 43
-"""Bytes of the name that Spark gives a socket, with its slash."""
+"""The bytes of the name that Spark gives a socket, including the slash."""
 
 _session: SparkSession | None = None
 _driver: Driver | None = None
@@ -53,14 +53,14 @@ _turn = threading.RLock()
 
 
 def get() -> SparkSession:
-    """Return this process's session; start it where there is none, or where the last one died.
+    """Return this process's session; start one if there is none or if the last one died.
 
     Raises: SparkUnavailable.
     """
     global _session
     with _turn:
         if _session is not None and not _is_alive():
-            logger.warning("Spark's session ended by itself, and another is started.")
+            logger.warning("Spark's session ended unexpectedly. Starting another.")
             drop()
         if _session is None:
             _session = _started()
@@ -69,7 +69,7 @@ def get() -> SparkSession:
 
 
 def warm() -> SparkSession:
-    """Return the session after one tiny job, for which Python workers are forked and import.
+    """Return the session after one tiny job, so that Python workers are forked and have imported.
 
     Raises: SparkUnavailable.
     """
@@ -87,7 +87,7 @@ def stop() -> None:
     """End the session, if there is one, in good order."""
     with _turn:
         if _session is not None:
-            with suppress(Exception):  # whatever does not stop is ended below
+            with suppress(Exception):  # if it does not stop, it is ended below
                 within(SECONDS_TO_STOP, _session.stop)
         if _driver is not None:
             _driver.end()
@@ -95,7 +95,7 @@ def stop() -> None:
 
 
 def drop() -> None:
-    """Let go of the session, or of what its failed start left; its JVM is killed."""
+    """Forget the session, or the remains of its failed start, and kill its JVM."""
     global _session, _driver
     with _turn:
         session, _session = _session, None
@@ -109,7 +109,7 @@ def drop() -> None:
 
 
 def explained(error: Exception) -> Exception:
-    """Return why Spark is gone, where it is gone and ``error`` came from it, else ``error``."""
+    """Return the reason if Spark is gone and ``error`` came from it, else ``error`` itself."""
     from_spark = isinstance(error, Py4JError | PySparkException | RpcError | OSError)
     if not from_spark or _session is None or _is_alive():
         return error
@@ -118,16 +118,16 @@ def explained(error: Exception) -> Exception:
 
 
 def look() -> None:
-    """Note where the JVM has ended since it was last used."""
+    """Note that the JVM has ended since it was last used."""
     driver = _driver
     if driver is not None and driver.has_ended and condition.current().state == condition.UP:
         condition.note(condition.DOWN, _ending(driver))
 
 
 def kill() -> None:
-    """End a local session's JVM, whatever it does; the next ``get`` starts another.
+    """End a local session's JVM at once; the next ``get`` starts another.
 
-    A cluster's driver goes likewise; a Spark Connect server is not ours to end.
+    A cluster's driver is ended likewise. A Spark Connect server is not ours to end.
     """
     if _driver is not None:
         _driver.kill()
@@ -146,7 +146,7 @@ def _is_alive() -> bool:
 
 
 def _started() -> SparkSession:
-    """Return a new session, and note how its start went."""
+    """Start a session and note how that went."""
     remote = connect.address()
     condition.note(condition.STARTING)
     try:
@@ -172,7 +172,7 @@ def _connect(remote: str) -> SparkSession:
 
 
 def _start(master: str) -> SparkSession:
-    """Return a session of a JVM of our own. Raises: SparkUnavailable."""
+    """Start a session with a JVM of our own. Raises: SparkUnavailable."""
     global _driver
     _need_java()
     folder = _scratch()
@@ -190,7 +190,7 @@ def _start(master: str) -> SparkSession:
             session = _built(master, options)
             if not is_local(master):
                 _ship(session, folder)
-    except Exception as error:  # PySpark's and py4j's, where the JVM is gone or answers with one
+    except Exception as error:  # of PySpark and py4j, if the JVM is gone or answers with an error
         raise SparkUnavailable(_why_not_started(_driver, master, error)) from error
     return session
 
@@ -205,7 +205,7 @@ def _built(master: str, options: dict[str, str]) -> SparkSession:
 
 
 def _note_lost_connection(*_: object) -> None:
-    """Replace the traceback that Python prints when a JVM that is killed closes its connection."""
+    """Replace the traceback that Python prints when a killed JVM closes its connection."""
     logger.info("The JVM closed its connection for accumulators.")
 
 
@@ -227,12 +227,12 @@ def _why_not_started(driver: Driver, master: str, error: Exception) -> str:
 
 
 def _ending(driver: Driver) -> str:
-    """Say how the JVM ended, with its last lines."""
+    """Describe how the JVM ended, with its last lines."""
     code = driver.process.wait()
     how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
     lines = driver.last_lines()
-    said = f" Its last lines: {' / '.join(lines)}" if lines else ""
-    return f"the JVM ended {how}.{said}"
+    quotation = f" Its last lines: {' / '.join(lines)}" if lines else ""
+    return f"the JVM ended {how}.{quotation}"
 
 
 def _need_java() -> None:
@@ -263,7 +263,7 @@ def _session_options() -> dict[str, str]:
 
 
 def _birth_options(folder: Scratch) -> dict[str, str]:
-    """Return what the JVM must know when it is born; this stands in its command line."""
+    """Return the options that the JVM needs at its start; they stand on its command line."""
     return {
         "spark.driver.memory": setting("SPARK_DRIVER_MEMORY", "3g"),
         "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
@@ -285,10 +285,10 @@ def _driver_options(folder: Scratch) -> dict[str, str]:
 
 
 def _network_options(master: str, folder: Scratch) -> dict[str, str]:
-    """Return what keeps strangers away from Spark's ports.
+    """Return the options that keep strangers away from Spark's ports.
 
-    A local session makes a secret of its own, which never leaves the JVM. A cluster's is the same
-    for the master and all workers, so its operator has to give it.
+    A local session creates its own secret, which never leaves the JVM. In a cluster the master and
+    all workers share one secret, so the operator has to configure it.
     """
     if is_local(master):
         return {
@@ -304,8 +304,9 @@ def _network_options(master: str, folder: Scratch) -> dict[str, str]:
 
 
 def _socket_options(folder: Scratch) -> dict[str, str]:
-    """Let Python workers be reached by sockets in a private folder, where their names are not too
-    long for it; else by ports of loopback that ask for a secret.
+    """Return options for sockets to the Python workers in a private folder.
+
+    If the folder's path is too long for a socket, they use ports of loopback with a secret.
     """
     if len(os.fsencode(folder.path)) + SOCKET_NAME > LONGEST_SOCKET:
         return {}
@@ -316,13 +317,13 @@ def _socket_options(folder: Scratch) -> dict[str, str]:
 
 
 def _scratch() -> Scratch:
-    """Make a session's folder, after those of sessions that were killed are removed."""
+    """Remove the folders of killed sessions and create one for a new session."""
     scratch.sweep()
     try:
         return Scratch()
     except OSError as error:
         raise SparkUnavailable(
-            f"Spark's temporary folder {error.filename} cannot be made ({error.strerror})."
+            f"Spark's temporary folder {error.filename} cannot be created ({error.strerror})."
         ) from error
 
 
@@ -337,14 +338,14 @@ def _prepare_local_workers() -> None:
 
 def _ship(session: SparkSession, folder: Scratch) -> None:
     """Send our packages to the Python workers of a cluster, which fetch them when they start."""
-    archive = folder.path / "cutline.zip"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+    package_file = folder.path / "cutline.zip"
+    with zipfile.ZipFile(package_file, "w", zipfile.ZIP_DEFLATED) as packed:
         for package in ("snapshots", "tasks"):
             packed.write(REPOSITORY / package / "__init__.py", f"{package}/__init__.py")
         for package in SHIPPED:
             for source in sorted((REPOSITORY / package).rglob("*.py")):
                 packed.write(source, source.relative_to(REPOSITORY))
-    session.addArtifacts(str(archive), pyfile=True)
+    session.addArtifacts(str(package_file), pyfile=True)
 
 
 atexit.register(stop)

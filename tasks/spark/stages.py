@@ -1,7 +1,7 @@
-"""A stage: one kernel over a list of tasks, each task in a Spark task of its own.
+"""Run a stage: one kernel over a list of tasks, each task as a Spark task of its own.
 
-A kernel is a module-level function of one picklable argument; what it returns must be small, since
-it comes back to the driver. Bulk data goes through files in a folder that all can reach.
+A kernel is a module-level function of one picklable argument. Its result must be small, because it
+comes back to the driver. Bulk data goes through files in a folder that all machines can reach.
 """
 
 import logging
@@ -43,17 +43,17 @@ logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BETWEEN_CALLS = 1.0
 MOST_TRIES = 3
-"""How often a stage is run whose Python worker ends: once may be a chance, thrice is its own."""
+"""How often a stage is tried whose Python worker ends; three times is not by chance."""
 
 RESULT = pa.schema([("place", pa.int64()), ("result", pa.binary())])
 _RESULT_DDL = "place bigint, result binary"
 
 Advance = Callable[[int], None]
-"""Called with the weight of the tasks that are done; may raise to cancel the stage."""
+"""Is called with the weight of the finished tasks; may raise to cancel the stage."""
 
 
 class Stages(Protocol):
-    """Runs stages; the kernels cannot tell where."""
+    """Runs stages; a kernel cannot tell where it runs."""
 
     def run(
         self,
@@ -63,7 +63,7 @@ class Stages(Protocol):
         weights: Sequence[int] | None = None,
         advance: Advance | None = None,
     ) -> list:
-        """The kernel's results in the order of the tasks. Raises what ``advance`` raises."""
+        """Return the kernel's results in the order of the tasks. Raises what ``advance`` raises."""
 
 
 class StagesHere:
@@ -72,17 +72,20 @@ class StagesHere:
     def run(self, kernel, tasks, *, weights=None, advance=None):
         results = []
         done = 0
-        for place, task in enumerate(tasks):
+        for number, task in enumerate(tasks):
             results.append(kernel(task))
-            done += weights[place] if weights else 1
+            done += weights[number] if weights else 1
             if advance:
                 advance(done)
         return results
 
 
 class SparkStages:
-    """Runs every task as a Spark task; ``folder`` (a temporary one by default) holds the signs of
-    progress and must be reachable from driver and workers."""
+    """Runs every task as a Spark task.
+
+    ``folder`` (a temporary one by default) holds the signs of progress and must be reachable from
+    driver and workers.
+    """
 
     def __init__(self, session: SparkSession, folder: Path | None = None) -> None:
         self._session = session
@@ -96,7 +99,7 @@ class SparkStages:
             try:
                 return self._run(kernel, tasks, weights, advance)
             except TaskLost as error:
-                logger.warning("%s It is run again.", error)
+                logger.warning("%s It will be run again.", error)
         return self._run(kernel, tasks, weights, advance)
 
     def _run(self, kernel, tasks, weights, advance):
@@ -124,15 +127,15 @@ class SparkStages:
             self._call_off(tag, worker)
             raise
         if worker.is_alive():
-            raise self._stopped("it does not answer any more.")
+            raise self._stopped("it no longer answers.")
         if "error" in outcome:
             raise outcome["error"]
         return outcome["results"]
 
     def _call_off(self, tag: str, worker: threading.Thread) -> None:
-        """Interrupt the stage until it ends; a JVM that does not let it end is killed.
+        """Interrupt the stage until it ends; kill a JVM in which it does not end.
 
-        A stage that has not begun in the JVM is not interrupted by the first call.
+        The first call may come before the stage has begun in the JVM, and then has no effect.
         """
         deadline = time.monotonic() + ANSWER_SECONDS
         with suppress(Exception):  # a Spark that is gone has nothing to interrupt
@@ -157,20 +160,20 @@ class SparkStages:
 
     def _collect(self, kernel, tasks, signs):
         try:
-            places = self._session.range(0, len(tasks), 1, len(tasks))
-            table = places.mapInArrow(_each(kernel, tasks, signs), _RESULT_DDL).toArrow()
+            numbers = self._session.range(0, len(tasks), 1, len(tasks))
+            table = numbers.mapInArrow(_each(kernel, tasks, signs), _RESULT_DDL).toArrow()
         except Exception as error:
             raise self._failure(kernel, error) from error
         results: list = [None] * len(tasks)
-        for place, packed in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        for number, packed in zip(*(column.to_pylist() for column in table.columns), strict=True):
             refused, result = pickle.loads(packed)
             if refused:
                 raise result
-            results[place] = result
+            results[number] = result
         return results
 
     def _failure(self, kernel, error: Exception) -> Exception:
-        """Return what to raise for what Spark raised: it is the task's only if Spark answers."""
+        """Return the error to raise for Spark's; it is the task's own only if Spark answers."""
         if not answers(self._session):
             return self._stopped(first_line(error))
         if is_lost_daemon(error):
@@ -186,14 +189,16 @@ class SparkStages:
         return error
 
     def _stopped(self, reason: str) -> SparkUnavailable:
-        """Return the error of a Spark that is gone; a server may have been restarted by others."""
+        """Return the error for a Spark that is gone; others may have restarted a server."""
         kind = SparkUnavailable if is_remote(self._session) else SparkStopped
         return kind(f"Spark stopped while it worked: {reason}")
 
 
 def _tag(session: SparkSession, tag: str) -> None:
-    """Tag what this thread runs. The tags of a classic session are known to its thread alone, so
-    that no other could interrupt by them; those of the context are known to all.
+    """Tag the jobs that this thread runs.
+
+    A classic session's tags are visible only to its own thread, so no other thread could interrupt
+    by them. Those of the context are visible to all.
     """
     if is_remote(session):
         session.addTag(tag)
@@ -209,25 +214,25 @@ def _interrupt(session: SparkSession, tag: str) -> None:
 
 
 def _each(kernel, tasks, signs):
-    """The function for ``mapInArrow`` over a DataFrame of places in ``tasks``."""
+    """Return the function for ``mapInArrow`` over a DataFrame of indices into ``tasks``."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for place in batch.column(0).to_pylist():
-                packed = pickle.dumps(_outcome(kernel, tasks[place]))
+            for number in batch.column(0).to_pylist():
+                packed = pickle.dumps(_outcome(kernel, tasks[number]))
                 if signs is not None:
-                    Path(signs, str(place)).touch()
-                columns = [pa.array([place]), pa.array([packed])]
+                    Path(signs, str(number)).touch()
+                columns = [pa.array([number]), pa.array([packed])]
                 yield pa.RecordBatch.from_arrays(columns, schema=RESULT)
 
     return run
 
 
 def _outcome(kernel, task):
-    """(False, result), or (True, error) for an error that a retry cannot mend."""
+    """Return (False, result), or (True, error) for an error that a retry cannot fix."""
     try:
         return False, kernel(task)
-    except OSError as error:  # no space, no such folder: the sentence is worth more than a retry
+    except OSError as error:  # no space or no such folder: its message says more than a retry's
         return True, error
     except Exception as error:
         if getattr(error, "permanent", False):

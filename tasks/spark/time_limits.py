@@ -1,4 +1,4 @@
-"""A time limit for calls that have none, as those over py4j and some over gRPC."""
+"""Limit the time of calls that have no limit, such as those over py4j and some over gRPC."""
 
 import threading
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 def within(seconds: float, call: Callable[[], Any]) -> Any:
     """Return what ``call`` returns. Raises what it raises, and TimeoutError when time is up.
 
-    A call whose time is up goes on in its thread, which does not keep the process alive.
+    A call whose time is up continues in its thread, which does not keep the process alive.
     """
     outcome: dict[str, Any] = {}
     thread = threading.Thread(target=_keep, args=(call, outcome), daemon=True)

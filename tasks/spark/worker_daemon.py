@@ -1,6 +1,6 @@
-"""Spark's Python daemon, with the kernels loaded before it forks.
+"""Run Spark's Python daemon with the kernels loaded before it forks.
 
-Spark ends Python workers that idle for a minute; the next ones are forks of this process and so
+Spark ends Python workers that idle for a minute. The next ones are forks of this process and so
 begin with everything loaded.
 """
 

@@ -167,14 +167,14 @@ def test_redirects_are_refused():
 
 
 def test_answers_that_are_no_json_or_no_http_are_refused():
-    assert "not JSON" in str(refusal(answering(body=b"<html>")))
-    assert "not JSON" in str(refusal(answering(body=b"[" * 100_000)))
+    assert "does not answer with JSON" in str(refusal(answering(body=b"<html>")))
+    assert "does not answer with JSON" in str(refusal(answering(body=b"[" * 100_000)))
     assert refusal(answering(500)).status == 500
 
 
 def test_a_large_or_slow_answer_is_cut_off(monkeypatch):
     monkeypatch.setattr(fetching, "LARGEST", 200_000)
-    assert "answers more than" in str(refusal(answering(body=b" " * 300_000)))
+    assert "answers with more than" in str(refusal(answering(body=b" " * 300_000)))
     monkeypatch.setattr(fetching, "ANSWER_SECONDS", 0.2)
 
     def sleeping(path):

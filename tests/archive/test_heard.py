@@ -111,7 +111,7 @@ def test_what_is_no_flink_says_nothing_about_jobs(ada, flink):
         for odd in ([], {}, {"jobs": 3}, None):
             flink.answer = lambda path, odd=odd: odd
             (problem,) = collecting.poll(ada, url).problems
-            assert "something else than Flink" in problem
+            assert "does not answer like Flink" in problem
     assert EngineJob.objects.get().state == "running"
 
 
@@ -187,9 +187,9 @@ def test_what_is_wrong_is_said_once_and_then_that_it_is_right_again(flink, monke
     assert said.err.count("does not answer") == 1
     assert said.out.splitlines() == [
         "3 more checkpoints of 1 job",
-        "All questions are answered again.",
+        "All requests are answered again.",
         "1 more checkpoint of 1 job",
-        "Stopped. Begun again, it goes on from here.",
+        "Stopped. Started again, it continues from here.",
     ]
 
 
@@ -207,5 +207,5 @@ def test_a_database_that_is_busy_costs_a_round_and_not_the_collector(flink, monk
     with Server(flink) as url:
         call_command("collect", "flink", url)
     said = capsys.readouterr()
-    assert "A round was lost, the next makes up for it: database is locked" in said.err
+    assert "A round failed and will be repeated: database is locked" in said.err
     assert "3 more checkpoints of 1 job" in said.out

@@ -105,7 +105,7 @@ def know_since_now(recording):
 WRONG = {
     lose_upload: ("The upload of recording {} “two banks” is missing", "Take it from a backup"),
     lose_store: ("The store of recording {} “two banks” is missing", "ingest_again {}"),
-    lose_both: ("The store of recording {} “two banks” is missing", "not kept either"),
+    lose_both: ("The store of recording {} “two banks” is missing", "is missing too"),
     move_upload_aside: ("upload of recording {} “two banks” is missing", "--bring-back log"),
     lose_a_file: ("cannot be read: records.arrow", "ingest_again {}"),
     break_summaries: ("cannot be read: snapshots.json", "ingest_again {}"),

@@ -226,7 +226,7 @@ def test_pairing_on_purpose_says_what_it_does(data_dir, capsys):
     call_command("pair_data")
     said = capsys.readouterr().out
     assert "1 files, 1 of them unknown" in said
-    assert "names 1 files that are not there" in said
+    assert "names 1 files that are missing" in said
     with pytest.raises(NotPaired):
         identity.require_pair()
     time.sleep(0.05)

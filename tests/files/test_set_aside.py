@@ -54,7 +54,7 @@ def test_the_list_says_what_lies_aside_and_why(lost_upload, lost_store, capsys):
 
 
 def test_an_empty_list_says_so(capsys):
-    assert said(capsys) == "Nothing lies aside.\n"
+    assert said(capsys) == "Nothing is set aside.\n"
 
 
 def test_an_upload_comes_back_as_a_queued_recording(lost_upload, capsys, data_dir):
@@ -124,9 +124,9 @@ def test_one_or_all_can_be_removed_at_once(lost_upload, lost_store, capsys):
 
 def test_a_name_that_is_not_there_is_a_sentence():
     for option in ("--bring-back", "--remove"):
-        with pytest.raises(CommandError, match="Nothing called 'x' lies aside"):
+        with pytest.raises(CommandError, match="Nothing called 'x' is set aside"):
             call_command("set_aside", option, "x")
-    with pytest.raises(CommandError, match="--all goes with --remove"):
+    with pytest.raises(CommandError, match="--all can only go with --remove"):
         call_command("set_aside", "--all")
 
 
@@ -136,7 +136,7 @@ def test_what_cannot_be_read_stays_aside_with_the_reason(capsys):
     running.remove_leftovers()
     assert said(capsys).count("cannot be read: ") == 2
     for name in ("odd", "j9-1-00"):
-        with pytest.raises(CommandError, match="stays aside"):
+        with pytest.raises(CommandError, match="stays set aside"):
             call_command("set_aside", "--bring-back", name)
     assert len(sweeping.all_aside()) == 2
     assert not Recording.objects.exists()

@@ -282,7 +282,7 @@ def test_a_log_is_uploaded_from_the_page(pages):
     assert recording.format == Mapping.objects.get().format
     assert Job.objects.get().recording == recording
     answer = pages.post("/mappings/new", TYPED | {"action": "upload"})
-    assert "No file came" in answer.content.decode()
+    assert "The request has no file" in answer.content.decode()
 
 
 def test_the_list_and_the_end_of_a_mapping(pages, ada):

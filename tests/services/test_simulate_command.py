@@ -53,7 +53,7 @@ def test_a_file_is_stored_as_a_topology(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere.top"], "no topology and no file 'nowhere.top'"),
+        (["nowhere.top"], "no topology or file 'nowhere.top'"),
         (["NET", "seed"], "'seed' is not PARAMETER=VALUE"),
         (["NET", "seed=-1"], "seed: seed is a whole number"),
         (["NET", "initiators=A,Z"], "initiators[1]: 'Z' is not a process"),

@@ -68,7 +68,7 @@ def test_a_used_link_says_so_before_the_button(client, user):
     Client().post(link)
     answer = client.get(link)
     assert answer.status_code == 422
-    assert "a link works once" in answer.text
+    assert "a link works only once" in answer.text
 
 
 def test_signing_in_begins_another_session(client, user):
@@ -86,7 +86,7 @@ def test_a_link_works_once(client, user):
     Client().post(link)
     answer = client.post(link)
     assert answer.status_code == 422
-    assert "a link works once" in answer.text
+    assert "a link works only once" in answer.text
     assert not signed_in(client)
 
 
@@ -101,7 +101,7 @@ def test_a_link_expires_after_an_hour(client, user):
 def test_a_made_up_link_is_refused_and_kept_in_the_field(client):
     answer = client.post("/sign-in", {"link": "http://127.0.0.1/sign-in/made-up"})
     assert answer.status_code == 422
-    assert "is not known" in answer.text
+    assert "is unknown" in answer.text
     assert "sign-in/made-up" in answer.text
 
 

@@ -205,4 +205,4 @@ def test_the_csv_has_every_entry_and_no_formula(ada, owner, monkeypatch):
     monkeypatch.setattr("webapp.operating.audit_filter.MOST_LINES", 1)
     refused = signed_in(owner).get("/operator/audit?format=csv")
     assert refused.status_code == 413
-    assert "Ask for fewer days" in refused.text
+    assert "Choose fewer days" in refused.text

@@ -111,7 +111,7 @@ def test_a_taken_port_is_one_sentence(launched):
         port = other.getsockname()[1]
         sentence = sentence_of(launched(PORT=port))
         assert sentence.startswith(f"Port {port} on 127.0.0.1 is taken (pid {os.getpid()}: ")
-        assert sentence.endswith(f"): take another with make run PORT={port + 1}.")
+        assert sentence.endswith(f"): choose another with make run PORT={port + 1}.")
         assert "\n" not in sentence
 
 

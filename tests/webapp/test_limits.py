@@ -182,14 +182,14 @@ async def test_all_together_have_some_uploads_under_way_and_no_more(token, setti
     _, other = await database_sync_to_async(make_token)(bob, "test")
     status, body, _ = await while_one_is_under_way(token, other)
     assert status == 429
-    assert "The server is taking 1 uploads" in json.loads(body)["detail"]
+    assert "The server receives 1 uploads" in json.loads(body)["detail"]
 
 
 async def test_an_upload_that_does_not_fit_on_the_disk_is_not_read(token, settings):
     settings.MIN_FREE_BYTES = shutil.disk_usage(settings.DATA_DIR).free + 1_000_000_000
     status, body, read = await answered(App(), MULTIPART, [9], announced=9, token=token)
     assert (status, read) == (507, 0)
-    assert "no room" in json.loads(body)["detail"]
+    assert "no space" in json.loads(body)["detail"]
 
 
 async def test_what_others_will_still_write_counts_as_taken(token, settings):

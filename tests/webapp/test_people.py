@@ -153,7 +153,7 @@ def test_an_account_is_opened_again(owner, ada, capsys):
     command(capsys, "--close", "ada@example.org")
     command(capsys, "--open", "ada@example.org")
     assert program.get("/api/recordings").status_code == 200
-    with pytest.raises(CommandError, match="is open already"):
+    with pytest.raises(CommandError, match="is already open"):
         call_command("people", "--open", "ada@example.org")
 
 
@@ -254,7 +254,7 @@ def test_limits_are_set_on_the_page_and_a_wrong_one_is_marked(owner, ada):
     fields["open_jobs"] = "many"
     answer = client.post(f"/operator/people/{ada.pk}/limits", fields)
     assert answer.status_code == 422
-    assert "open_jobs is a whole number" in answer.text
+    assert "open_jobs must be a whole number" in answer.text
     assert 'value="many"' in answer.text
     assert 'aria-invalid="true"' in answer.text
 
@@ -267,7 +267,7 @@ def test_the_page_asks_before_it_acts(owner, ada):
     assert client.post(f"{address}/close").status_code == 302
     assert browser.get("/account").status_code == 302
     again = client.post(f"{address}/close", follow=True)
-    assert "is closed already" in again.text
+    assert "is already closed" in again.text
     assert client.get(f"{address}/nonsense").status_code == 404
 
 

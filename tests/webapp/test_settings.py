@@ -73,7 +73,7 @@ def test_an_empty_variable_counts_as_unset(monkeypatch):
 def test_a_folder_that_cannot_be_made_is_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setattr(env, "SETTINGS", {})
     (tmp_path / "file").touch()
-    with pytest.raises(ImproperlyConfigured, match="file/var cannot be made"):
+    with pytest.raises(ImproperlyConfigured, match="file/var cannot be created"):
         env.env_folder("X", tmp_path / "file" / "var", "a folder", shown="./var")
 
 

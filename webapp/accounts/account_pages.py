@@ -1,4 +1,4 @@
-"""A person's own page: tokens, sessions, what they use, and what they did."""
+"""Show a person's own page: tokens, sessions, usage, and what they did."""
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -28,7 +28,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_POST
 def create_token(request: HttpRequest) -> HttpResponse:
-    """Shows the token in its answer: it is kept nowhere, so there is nothing to redirect to."""
+    """Create a token and show it at once: it is stored nowhere, so a redirect could not show it."""
     form = TokenForm(request.POST)
     if not form.is_valid():
         return render_account(request, form, status=422)
@@ -38,7 +38,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
 
 @transaction.atomic
 def make_token(user, name: str, scope: str, days: int | None) -> tuple[ApiToken, str]:
-    """Make a token on its person's request; the audit log says so."""
+    """Create a token on its person's request, with an entry in the audit log."""
     row, token = services.make_token(user, name, scope=scope, days=days)
     audit.note(audit.TOKEN_MADE, user, str(row), scope=scope, days=days)
     return row, token
@@ -54,17 +54,17 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
 
 @transaction.atomic
 def forget_token(token: ApiToken) -> None:
-    """Revoke a token on its person's request; the audit log says so."""
+    """Revoke a token on its person's request, with an entry in the audit log."""
     audit.note(audit.TOKEN_REVOKED, token.user, str(token))
     token.delete()
 
 
 @require_POST
 def end_session(request: HttpRequest, pk: str) -> HttpResponse:
-    """End another session of the person, or this one, which signs out."""
+    """End another session of the person; this one can only be ended by signing out."""
     session = get_object_or_404(request.user.sessions, pk=pk)
     if session.pk == this_session(request):
-        messages.error(request, "This is the session you are in: sign out to end it.")
+        messages.error(request, "This is your current session. Sign out to end it.")
         return redirect("account")
     with transaction.atomic():
         closing.end_session(session)
@@ -86,14 +86,14 @@ def end_other_sessions(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def activity(request: HttpRequest) -> HttpResponse:
-    """All entries of the audit log that concern the person."""
+    """Show all entries of the audit log that concern the person."""
     entries = Paginator(audit.entries_of(request.user), ENTRIES_ON_A_PAGE)
     context = {"page": entries.get_page(request.GET.get("page"))}
     return render(request, "accounts/activity.html", context)
 
 
 def this_session(request: HttpRequest) -> str | None:
-    """Return the hash of the session that sent the request; None where a token did."""
+    """Return the hash of the session that sent the request, or None if a token sent it."""
     key = request.session.session_key
     return key_hash(key) if key else None
 

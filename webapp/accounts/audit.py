@@ -1,4 +1,4 @@
-"""The audit log: who did what, when, from where. Entries are added and read, nothing else."""
+"""Add entries to the audit log (who did what, when, from where) and read them."""
 
 import logging
 from contextvars import ContextVar
@@ -37,13 +37,13 @@ ACTIONS = (
     *[ACCOUNT_DELETED, HANDED_OVER, ALLOWANCE_CHANGED, RETENTION_CHANGED, OPERATOR_MADE],
     OPERATOR_UNMADE,
 )
-REFUSALS_AN_HOUR = 100  # strangers cause these entries, and must not fill the disk with them
+REFUSALS_AN_HOUR = 100  # strangers cause these entries and must not fill the disk
 
 _request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
 
 
 def middleware(get_response):
-    """Let ``note`` know the request that is being answered, and with it the client's address."""
+    """Store the current request for ``note``, which reads the client's address from it."""
 
     def answer(request: HttpRequest):
         token = _request.set(request)
@@ -64,14 +64,14 @@ def note(
     request: HttpRequest | None = None,
     **detail: Any,
 ) -> AuditEntry:
-    """Add an entry to the audit log, in the transaction that is open.
+    """Add an entry to the audit log, in the open transaction.
 
     Args:
         action: what was done, one of ACTIONS.
-        actor: the person; None for the server itself or its shell.
-        subject: what it was done to, in words that outlive it: ``recording 7 “two banks”``.
-        person: whom it concerns, where that is not the actor.
-        request: where the client's address is read from, if not from the one being answered.
+        actor: the person who did it; None for the server itself or its shell.
+        subject: the object, in words that outlive it: ``recording 7 “two banks”``.
+        person: whom it concerns, if not the actor.
+        request: the request with the client's address, if not the current one.
         detail: further members, as JSON.
     """
     return AuditEntry.objects.create(
@@ -87,7 +87,7 @@ def note(
 
 
 def note_refusal(reason: str) -> None:
-    """Add that a sign-in was refused, at most REFUSALS_AN_HOUR times; the log tells the rest."""
+    """Add an entry for a refused sign-in, at most REFUSALS_AN_HOUR times; log further ones."""
     hour_ago = timezone.now() - timedelta(hours=1)
     noted = AuditEntry.objects.filter(action=SIGN_IN_REFUSED, at__gt=hour_ago).count()
     if noted >= REFUSALS_AN_HOUR:

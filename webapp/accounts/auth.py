@@ -8,14 +8,14 @@ from webapp.accounts.services import TokenRefused, valid_token
 def bearer_token(request: HttpRequest) -> ApiToken:
     """Return the token that the request carries in ``Authorization: Bearer``.
 
-    Raises: TokenRefused, also where the header is of another kind.
+    Raises: TokenRefused, also if the header is of another kind.
     """
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return valid_token(token.strip() if scheme.lower() == "bearer" else "")
 
 
 def bearer_user(request: HttpRequest) -> User | None:
-    """Return the user whose token the request carries; None where there is none that opens."""
+    """Return the user whose token the request carries, or None if it has no valid token."""
     try:
         return bearer_token(request).user
     except TokenRefused:

@@ -1,4 +1,4 @@
-"""Ends sessions, and tells the listeners of ``signals`` once that is committed."""
+"""End sessions, and notify the listeners of ``signals`` after the commit."""
 
 from functools import partial
 
@@ -9,13 +9,13 @@ from webapp.accounts.signals import account_closed, session_ended
 
 
 def announce_ended(key_hash: str) -> None:
-    """Send ``session_ended`` after the commit. A listener that fails is logged."""
+    """Send ``session_ended`` after the commit; a listener's failure is logged."""
     send = partial(session_ended.send_robust, sender=Session, key_hash=key_hash)
     transaction.on_commit(send, robust=True)
 
 
 def announce_closed(user) -> None:
-    """Send ``account_closed`` after the commit. A listener that fails is logged."""
+    """Send ``account_closed`` after the commit; a listener's failure is logged."""
     send = partial(account_closed.send_robust, sender=type(user), user_id=user.pk)
     transaction.on_commit(send, robust=True)
 

@@ -3,7 +3,7 @@ from django import forms
 from webapp.accounts.models import ApiToken
 from webapp.accounts.services import LONGEST_DAYS
 
-DAYS = f"A whole number of days from 1 to {LONGEST_DAYS:,}, or nothing."
+DAYS = f"Enter a whole number of days from 1 to {LONGEST_DAYS:,}, or nothing."
 
 
 class SignInForm(forms.Form):
@@ -13,7 +13,7 @@ class SignInForm(forms.Form):
 
 
 class TokenForm(forms.Form):
-    """A new token. Without a scope it writes, without days it has no end."""
+    """A new token. Without a scope it may write, and without days it never expires."""
 
     name = forms.CharField(
         max_length=100, error_messages={"required": "Name the token after what will use it."}
@@ -21,7 +21,7 @@ class TokenForm(forms.Form):
     scope = forms.ChoiceField(
         choices=ApiToken.Scope.choices,
         required=False,
-        error_messages={"invalid_choice": "A scope is read or write."},
+        error_messages={"invalid_choice": "The scope must be read or write."},
     )
     days = forms.IntegerField(
         required=False,

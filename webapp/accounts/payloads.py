@@ -1,4 +1,4 @@
-"""What the API tells a person of their own account."""
+"""Build the API's answers about a person's own account."""
 
 from datetime import datetime
 from typing import Any
@@ -92,7 +92,7 @@ def audit_item(entry: AuditEntry) -> AuditItem:
 
 
 def own_audit_item(entry: AuditEntry, user) -> AuditItem:
-    """The entry as the person may see it: where another did it, without that one's address."""
+    """Return the entry as the person may see it: without the address of other people."""
     own = entry.actor_id == user.pk
     return {**audit_item(entry), "address": entry.address if own else ""}
 

@@ -1,6 +1,6 @@
-"""What operators do with people's accounts. Access is checked before.
+"""Carry out what operators do with people's accounts. Access is checked before.
 
-``by`` is the operator; None for the server's shell. Whatever cannot be done is a Problem.
+``by`` is the operator, or None for the server's shell. A wrong request raises a Problem.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ SIZE = re.compile(r"([0-9]{1,19})(?:\.([0-9]{1,3}))? *([a-z]*)")
 
 
 def people() -> QuerySet[User]:
-    """Return everybody with what they use, and when a browser or token of theirs was last seen."""
+    """Return all people with their usage, and when a browser or token of theirs was last used."""
     kept = Recording.objects.exclude(upload="")
     used = User.objects.annotate(
         session_used_at=_of_each(Session.objects, Max("last_used_at"), "user"),
@@ -47,9 +47,9 @@ def people() -> QuerySet[User]:
     )
 
 
-def _latest(one: str, other: str) -> Greatest:
-    """Return the later of two moments; SQLite's own finds none where one of them is null."""
-    return Greatest(Coalesce(one, other), Coalesce(other, one))
+def _latest(first: str, second: str) -> Greatest:
+    """Return the later of two moments; SQLite's own function returns null if one is null."""
+    return Greatest(Coalesce(first, second), Coalesce(second, first))
 
 
 def _total(rows, aggregate, owner: str = "owner") -> Coalesce:
@@ -57,7 +57,7 @@ def _total(rows, aggregate, owner: str = "owner") -> Coalesce:
 
 
 def _of_each(rows, aggregate, owner: str) -> Subquery:
-    """Aggregate the rows of each person. A join of several tables would multiply their rows."""
+    """Aggregate the rows of each person; a join of several tables would multiply the rows."""
     own = rows.filter(**{owner: OuterRef("pk")}).order_by().values(owner)
     return Subquery(own.annotate(total=aggregate).values("total"))
 
@@ -83,7 +83,7 @@ def _existing(rows: QuerySet[User], otherwise: str) -> User:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """What ended with an account."""
+    """The numbers of what ended with an account."""
 
     sessions: int
     jobs: int
@@ -92,12 +92,12 @@ class Closed:
 
 @transaction.atomic
 def close(user: User, by: User | None) -> Closed:
-    """Close an account: nothing of it opens or runs any more, and nothing is deleted.
+    """Close an account: it can do nothing more, and nothing is deleted.
 
-    Raises: Conflict where it is closed already or the last operator's.
+    Raises: Conflict if it is closed already, or if it is the last operator's.
     """
     if not user.is_active:
-        raise Conflict(f"The account of {user} is closed already.")
+        raise Conflict(f"The account of {user} is already closed.")
     _require_another_operator(user)
     _set(user, is_active=False)
     SignInLink.objects.filter(user=user).delete()
@@ -122,7 +122,7 @@ def close(user: User, by: User | None) -> Closed:
 def _cancel_open_jobs(user: User) -> int:
     cancelled = 0
     for job in Job.objects.filter(owner=user, state__in=Job.OPEN):
-        with contextlib.suppress(Conflict):  # it has ended meanwhile
+        with contextlib.suppress(Conflict):  # it ended meanwhile
             cancel_job(job)
             cancelled += 1
     return cancelled
@@ -132,17 +132,17 @@ def _cancel_open_jobs(user: User) -> int:
 def open_again(user: User, by: User | None) -> None:
     """Open a closed account: its tokens work again, its collectors stay stopped.
 
-    Raises: Conflict where it is open.
+    Raises: Conflict if it is open.
     """
     if user.is_active:
-        raise Conflict(f"The account of {user} is open already.")
+        raise Conflict(f"The account of {user} is already open.")
     _set(user, is_active=True)
     audit.note(audit.ACCOUNT_OPENED, by, str(user), person=user)
 
 
 @transaction.atomic
 def end_sessions(user: User, by: User | None) -> int:
-    """Sign the person out everywhere; return how many sessions that ended."""
+    """Sign the person out everywhere; return how many sessions ended."""
     ended = closing.end_sessions(user)
     audit.note(audit.SESSIONS_ENDED, by, str(user), person=user, sessions=ended)
     return ended
@@ -150,9 +150,9 @@ def end_sessions(user: User, by: User | None) -> int:
 
 @transaction.atomic
 def make_operator(user: User, by: User | None) -> None:
-    """Raises: Conflict where the person is an operator already, or the account is closed."""
+    """Make a person an operator. Raises: Conflict if they are one or their account is closed."""
     if user.is_staff:
-        raise Conflict(f"{user} is an operator already.")
+        raise Conflict(f"{user} is already an operator.")
     if not user.is_active:
         raise Conflict(f"The account of {user} is closed: open it first.")
     _set(user, is_staff=True)
@@ -161,7 +161,7 @@ def make_operator(user: User, by: User | None) -> None:
 
 @transaction.atomic
 def unmake_operator(user: User, by: User | None) -> None:
-    """Raises: Conflict where the person is no operator, or the last one."""
+    """Take an operator's rights away. Raises: Conflict if there are none, or no other operator."""
     if not user.is_staff:
         raise Conflict(f"{user} is not an operator.")
     _require_another_operator(user)
@@ -182,12 +182,12 @@ def _set(user: User, **fields: bool) -> None:
 
 
 @transaction.atomic
-def allow(user: User, by: User | None, asked: Mapping[str, Any]) -> None:
-    """Set some of a person's own limits; None or an empty text lets the server's setting hold.
+def allow(user: User, by: User | None, changes: Mapping[str, Any]) -> None:
+    """Set some of a person's own limits; None or an empty text means the server's setting.
 
-    asked: limits by their names in ``allowances.NAMES``. Raises: Invalid.
+    ``changes`` has limits by their names in ``allowances.NAMES``. Raises: Invalid.
     """
-    limits = {name: checked_limit(name, value) for name, value in asked.items()}
+    limits = {name: checked_limit(name, value) for name, value in changes.items()}
     if not limits:
         raise Invalid(f"Name a limit: {', '.join(NAMES)}.", field=NAMES[0])
     row, _ = Allowance.objects.get_or_create(owner=user)
@@ -199,9 +199,9 @@ def allow(user: User, by: User | None, asked: Mapping[str, Any]) -> None:
 
 
 def checked_limit(name: str, value: Any) -> int | None:
-    """Return a limit as a number; None for an empty text. Raises: Invalid."""
+    """Return a limit as a number, or None for an empty text. Raises: Invalid."""
     if name not in NAMES:
-        raise Invalid(f"There is no limit {name!r}: it is one of {', '.join(NAMES)}.", field=name)
+        raise Invalid(f"There is no limit {name!r}: choose one of {', '.join(NAMES)}.", field=name)
     text = str(value if value is not None else "").strip().replace(",", "").lower()
     if not text:
         return None
@@ -209,10 +209,12 @@ def checked_limit(name: str, value: Any) -> int | None:
     match = SIZE.fullmatch(text)
     unit = UNITS.get(match[3]) if match and (name == "stored_bytes" or not match[3]) else None
     if unit is None or (unit == 1 and match[2]):
-        raise Invalid(f"{name} is a whole number{_SIZES.get(name, '')}; 0: no limit.", field=name)
+        raise Invalid(
+            f"{name} must be a whole number{_SIZES.get(name, '')}; 0 means no limit.", field=name
+        )
     number = int(match[1]) * unit + int((match[2] or "").ljust(3, "0")) * unit // 1000
     if number > most:
-        raise Invalid(f"{name} is at most {most:,}.", field=name)
+        raise Invalid(f"{name} must be at most {most:,}.", field=name)
     return number
 
 
@@ -228,14 +230,14 @@ PLURALS = {"topology": "topologies"}
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """How many rows of each kind went to another person, and sentences on what stayed."""
+    """How many rows of each kind moved to another person, and sentences about the rest."""
 
     moved: dict[str, int]
     left: list[str]
 
     @property
     def words(self) -> str:
-        """What was moved: "2 recordings and 1 topology", or "nothing"."""
+        """Describe what was moved: "2 recordings and 1 topology", or "nothing"."""
         words = [
             counted(number, kind, PLURALS.get(kind, ""))
             for kind, number in self.moved.items()
@@ -246,13 +248,13 @@ class HandOver:
 
 @transaction.atomic
 def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
-    """Make one person's recordings, topologies, mappings, jobs, archive and collectors another's.
+    """Give one person's recordings, topologies, mappings, jobs, archive and collectors to another.
 
     What the taker has already (a collector of the same address, an archived job of the same key)
     stays with the giver. Raises: Conflict.
     """
     if giver.pk == taker.pk:
-        raise Conflict(f"{giver} has it already: name another person.")
+        raise Conflict(f"{giver} has them already: name another person.")
     if not taker.is_active:
         raise Conflict(f"The account of {taker} is closed: open it first.")
     Job.objects.filter(owner=giver).update(owner=taker)
@@ -274,7 +276,7 @@ def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
 
 
 def _move(model: type[Model], giver: User, taker: User, *key: str) -> tuple[int, list[Model]]:
-    """Move the rows whose key the taker has none of; return their number and the other rows."""
+    """Move the rows whose key the taker does not have; return their number and the other rows."""
     taken = set(model.objects.filter(owner=taker).values_list(*key))
     rows = list(model.objects.filter(owner=giver))
     left = [row for row in rows if tuple(getattr(row, name) for name in key) in taken]
@@ -284,9 +286,9 @@ def _move(model: type[Model], giver: User, taker: User, *key: str) -> tuple[int,
 
 @transaction.atomic
 def delete(user: User, by: User | None) -> None:
-    """Delete a closed account that holds no recording, topology or mapping any more.
+    """Delete a closed account that no longer holds a recording, topology or mapping.
 
-    Collectors, archived jobs, tokens and results of jobs go with it; the audit log stays.
+    Its collectors, archived jobs, tokens and results of jobs are deleted too; the audit log stays.
     Raises: Conflict.
     """
     if user.is_active:

@@ -1,7 +1,7 @@
-"""Who someone is: sign-in links for the pages, bearer tokens for the API.
+"""Identify people: by sign-in links for the pages, and by bearer tokens for the API.
 
-Tokens carry 256 random bits, so they are found by their SHA-256 (nothing to compare in time that
-tells on them) and need no slow hash and no limit on attempts.
+Tokens carry 256 random bits, so they are looked up by their SHA-256. That leaks nothing through
+timing, and needs no slow hash and no limit on attempts.
 """
 
 import hashlib
@@ -20,8 +20,8 @@ from webapp.edge.optional_writes import optionally
 OWNER = "owner@localhost"
 TOKEN_PREFIX = "cut_"
 LAST_USED_PRECISION = timedelta(minutes=1)
-LONGEST_DAYS = 3650  # of a token with an end
-USED = "This sign-in link has been used: a link works once."
+LONGEST_DAYS = 3650  # of a token that expires
+USED = "This sign-in link has been used: a link works only once."
 
 
 class NotAnAddress(ValueError):
@@ -29,15 +29,15 @@ class NotAnAddress(ValueError):
 
 
 class SignInRefused(Exception):
-    """The sentence says why, and what to do."""
+    """A sign-in is refused; the message says why and what to do."""
 
 
 class TokenRefused(Exception):
-    """The sentence says why the token opens nothing, and what to do."""
+    """A token is not valid; the message says why and what to do."""
 
 
 def get_or_create_user(email: str) -> User:
-    """Return the person with this address, made where there is none; OWNER is an operator.
+    """Return the person with this address, created if necessary; OWNER becomes an operator.
 
     Raises: NotAnAddress.
     """
@@ -55,7 +55,7 @@ def get_or_create_user(email: str) -> User:
 
 
 def make_sign_in_link(user: User) -> str:
-    """The address to open; links that no longer work are thrown away."""
+    """Create a sign-in link and return its address; delete links that no longer work."""
     now = timezone.now()
     SignInLink.objects.filter(expires_at__lt=now).delete()
     token = secrets.token_urlsafe(32)
@@ -68,7 +68,7 @@ def invited(token: str) -> User:
     """Return the person whom a link would sign in; it stays unused. Raises: SignInRefused."""
     link = SignInLink.objects.select_related("user").filter(token_hash=hashed(token)).first()
     if link is None:
-        raise SignInRefused("This sign-in link is not known. Is it complete?")
+        raise SignInRefused("This sign-in link is unknown. Is it complete?")
     if link.expires_at <= timezone.now():
         raise SignInRefused("This sign-in link has expired: links work for an hour.")
     if link.used_at is not None:
@@ -79,10 +79,10 @@ def invited(token: str) -> User:
 
 
 def redeem(token: str) -> User:
-    """Return the person of an unused link, which is used from now on. Raises: SignInRefused."""
+    """Return the person of an unused link and mark it as used. Raises: SignInRefused."""
     user = invited(token)
     unused = SignInLink.objects.filter(token_hash=hashed(token), used_at=None)
-    # The update decides: of two requests with the same link, one changes the row.
+    # The update decides: of two requests with the same link, only one changes the row.
     if not unused.update(used_at=timezone.now()):
         raise SignInRefused(USED)
     return user
@@ -91,9 +91,9 @@ def redeem(token: str) -> User:
 def make_token(
     user: User, name: str, *, scope: str = ApiToken.Scope.WRITE, days: int | None = None
 ) -> tuple[ApiToken, str]:
-    """Return the row and the token itself, which cannot be shown again.
+    """Create a token; return its row, and the token itself, which cannot be shown again.
 
-    days: after which it ends; None for a token without an end.
+    It expires after ``days``, or never if that is None.
     """
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
     row = ApiToken.objects.create(
@@ -108,16 +108,16 @@ def make_token(
 
 
 def valid_token(token: str) -> ApiToken:
-    """Return the row of a token that opens something, and note its use. Raises: TokenRefused."""
+    """Return the row of a valid token, and note its use. Raises: TokenRefused."""
     row = ApiToken.objects.select_related("user").filter(token_hash=hashed(token)).first()
     if row is None:
         raise TokenRefused(
-            "The token is not known. Was it revoked, or is it not all there? The header is "
-            "“Authorization: Bearer TOKEN”; tokens are made on the account page."
+            "The token is unknown. Was it revoked, or is it incomplete? The header is "
+            "“Authorization: Bearer TOKEN”; create tokens on the account page."
         )
     if row.is_expired:
         raise TokenRefused(
-            f"The token “{row.name}” expired on {row.expires_at:%Y-%m-%d}. Make another on the "
+            f"The token “{row.name}” expired on {row.expires_at:%Y-%m-%d}. Create another on the "
             "account page."
         )
     if not row.user.is_active:
@@ -127,7 +127,7 @@ def valid_token(token: str) -> ApiToken:
 
 
 def user_of_token(token: str) -> User | None:
-    """Return whose token it is; None where it opens nothing."""
+    """Return the owner of a token, or None if the token is not valid."""
     try:
         return valid_token(token).user
     except TokenRefused:
@@ -135,7 +135,7 @@ def user_of_token(token: str) -> User | None:
 
 
 def note_use(token: ApiToken) -> None:
-    """To the minute: a write for every request would make readers wait."""
+    """Note a token's use to the minute; a write for every request would make readers wait."""
     now = timezone.now()
     if token.last_used_at is None or now - token.last_used_at > LAST_USED_PRECISION:
         same = ApiToken.objects.filter(pk=token.pk)
@@ -147,5 +147,5 @@ def hashed(token: str) -> str:
 
 
 def token_in(pasted: str) -> str:
-    """The token of a pasted link, or of a bare token."""
+    """Return the token in a pasted link, or a bare token as it is."""
     return pasted.strip().rstrip("/").rpartition("/")[2]

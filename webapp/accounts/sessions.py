@@ -1,4 +1,4 @@
-"""Sessions in the database under the hash of their key: whoever reads the table can use none."""
+"""Store sessions under the hash of their key, so that nobody who reads the table can use one."""
 
 import hashlib
 from datetime import timedelta
@@ -16,7 +16,7 @@ LAST_USED_PRECISION = timedelta(minutes=1)
 
 
 def key_hash(session_key: str) -> str:
-    """Return the SHA-256 under which the database keeps a session.
+    """Return the SHA-256 under which the database stores a session.
 
     The key has 165 random bits, so it needs no slow hash.
     """
@@ -24,7 +24,7 @@ def key_hash(session_key: str) -> str:
 
 
 class SessionStore(DatabaseSessions):
-    """Django's sessions in the database, whose rows carry the hash of the key, and the person."""
+    """Django's sessions in the database, in rows with the hash of the key and the person."""
 
     # Django's asynchronous half would look rows up by the key itself.
     acreate = SessionBase.acreate
@@ -65,7 +65,7 @@ class SessionStore(DatabaseSessions):
 
 
 def _note_use(row: Session) -> None:
-    """Note the use to the minute. A page is shown also where that cannot be written."""
+    """Note the use to the minute; a page is shown even if that cannot be written."""
     now = timezone.now()
     if row.last_used_at is not None and now - row.last_used_at <= LAST_USED_PRECISION:
         return

@@ -1,4 +1,4 @@
-"""What others of the program listen to: sessions that end and accounts that close."""
+"""Signals to other parts of the program: sessions end, accounts close."""
 
 from django.dispatch import Signal
 

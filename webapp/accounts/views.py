@@ -1,4 +1,4 @@
-"""Signing in and out."""
+"""Sign people in and out."""
 
 from django.conf import settings
 from django.contrib.auth import login, logout
@@ -28,7 +28,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def follow_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Show whom the link signs in, with a button: what only looks at a link uses nothing up."""
+    """Show whom the link signs in, with a button, so that a preview does not use the link up."""
     if request.method == "POST":
         return redeem(request, SignInForm(), token)
     try:
@@ -58,7 +58,7 @@ def render_sign_in(request, form, *, refusal="", status=200) -> HttpResponse:
 
 
 def next_page(request: HttpRequest) -> str:
-    """Where the person was going; never another site."""
+    """Return the page to which the person was going; never one on another site."""
     page = request.POST.get("next") or request.GET.get("next") or ""
     ours = url_has_allowed_host_and_scheme(page, {request.get_host()}, request.is_secure())
     return page if ours else settings.LOGIN_REDIRECT_URL

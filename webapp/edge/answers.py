@@ -1,4 +1,4 @@
-"""Answers that are given before Django sees the request."""
+"""Answer requests before Django sees them."""
 
 import json
 
@@ -7,7 +7,7 @@ from snapshots.problems import Problem
 
 
 async def answer(scope, send, problem: Problem) -> None:
-    """Answer with the problem as JSON; for a page, with its sentence."""
+    """Answer with the problem: as JSON for the API, as a sentence for a page."""
     body = problem.as_json()
     if scope["path"].startswith("/api/"):
         kind, content = problems.MEDIA_TYPE, json.dumps(body).encode()

@@ -1,8 +1,7 @@
-"""Which bodies of requests are read, how many at once, and how slowly they may come.
+"""Limit which bodies of requests are read, how many at once, and how slowly they may arrive.
 
-Django reads a whole body before a view can refuse it. So this looks first: at the size, at who
-sends it, at what is under way already, and at the room on the disk. Strangers send at most
-FREE_BYTES.
+Django reads a whole body before a view can refuse it. So this checks first: the size, the sender,
+the bodies under way, and the space on the disk. Strangers may send at most FREE_BYTES.
 """
 
 import shutil
@@ -19,14 +18,14 @@ from webapp.edge import senders
 from webapp.edge.answers import answer
 from webapp.edge.clock import Patience
 
-FREE_BYTES = 64 * 1024  # read of anyone's body: forms and questions
-FORM_BYTES = 1024**2  # what a multipart body holds beside its files
-ROOM_EVERY = 16 * 1024**2  # bytes after which the room on the disk is looked at again
+FREE_BYTES = 64 * 1024  # read from anyone: forms and questions
+FORM_BYTES = 1024**2  # allowed in a multipart body beside its files
+ROOM_EVERY = 16 * 1024**2  # bytes after which the space on the disk is checked again
 RETRY_AFTER = 5  # seconds
 
 
 class BodyGate:
-    """ASGI: refuses a body as soon as it is clear that it cannot be taken."""
+    """An ASGI app that refuses a body as soon as it is clear that it cannot be accepted."""
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
         self.app = app
@@ -50,7 +49,7 @@ class UnderWay:
     bodies: set["_Body"] = field(default_factory=set)
 
     def begin(self, body: "_Body", person: int) -> None:
-        """Raises: TooMany."""
+        """Add a body of a person. Raises: TooMany."""
         of_person = Counter(each.person for each in self.bodies)[person]
         if of_person >= settings.MAX_UPLOADS_AT_ONCE:
             raise TooMany(
@@ -60,7 +59,7 @@ class UnderWay:
             )
         if len(self.bodies) >= settings.MAX_BODIES_AT_ONCE:
             raise TooMany(
-                f"The server is taking {len(self.bodies)} uploads, the most at once. Send this one "
+                f"The server receives {len(self.bodies)} uploads, the most at once. Send this one "
                 "again in a moment.",
                 retry_after=RETRY_AFTER,
             )
@@ -71,12 +70,12 @@ class UnderWay:
         self.bodies.discard(body)
 
     def require_room(self, body: "_Body") -> None:
-        """Raises: NoRoom unless the disk can hold this body beside those under way."""
+        """Check that the disk can hold this body beside those under way. Raises: NoRoom."""
         others = sum(each.to_be_written for each in self.bodies if each is not body)
         free = shutil.disk_usage(settings.DATA_DIR).free - others - settings.MIN_FREE_BYTES
         if body.to_be_written > free:
             raise NoRoom(
-                "The server's disk has no room for this upload. Its operator has to make some."
+                "The server's disk has no space for this upload. Its operator must free some."
             )
 
 
@@ -96,12 +95,12 @@ class _Body:
         self._has_answered = False
         self._refusal: Problem | None = None
         self._is_upload = self._kind.startswith(b"multipart/")
-        self._next_look = 0
+        self._next_check = 0
         self._patience = Patience(settings.BODY_SECONDS, settings.BODY_BYTES_PER_SECOND)
 
     @property
     def to_be_written(self) -> int:
-        """Bytes that the disk must still take: the body as it comes, and the files in it."""
+        """Return the bytes that are still to be written: the rest of the body, and its files."""
         files = self.announced if self._is_upload else 0
         return max(self.announced - self.read, 0) + files
 
@@ -119,7 +118,7 @@ class _Body:
             await answer(self._scope, self._send, self._refusal)
 
     async def receive(self) -> dict:
-        """Present a body that is refused to the wrapped app as a client that went away."""
+        """Receive a message; present a refused body to the wrapped app as a client disconnect."""
         if self._is_complete:
             return await self._receive()
         try:
@@ -138,7 +137,7 @@ class _Body:
             message = await self._patience.wait_for(self._receive())
         except TimeoutError:
             raise TooSlow(
-                f"The rest of the request did not come: {self.read:,} bytes of it had arrived. "
+                f"The rest of the request did not arrive: {self.read:,} bytes of it had come. "
                 "Is the connection slow, or broken?"
             ) from None
         self._is_complete = not message.get("more_body", False)
@@ -149,14 +148,14 @@ class _Body:
         return message
 
     async def _require_possible(self) -> None:
-        """Raises: Problem when the body, as far as it is known, cannot be taken."""
+        """Check that the body, as far as it is known, can be accepted. Raises: Problem."""
         size = max(self.announced, self.read)
         if size > self.limit:
             raise _too_large(self.limit)
         if size > FREE_BYTES and self.person is None:
             self._under_way.begin(self, await self._sender())
-        if self.read >= self._next_look:
-            self._next_look = self.read + ROOM_EVERY
+        if self.read >= self._next_check:
+            self._next_check = self.read + ROOM_EVERY
             self._require_room()
 
     def _require_room(self) -> None:
@@ -164,7 +163,7 @@ class _Body:
             self._under_way.require_room(self)
 
     async def _sender(self) -> int:
-        """Return the key of the person who sends it. Raises: Unauthorized, Unavailable."""
+        """Return the key of the person who sends the body. Raises: Unauthorized, Unavailable."""
         try:
             person = await database_sync_to_async(senders.person_of)(self._scope)
         except Exception as error:
@@ -174,7 +173,7 @@ class _Body:
         if person is None:
             raise Unauthorized(
                 f"Sign in before you send more than {FREE_BYTES:,} bytes. A program sends "
-                "“Authorization: Bearer TOKEN”; tokens are made on the account page."
+                "“Authorization: Bearer TOKEN”; create tokens on the account page."
             )
         return person
 
@@ -192,5 +191,5 @@ def _announced(headers: dict[bytes, bytes]) -> int:
 
 
 def _too_large(limit: int) -> TooLarge:
-    detail = f"The body of the request is larger than {limit:,} bytes, the most this server takes."
+    detail = f"The body of the request is larger than {limit:,} bytes, the most accepted here."
     return TooLarge(detail, limit=limit)

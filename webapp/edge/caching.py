@@ -1,10 +1,10 @@
-"""What browsers and proxies may keep of an answer: by default nothing, since it is personal."""
+"""Set what browsers and proxies may store of an answer: by default nothing, as it is personal."""
 
 PERSONAL = "private, no-store"
 
 
 def middleware(get_response):
-    """Mark every answer that says nothing else, as static files do."""
+    """Mark every answer without a rule of its own, such as that of static files."""
 
     def answer(request):
         response = get_response(request)

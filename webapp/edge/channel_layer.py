@@ -1,4 +1,4 @@
-"""The channel layer over Redis, for many viewers at once and for a Redis that hangs or restarts."""
+"""Connect the channel layer to Redis for many viewers, and survive its hangs and restarts."""
 
 import asyncio
 import logging
@@ -12,13 +12,13 @@ from webapp.edge.silence import Silence
 
 logger = logging.getLogger(__name__)
 
-MOST_CONNECTIONS = 50  # of a process; who finds none free waits for one
-ANSWER_SECONDS = 3.0  # for all that is no waiting for a message
+MOST_CONNECTIONS = 50  # of a process; when all are in use, the next caller waits
+ANSWER_SECONDS = 3.0  # for every command except waiting for a message
 RETRY_SECONDS = 1.0
 
 
 class RedisLayer(RedisChannelLayer):
-    """channels_redis with a bound on the wait for an answer, and none on how many ask at once.
+    """channels_redis with a limited wait for answers, and no limit on callers.
 
     redis-py's own pool raises an error above 100 connections. A command without a time limit would
     hang for as long as Redis does; only waiting for a message may take that long.
@@ -48,7 +48,7 @@ class RedisLayer(RedisChannelLayer):
                 await super().group_send(group, message)
 
     async def receive_single(self, channel: str) -> tuple[Any, Any]:
-        """Wait for a message, also through a restart of Redis: open pages stay connected."""
+        """Wait for a message, even through a restart of Redis, so that pages stay connected."""
         while True:
             try:
                 return await super().receive_single(channel)

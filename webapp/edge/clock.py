@@ -1,4 +1,4 @@
-"""How slowly a client may send."""
+"""Limit how slowly a client may send."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Patience:
-    """Waits for a client at most ``seconds``, and longer as it earns it with bytes.
+    """Waits for a client at most ``seconds``, plus the time that its bytes earn.
 
     Only the time in ``wait_for`` counts, so that a slow disk is not held against the client.
     """
@@ -18,7 +18,7 @@ class Patience:
         self._left = float(seconds)
 
     async def wait_for(self, piece: Awaitable[T]) -> T:
-        """Raises: TimeoutError."""
+        """Wait for a piece. Raises: TimeoutError."""
         clock = asyncio.get_running_loop().time
         began = clock()
         try:
@@ -27,5 +27,5 @@ class Patience:
             self._left -= clock() - began
 
     def earn(self, size: int) -> None:
-        """Give the client the time that ``size`` bytes may take, up to the whole again."""
+        """Add the time that ``size`` bytes may take, up to the whole time."""
         self._left = min(self._left + size / self._rate, self._most)

@@ -1,4 +1,4 @@
-"""What a request is answered that a failure stopped: one that will pass by itself, or a fault."""
+"""Answer requests that failed: for a passing cause say so, for any other report a fault."""
 
 import logging
 import sys
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Answer 503 or 507 where a later try may succeed, else 500. Django's ``handler500``."""
+    """Answer 503 or 507 if a later attempt may succeed, else 500. Django's ``handler500``."""
     error = sys.exception()
     problem = passing.problem_of(error)
     if problem is None:
@@ -26,7 +26,7 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 
 def refusal(request: HttpRequest, problem: Problem) -> HttpResponse:
-    """Answer with the problem, for a page as one that needs neither database nor session."""
+    """Answer with the problem; a page for it needs neither database nor session."""
     body = problem.as_json()
     if request.path_info.startswith("/api/"):
         return problems.response(body)

@@ -1,4 +1,4 @@
-"""Django's handler, with bodies on our own disk."""
+"""Handle requests with Django, with their bodies on our own disk."""
 
 import tempfile
 
@@ -9,9 +9,9 @@ from django.core.handlers.asgi import ASGIHandler
 
 
 class Handler(ASGIHandler):
-    """Spools a body in DATA_DIR, in a file without a name, which vanishes with the process.
+    """Spools a body in DATA_DIR, in a file without a name that vanishes with the process.
 
-    Django's own place is the system's temporary folder, which is often small, or in memory.
+    Django would use the system's temporary folder, which is often small or in memory.
     """
 
     async def read_body(self, receive):

@@ -1,4 +1,4 @@
-"""Requests under a host name that is not ours."""
+"""Refuse requests under a host name that is not ours."""
 
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse

@@ -1,9 +1,8 @@
-"""Requests with an ``Idempotency-Key``: a repetition gets the answer of the first one.
+"""Answer a repeated request with the same ``Idempotency-Key`` like the first one.
 
-The row of a request is made before the work, and gets its answer in the same transaction as what
-the work made. So after a crash there is both or neither. A row without an answer is taken for
-abandoned after a while; where its request goes on all the same, it cannot keep its answer any more,
-and what it made is rolled back.
+The row of a request is written before the work. Its answer is added in the transaction of the work,
+so after a crash there is both or neither. A row without an answer counts as abandoned after a
+while. If its request continues after that, it cannot store its answer, and its work is rolled back.
 """
 
 import hashlib
@@ -38,12 +37,12 @@ DOCUMENTED = {
             "description": (
                 "Makes a repetition harmless. The same request with the same key is carried out "
                 f"once in 24 hours; a repetition gets the first answer, with {REPLAYED}: true. "
-                "409 while the first is under way, 422 where the key was used for another request."
+                "409 while the first is under way, 422 if the key was used for another request."
             ),
         }
     ]
 }
-"""What a call says of the header in the API's documentation."""
+"""The description of the header in the API's documentation."""
 
 
 class KeyUsed(Problem):
@@ -55,13 +54,13 @@ class UnderWay(Problem):
 
 
 class Attempt:
-    """One request, of which ``keep`` notes the answer; without a key it does nothing."""
+    """One request, whose answer ``keep`` stores; without a key it does nothing."""
 
     def __init__(self, row: IdempotentRequest | None = None) -> None:
         self._row = row
 
     def keep(self, reply: HttpResponse) -> None:
-        """Note the answer, in the transaction that is open. Raises: UnderWay where too late."""
+        """Store the answer, in the open transaction. Raises: UnderWay if it is too late."""
         if self._row is None:
             return
         mine = IdempotentRequest.objects.filter(pk=self._row.pk, status=None)
@@ -70,12 +69,12 @@ class Attempt:
 
     @contextmanager
     def released_on_failure(self) -> Iterator[None]:
-        """Give the key back where nothing came of the request."""
+        """Release the key if the request fails."""
         try:
             yield
         except BaseException:
             if self._row is not None:
-                with suppress(DatabaseError):  # then it counts as abandoned, soon
+                with suppress(DatabaseError):  # the key then soon counts as abandoned
                     IdempotentRequest.objects.filter(pk=self._row.pk, status=None).delete()
             raise
 
@@ -85,30 +84,30 @@ def idempotent(
 ) -> Callable[..., Any]:
     """Carry out a call of the API once for each key of a person.
 
-    keeps_itself: the view calls ``request.attempt.keep`` in a transaction of its own, since what it
-    does before would hold the database for too long.
+    With ``keeps_itself`` the view calls ``request.attempt.keep`` in a transaction of its own,
+    because its earlier work would lock the database for too long.
     """
     if view is None:
         return lambda view: idempotent(view, keeps_itself=keeps_itself)
 
     @wraps(view)
     def answer(request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        request.attempt = found = _claimed(request)
-        if isinstance(found, HttpResponse):
-            return found
-        if found._row is None:
+        request.attempt = attempt = _claimed(request)
+        if isinstance(attempt, HttpResponse):
+            return attempt
+        if attempt._row is None:
             return view(request, *args, **kwargs)
-        with found.released_on_failure(), nullcontext() if keeps_itself else transaction.atomic():
+        with attempt.released_on_failure(), nullcontext() if keeps_itself else transaction.atomic():
             reply = view(request, *args, **kwargs)
             if not keeps_itself:
-                found.keep(reply)
+                attempt.keep(reply)
         return reply
 
     return answer
 
 
 def forget_old() -> int:
-    """Delete the rows whose time is over; returns how many."""
+    """Delete the rows that are too old; return their number."""
     old = IdempotentRequest.objects.filter(created_at__lt=timezone.now() - KEPT)
     return old.delete()[0]
 
@@ -121,7 +120,7 @@ def under_way() -> UnderWay:
 
 
 def _claimed(request: HttpRequest) -> Attempt | HttpResponse:
-    """Return the attempt that this request is, or the answer of the one that it repeats."""
+    """Return the attempt of this request, or the answer of the request that it repeats."""
     if HEADER not in request.headers:
         return Attempt()
     key, fingerprint = _key(request), fingerprint_of(request)
@@ -140,16 +139,16 @@ def _key(request: HttpRequest) -> str:
     key = request.headers[HEADER].strip()
     if not (key.isascii() and key.isprintable() and 1 <= len(key) <= MOST_CHARACTERS):
         raise Invalid(
-            f"{HEADER} has 1 to {MOST_CHARACTERS} printable ASCII characters.", field=HEADER
+            f"{HEADER} must have 1 to {MOST_CHARACTERS} printable ASCII characters.", field=HEADER
         )
     return key
 
 
 def _answer_of(first: IdempotentRequest | None, fingerprint: str) -> HttpResponse:
-    """Raises: KeyUsed, UnderWay."""
+    """Return the stored answer of the first request. Raises: KeyUsed, UnderWay."""
     if first is not None and first.fingerprint != fingerprint:
         raise KeyUsed(
-            "This key came with another request before. Take a new key for each request.",
+            "This key was used for another request. Use a new key for each request.",
             field=HEADER,
         )
     if first is None or first.status is None:
@@ -159,7 +158,7 @@ def _answer_of(first: IdempotentRequest | None, fingerprint: str) -> HttpRespons
 
 
 def fingerprint_of(request: HttpRequest) -> str:
-    """Return the SHA-256 of what is asked: address, fields, names and contents of files."""
+    """Return the SHA-256 of a request: address, fields, names and contents of files."""
     digest = hashlib.sha256()
     for part in (request.method, request.get_full_path(), *_content(request)):
         raw = part if isinstance(part, bytes) else part.encode(errors="surrogatepass")

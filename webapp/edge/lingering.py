@@ -1,7 +1,7 @@
-"""Lets a client read the answer that it gets before it has sent its whole request.
+"""Let a client read an answer that it gets before it has sent its whole request.
 
-A server that closes a connection on which data are still arriving resets it, and the client may
-lose the answer. So the rest is read and thrown away for a short while.
+A server that closes a connection while data still arrive resets it, and the client may lose the
+answer. So the rest is read and discarded for a short while.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ LINGER_SECONDS = 2.0
 
 
 class Lingering:
-    """ASGI: holds the end of an early answer back while the client still sends its body."""
+    """An ASGI app that delays the end of an early answer while the client still sends its body."""
 
     def __init__(self, app) -> None:
         self.app = app
@@ -26,7 +26,7 @@ class Lingering:
 
 
 class _Request:
-    """One request of which ``is_coming`` says whether more of its body is expected."""
+    """One request; ``is_coming`` tells whether more of its body is expected."""
 
     def __init__(self, receive, send, *, is_coming: bool) -> None:
         self._receive, self._send, self.is_coming = receive, send, is_coming

@@ -1,4 +1,4 @@
-"""Keeps SQLite readable when the disk is full or has become read-only."""
+"""Keep SQLite readable when the disk is full or has become read-only."""
 
 import logging
 import sqlite3
@@ -11,10 +11,10 @@ _kept: list[sqlite3.Connection] = []
 
 
 def keep_open() -> None:
-    """Open a connection that stays, so that SQLite's log and shared memory stay in place.
+    """Open a connection that stays, so that SQLite's log and shared memory stay on the disk.
 
-    Each request has a connection of its own. The last one that closes removes both files, and the
-    next could not make them again on such a disk: even a question would fail.
+    Each request has a connection of its own. The last one to close removes both files. On such a
+    disk the next one could not create them again, and even a query would fail.
     """
     if not settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         return

@@ -1,4 +1,4 @@
-"""Writes that a request can do without: nothing that is only read fails because of them."""
+"""Try writes that a request can do without, so that reading never fails because of them."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -22,31 +22,31 @@ READING = ("GET", "HEAD", "OPTIONS")
 
 
 def optionally(write: Callable[[], T]) -> T | None:
-    """Write, but give up soon and return None where the database cannot take it at the moment."""
+    """Write, but give up soon and return None if the database cannot accept it now."""
     try:
         with _short_wait(), transaction.atomic():
             return write()
     except Exception as error:
         if passing(error) is None:
             raise
-        logger.info("A write that can be missed was left out: %s", error)
+        logger.info("An optional write was left out: %s", error)
         return None
 
 
 @contextmanager
 def _short_wait() -> Iterator[None]:
-    """Wait for SQLite's lock only a moment, not as long as a request that has to write."""
+    """Wait only a moment for SQLite's lock, not as long as a request that must write."""
     if connection.vendor != "sqlite":
         yield
         return
     with connection.cursor() as cursor:
-        [before] = cursor.execute("PRAGMA busy_timeout").fetchone()
+        [previous] = cursor.execute("PRAGMA busy_timeout").fetchone()
         cursor.execute(f"PRAGMA busy_timeout = {LOCK_MILLISECONDS}")
     try:
         yield
     finally:
         with connection.cursor() as cursor:
-            cursor.execute(f"PRAGMA busy_timeout = {int(before)}")
+            cursor.execute(f"PRAGMA busy_timeout = {int(previous)}")
 
 
 class Sessions(SessionMiddleware):

@@ -1,4 +1,4 @@
-"""Which pages may open a websocket: browsers let any page try, and send the cookies along."""
+"""Decide which pages may open a websocket; browsers let any page try, and send cookies along."""
 
 from urllib.parse import urlsplit
 
@@ -14,7 +14,7 @@ Origin = tuple[str, str, int | None]
 
 
 class SameOrigin:
-    """ASGI: takes websockets from pages of this server alone, and denies all others."""
+    """An ASGI app that accepts websockets only from this server's pages."""
 
     def __init__(self, app) -> None:
         self.app = app
@@ -31,16 +31,16 @@ async def _deny(scope, receive, send) -> None:
 
 
 def _ours(scope, headers: dict[bytes, bytes]) -> set[Origin | None]:
-    """The address that people type, and the one that this very request was sent to."""
+    """Return the address that people type, and the address of this request."""
     host = headers.get(b"host", b"").decode("latin1")
-    found = {_origin(settings.PUBLIC_URL)}
+    origins = {_origin(settings.PUBLIC_URL)}
     if validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
-        found.add(_origin(f"{SCHEMES.get(scope.get('scheme', 'ws'), 'http')}://{host}"))
-    return found
+        origins.add(_origin(f"{SCHEMES.get(scope.get('scheme', 'ws'), 'http')}://{host}"))
+    return origins
 
 
 def _origin(address: str) -> Origin | None:
-    """Return None for what is no address of a page."""
+    """Return an address's origin, or None if it is not the address of a page."""
     try:
         parts = urlsplit(address)
         port = parts.port or PORTS.get(parts.scheme)

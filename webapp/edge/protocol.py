@@ -1,6 +1,6 @@
-"""How long a connection may take, below ASGI: uvicorn's protocols with limits of their own.
+"""Limit how long a connection may take, in uvicorn's protocols below ASGI.
 
-uvicorn waits for ever for the end of a request's header, and closes a websocket whose client has
+uvicorn waits for ever for the end of a request's header. It closes a websocket whose client has
 stopped reading only when that client goes away.
 """
 
@@ -15,10 +15,10 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from snapshots import problems
 
 MAX_HEADER_BYTES = 64 * 1024
-FLUSH_SECONDS = 5  # for what has been written to a connection that is to be closed
+FLUSH_SECONDS = 5  # for the data already written to a connection that is to be closed
 
 _waiting: OrderedDict["HttpProtocol", None] = OrderedDict()
-"""The connections of this process that have not sent a complete header, the oldest first."""
+"""The connections of this process without a complete header, the oldest first."""
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -78,7 +78,7 @@ class HttpProtocol(HttpToolsProtocol):
             self._refuse(_header_too_large())
 
     def _header_is_late(self) -> None:
-        """Answer a request that stopped in its header; close in silence where none began."""
+        """Answer a request that stopped in its header; close silently if none began."""
         self._timer = None
         if self._is_answering:  # a further request on a connection that awaits an answer
             self._begin_waiting()
@@ -106,7 +106,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._abort_soon()
 
     async def send(self, message) -> None:
-        """Drop what comes after the close: an answer may have been under way to a slow reader."""
+        """Drop messages after the close; an answer to a slow reader may still be under way."""
         if self.close_sent:
             return
         if message["type"] == "websocket.close":

@@ -1,8 +1,7 @@
-"""Whom to believe about where a request comes from.
+"""Decide which headers about a request's origin to trust.
 
-A proxy says in headers who its client is, and anybody can send such headers. Those of a proxy in
-TRUSTED_PROXIES are taken over. All others are removed, so that nothing behind this layer can
-believe them.
+A proxy names its client in headers, and anybody can send such headers. Those of a proxy in
+TRUSTED_PROXIES are used. All others are removed, so that no code behind this layer uses them.
 """
 
 import ipaddress
@@ -30,11 +29,11 @@ FORWARDED = {
     b"x-real-ip",
     b"x-request-id",
 }
-REQUEST_ID = b"x-request-id"  # the only one that is read further in
+REQUEST_ID = b"x-request-id"  # the only one that later layers read
 
 
 class TrustedProxies:
-    """ASGI: sets a request's client and scheme from the headers of a trusted proxy."""
+    """An ASGI app that sets a request's client and scheme from a trusted proxy's headers."""
 
     def __init__(self, app) -> None:
         self.app = app
@@ -46,21 +45,21 @@ class TrustedProxies:
 
 
 def _checked(scope: dict[str, Any], trusted: tuple[Network, ...]) -> dict[str, Any]:
-    """Return the scope as the server itself would have it, had no proxy stood in between."""
+    """Return the scope that the server would have without a proxy in between."""
     checked = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in FORWARDED]}
     address = (scope.get("client") or ("",))[0]
     if not _is_in(address, trusted):
         return checked
-    said = _last_of_each(scope["headers"])
-    checked["headers"] += [(REQUEST_ID, said[REQUEST_ID])] if REQUEST_ID in said else []
-    checked["client"] = (_client(said.get(b"x-forwarded-for", b""), trusted) or address, 0)
-    scheme = said.get(b"x-forwarded-proto", b"").strip().lower()
+    forwarded = _last_of_each(scope["headers"])
+    checked["headers"] += [(REQUEST_ID, forwarded[REQUEST_ID])] if REQUEST_ID in forwarded else []
+    checked["client"] = (_client(forwarded.get(b"x-forwarded-for", b""), trusted) or address, 0)
+    scheme = forwarded.get(b"x-forwarded-proto", b"").strip().lower()
     checked["scheme"] = SCHEMES.get((scope["type"], scheme), scope.get("scheme", "http"))
     return checked
 
 
 def _last_of_each(headers) -> dict[bytes, bytes]:
-    """Join repeated headers as HTTP does; the nearest proxy's word stands last."""
+    """Join repeated headers as HTTP does; the nearest proxy's value is the last."""
     joined: dict[bytes, bytes] = {}
     for name, value in headers:
         if name in FORWARDED:
@@ -69,7 +68,7 @@ def _last_of_each(headers) -> dict[bytes, bytes]:
 
 
 def _client(forwarded_for: bytes, trusted: tuple[Network, ...]) -> str | None:
-    """Return the last address in ``X-Forwarded-For`` that is no trusted proxy's."""
+    """Return the last address in ``X-Forwarded-For`` that does not belong to a trusted proxy."""
     addresses = [text.strip() for text in forwarded_for.decode("latin-1").split(",")]
     for address in reversed(addresses):
         if not _is_address(address):

@@ -1,7 +1,7 @@
-"""What the server notes about every request and every websocket.
+"""Give every request and websocket an id, and count and log it.
 
-Each gets an id, which the answer carries in ``X-Request-ID`` and every log line shows; its time and
-status are counted for /metrics; and with ACCESS_LOG=yes it is a line of the log ``access``.
+The answer carries the id in ``X-Request-ID``, and every log line shows it. Time and status are
+counted for /metrics. With ACCESS_LOG=yes each is a line of the log ``access``.
 """
 
 import logging
@@ -25,7 +25,7 @@ CLIENT_WENT_AWAY = 499  # before an answer began; the number is nginx's
 
 
 class Requests:
-    """ASGI: gives each request an id, counts it, and logs it once it has been answered."""
+    """An ASGI app that gives each request an id, counts it, and logs it after its answer."""
 
     def __init__(self, app) -> None:
         self.app = app
@@ -39,7 +39,7 @@ class Requests:
 
 
 class _Request:
-    """One request: what of its answer has gone out so far."""
+    """One request, and the part of its answer that has been sent."""
 
     status = CLIENT_WENT_AWAY
 
@@ -69,7 +69,7 @@ class _Request:
         await self._send(message)
 
     def fail(self) -> None:
-        """Note that the app raised: the server answers 500 where no answer has begun."""
+        """Note that the app raised an error; the server answers 500 if no answer has begun."""
         self.status = 500 if self.status == CLIENT_WENT_AWAY else self.status
 
     def end(self, seconds: float) -> None:
@@ -78,7 +78,7 @@ class _Request:
         self.log(self.scope["method"], seconds)
 
     def log(self, method: str, seconds: float) -> None:
-        """Write the line of the access log, if one is kept. The query stays out of it."""
+        """Write the line of the access log, if it is switched on; the query is left out."""
         if not settings.ACCESS_LOG:
             return
         fields = {
@@ -103,13 +103,13 @@ class _Websocket(_Request):
         self.is_open = False
 
     async def run(self, app, receive) -> None:
-        async def heard() -> dict[str, Any]:
+        async def received() -> dict[str, Any]:
             message = await receive()
             if message["type"] == "websocket.disconnect":
                 self.status = message.get("code") or self.status
             return message
 
-        await super().run(app, heard)
+        await super().run(app, received)
 
     async def send(self, message: dict[str, Any]) -> None:
         if message["type"] == "websocket.accept" and not self.is_open:
@@ -130,7 +130,7 @@ class _Websocket(_Request):
 
 
 class NotePerson:
-    """ASGI: notes whose websocket it is, which the layers outside of this one cannot see."""
+    """An ASGI app that notes whose websocket it is, because outer layers cannot see that."""
 
     def __init__(self, app) -> None:
         self.app = app
@@ -143,7 +143,7 @@ class NotePerson:
 
 
 def note_person(get_response):
-    """Note whose request it is, as soon as that is known, for the layers outside of Django."""
+    """Note whose request it is as soon as that is known, for the layers outside of Django."""
 
     def middleware(request):
         person = getattr(request, "scope", {}).get(PERSON)
@@ -155,6 +155,6 @@ def note_person(get_response):
 
 
 def _id_of(scope: dict[str, Any]) -> str:
-    """Return the id that a trusted proxy gave (see proxies.py), or a new one."""
+    """Return the id from a trusted proxy (see proxies.py), or a new one."""
     given = dict(scope["headers"]).get(HEADER, b"")
     return given.decode() if _ID.fullmatch(given) else uuid.uuid4().hex

@@ -1,4 +1,4 @@
-"""Who sends a request, found out from its header alone."""
+"""Find out who sends a request from its header alone."""
 
 import io
 
@@ -12,11 +12,11 @@ from webapp.accounts.auth import bearer_user
 def person_of(scope) -> int | None:
     """Return the key of the person whose token or session the request carries.
 
-    As in the API, a token that is sent decides alone.
+    As in the API, a token takes precedence over a session, even if it is not valid.
     """
     try:
         request = ASGIRequest(scope, io.BytesIO())
-    except UnicodeDecodeError:  # of the query; Django will refuse it
+    except UnicodeDecodeError:  # from the query; Django will refuse it
         return None
     if "Authorization" in request.headers:
         user = bearer_user(request)

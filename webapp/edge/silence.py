@@ -1,4 +1,4 @@
-"""A server that does not answer is not waited for again and again."""
+"""Avoid waiting again and again for a server that does not answer."""
 
 import time
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 class Silent(ConnectionError):
-    """The server did not answer a moment ago, so it was not asked."""
+    """The server did not answer a moment ago, so the request was not sent."""
 
 
 class Silence:
@@ -18,7 +18,7 @@ class Silence:
 
     @contextmanager
     def respected(self, *errors: type[BaseException]) -> Iterator[None]:
-        """Raises: Silent at once where the server has just failed with one of ``errors``."""
+        """Run a block that uses the server. Raises: Silent if it just failed with ``errors``."""
         if time.monotonic() < self._until:
             raise Silent(f"{self.server} did not answer a moment ago")
         try:

@@ -119,6 +119,6 @@ def list_audit_entries(
 ) -> HttpResponse:
     """List the entries of the audit log, newest first."""
     access.require_operator(request.user)
-    entries = AuditFilter.asked(request.GET.dict()).entries()
+    entries = AuditFilter.of_query(request.GET.dict()).entries()
     items = [audit_item(entry) for entry in entries[offset : offset + limit]]
     return reply({"items": items, "total": entries.count()})

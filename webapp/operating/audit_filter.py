@@ -1,4 +1,4 @@
-"""The part of the audit log that an operator asks for, and the same as CSV."""
+"""Select entries of the audit log for an operator, and write them as CSV."""
 
 import csv
 import io
@@ -17,12 +17,17 @@ from webapp.accounts.models import AuditEntry
 LONGEST_PERSON = 150
 MOST_LINES = 100_000
 COLUMNS = ("at", "actor", "action", "subject", "address", "detail")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would compute a cell that begins so
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would compute such a cell
 
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """person: part of an address. since, until: days in UTC, both inside."""
+    """A filter of the audit log.
+
+    Args:
+        person: part of an address.
+        since, until: days in UTC, both included.
+    """
 
     person: str = ""
     action: str = ""
@@ -30,16 +35,16 @@ class AuditFilter:
     until: date | None = None
 
     @classmethod
-    def asked(cls, query: Mapping[str, str]) -> "AuditFilter":
+    def of_query(cls, query: Mapping[str, str]) -> "AuditFilter":
         """Read the parameters of an address; empty ones do not count. Raises: Invalid."""
         action = query.get("action", "")
         if action and action not in ACTIONS:
-            raise Invalid(f"An action is one of {', '.join(ACTIONS)}.", field="action")
+            raise Invalid(f"The action must be one of {', '.join(ACTIONS)}.", field="action")
         person = query.get("person", "").replace("\0", "").strip()[:LONGEST_PERSON]
         return cls(person, action, _day(query, "since"), _day(query, "until"))
 
     def entries(self) -> QuerySet[AuditEntry]:
-        """Return the entries that pass, the newest first."""
+        """Return the entries that pass the filter, the newest first."""
         entries = AuditEntry.objects.all()
         if self.person:
             concerned = User.objects.filter(username__icontains=self.person).values("pk")
@@ -60,7 +65,7 @@ def _day(query: Mapping[str, str], name: str) -> date | None:
     except ValueError:
         day = date.max
     if day == date.max:
-        raise Invalid("A day is written 2026-11-22.", field=name)
+        raise Invalid("Write a day like 2026-11-22.", field=name)
     return day
 
 
@@ -69,12 +74,12 @@ def _midnight(day: date) -> datetime:
 
 
 def as_csv(entries: QuerySet[AuditEntry]) -> str:
-    """Return the entries as CSV, with a head. Raises: TooLarge."""
+    """Return the entries as CSV, with a header. Raises: TooLarge."""
     number = entries.count()
     if number > MOST_LINES:
         raise TooLarge(
-            f"{number:,} entries pass the filter, and a CSV takes {MOST_LINES:,}. Ask for fewer "
-            "days at a time.",
+            f"{number:,} entries pass the filter, but a CSV has at most {MOST_LINES:,}. Choose "
+            "fewer days at a time.",
             limit=MOST_LINES,
         )
     text = io.StringIO()

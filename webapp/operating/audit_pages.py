@@ -1,4 +1,4 @@
-"""The page of the audit log."""
+"""Show the audit log to operators."""
 
 from urllib.parse import urlencode
 
@@ -21,16 +21,16 @@ PARAMETERS = ("person", "action", "since", "until")
 @operator_page
 @require_safe
 def audit_log(request: HttpRequest) -> HttpResponse:
-    """The entries that pass the filter; with ``format=csv`` as a file."""
+    """Show the entries that pass the filter; with ``format=csv`` send them as a file."""
     try:
-        asked, refusal = AuditFilter.asked(request.GET.dict()), None
+        chosen, refusal = AuditFilter.of_query(request.GET.dict()), None
     except Invalid as invalid:
-        asked, refusal = AuditFilter(), invalid
+        chosen, refusal = AuditFilter(), invalid
     if request.GET.get("format") == "csv" and refusal is None:
-        return _file(asked)
+        return _file(chosen)
     query = {name: request.GET[name] for name in PARAMETERS if request.GET.get(name)}
     context = {
-        "page": Paginator(asked.entries(), ENTRIES_ON_A_PAGE).get_page(request.GET.get("page")),
+        "page": Paginator(chosen.entries(), ENTRIES_ON_A_PAGE).get_page(request.GET.get("page")),
         "query": query,
         "refusal": refusal,
         "actions": [(action, action_words(action)) for action in ACTIONS],
@@ -40,8 +40,8 @@ def audit_log(request: HttpRequest) -> HttpResponse:
     return render(request, "operating/audit.html", context, status=status)
 
 
-def _file(asked: AuditFilter) -> HttpResponse:
-    answer = HttpResponse(as_csv(asked.entries()), content_type="text/csv; charset=utf-8")
+def _file(chosen: AuditFilter) -> HttpResponse:
+    answer = HttpResponse(as_csv(chosen.entries()), content_type="text/csv; charset=utf-8")
     name = f"cutline-audit-{timezone.now():%Y-%m-%d}.csv"
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer

@@ -1,4 +1,4 @@
-"""What must be well for this server to take requests; each check is quick and bounded."""
+"""Check what this server needs to take requests; each check is quick and limited in time."""
 
 import tempfile
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from webapp.operating.redis_reading import client
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One part of the server. ``problem``: a sentence for its operator; empty where all is well."""
+    """One part of the server; ``problem`` is a sentence for its operator, empty if all is well."""
 
     name: str
     problem: str = ""
@@ -33,7 +33,7 @@ def ready() -> list[Check]:
 
 
 def database() -> str:
-    """Return why the database does not answer; empty where it does."""
+    """Return why the database does not answer, or an empty text if it does."""
     try:
         connection.ensure_connection()
         with connection.cursor() as cursor:
@@ -45,7 +45,7 @@ def database() -> str:
 
 
 def redis() -> str:
-    """Return why Redis does not answer within a second; empty where it does."""
+    """Return why Redis does not answer within a second, or an empty text if it does."""
     try:
         with client() as server:
             server.ping()
@@ -55,18 +55,18 @@ def redis() -> str:
 
 
 def free_disk() -> str:
-    """Return which folder cannot be written or has too little room; empty where all is well."""
+    """Return which folder cannot be written or has too little space; empty if all is well."""
     problems = (_folder_problem(name, path) for name, path in disk.folders().items())
     return " ".join(filter(None, problems))
 
 
 def migrations() -> str:
-    """Return which migrations the database lacks; empty where it has all."""
+    """Return which migrations the database lacks, or an empty text if it has all."""
     try:
         executor = MigrationExecutor(connection)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError:
-        return "Whether the database is migrated is not known, because it does not answer."
+        return "The migrations cannot be checked, because the database does not answer."
     names = [f"{step.app_label}.{step.name}" for step, _ in plan]
     return f"The database lacks {', '.join(names)}. Run manage.py migrate." if names else ""
 

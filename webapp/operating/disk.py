@@ -1,4 +1,4 @@
-"""How much room the folders have in which Cutline keeps things."""
+"""Measure the space on the disks of the folders in which Cutline keeps files."""
 
 import shutil
 from pathlib import Path
@@ -10,7 +10,7 @@ from snapshots.files import recordings
 
 
 class Usage(NamedTuple):
-    """Bytes."""
+    """The size of a disk, in bytes."""
 
     total: int
     used: int
@@ -18,7 +18,7 @@ class Usage(NamedTuple):
 
 
 def folders() -> dict[str, Path]:
-    """Return the folders by what they keep; the store may lie on another disk."""
+    """Return the folders by what they hold; the store may be on another disk."""
     return {"data": Path(settings.DATA_DIR), "store": _existing(recordings.store().root)}
 
 

@@ -1,7 +1,7 @@
-"""Sees to it that one Cutline at a time works with a data folder, also after a ``kill -9``.
+"""Let only one Cutline at a time work with a data folder, even after a ``kill -9``.
 
 The lock belongs to an open file that every process of the stack inherits, so it is free only when
-the last of them has ended. Java closes what it inherits; it is recognised by its environment.
+the last of them has ended. Java closes inherited files; it is recognised by its environment.
 """
 
 import fcntl
@@ -14,22 +14,22 @@ from typing import Any, TextIO
 from webapp.operating import processes
 
 VARIABLE = "CUTLINE_FOLDER"  # in the environment of every process of the stack
-WAIT_SECONDS = 20  # for what a killed launcher left; its processes have about 7 s to end
-DYING_SECONDS = 3.0  # a launcher that was killed just now may still be listed as running
+WAIT_SECONDS = 20  # for processes of a killed launcher; they end within about 7 s
+DYING_SECONDS = 3.0  # a launcher that was just killed may still be listed as running
 POLL_SECONDS = 0.1
 
 
 class FolderInUse(Exception):
-    """The sentence says who uses the folder."""
+    """Another Cutline uses the folder; the message says which."""
 
 
 def lock(folder: Path, **facts: Any) -> TextIO:
-    """Return the open file whose lock says that this folder is in use.
+    """Return the open file whose lock shows that this folder is in use.
 
-    What a launcher that was killed left gets WAIT_SECONDS to end.
+    The processes of a killed launcher get WAIT_SECONDS to end.
 
     Args:
-        facts: what other commands may know of this stack, see ``running``.
+        facts: what other commands may read about this stack, see ``running``.
 
     Raises: FolderInUse.
     """
@@ -38,8 +38,8 @@ def lock(folder: Path, **facts: Any) -> TextIO:
     file = path.open("a+")
     began = time.monotonic()
     while not _take(file, folder):
-        patience = DYING_SECONDS if running(folder) else WAIT_SECONDS
-        if time.monotonic() - began > patience:
+        limit = DYING_SECONDS if running(folder) else WAIT_SECONDS
+        if time.monotonic() - began > limit:
             file.close()
             raise FolderInUse(_sentence(folder))
         time.sleep(POLL_SECONDS)
@@ -49,7 +49,7 @@ def lock(folder: Path, **facts: Any) -> TextIO:
 
 
 def running(folder: Path) -> dict[str, Any] | None:
-    """Return what the launcher that runs on this folder wrote; None where there is none."""
+    """Return what the launcher that runs on this folder wrote, or None if there is none."""
     try:
         facts = json.loads((folder / "lock").read_text())
         alive = processes.started_at(facts["pid"]) == facts["started"]
@@ -83,13 +83,13 @@ def _write(file: TextIO, facts: dict[str, Any]) -> None:
 def _sentence(folder: Path) -> str:
     launcher = running(folder)
     if launcher:
-        who = str(processes.describe(launcher["pid"]))
+        names = str(processes.describe(launcher["pid"]))
         return (
-            f"Another Cutline runs with the data in {folder} ({who}): "
+            f"Another Cutline runs with the data in {folder} ({names}): "
             "stop it, or set DATA_DIR to another folder."
         )
-    who = "; ".join(map(str, holders(folder))) or "it belongs to another user or machine"
+    names = "; ".join(map(str, holders(folder))) or "it belongs to another user or machine"
     return (
         f"Another Cutline runs with the data in {folder}: its launcher has ended, and these "
-        f"processes have not ended within {WAIT_SECONDS} s ({who}). End them, then start again."
+        f"processes have not ended within {WAIT_SECONDS} s ({names}). End them, then start again."
     )

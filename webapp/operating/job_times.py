@@ -1,4 +1,4 @@
-"""How long jobs take, by kind and end. Workers add to the counts in Redis; /metrics reads them."""
+"""Count how long jobs take, by kind and end, in Redis; workers write it, /metrics reads it."""
 
 import logging
 import time
@@ -13,13 +13,13 @@ from webapp.operating.redis_reading import client
 
 logger = logging.getLogger(__name__)
 
-KEY = "cutline:job_seconds"  # a hash: "KIND STATE BOUND" counts jobs, "KIND STATE sum" seconds
+KEY = "cutline:job_seconds"  # a hash: "KIND STATE BOUND" counts jobs, "KIND STATE sum" adds seconds
 BOUNDS = ("0.5", "1", "2", "5", "10", "30", "60", "120", "300", "900", "3600", "+Inf")
 
 
 @dataclass
 class Times:
-    """The jobs of one kind that ended in one state. ``counts``: by bound, each job once."""
+    """The jobs of one kind that ended in one state; ``counts`` has each job once, at its bound."""
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BOUNDS, 0))
     seconds: float = 0.0
@@ -36,7 +36,7 @@ class Times:
 
 @contextmanager
 def timed(job) -> Iterator[None]:
-    """Note how long a run takes; one that was put back for later is not an end, and not noted."""
+    """Note how long a run takes, unless the job was put back for later."""
     began = time.monotonic()
     yield
     if not job.is_open:
@@ -44,7 +44,7 @@ def timed(job) -> Iterator[None]:
 
 
 def note(kind: str, state: str, seconds: float) -> None:
-    """Count one job; without Redis it stays uncounted."""
+    """Count one job; without Redis it is not counted."""
     bound = next(bound for bound in BOUNDS if seconds <= float(bound))
     try:
         with client() as redis, redis.pipeline(transaction=False) as several:
@@ -57,11 +57,11 @@ def note(kind: str, state: str, seconds: float) -> None:
 
 def times(redis: Redis) -> dict[tuple[str, str], Times]:
     """Return the times by (kind, state). Raises: RedisError."""
-    found: dict[tuple[str, str], Times] = defaultdict(Times)
+    by_end: dict[tuple[str, str], Times] = defaultdict(Times)
     for name, value in redis.hgetall(KEY).items():
         kind, state, bound = name.split(" ")
         if bound == "sum":
-            found[kind, state].seconds = float(value)
+            by_end[kind, state].seconds = float(value)
         else:
-            found[kind, state].counts[bound] = int(value)
-    return dict(found)
+            by_end[kind, state].counts[bound] = int(value)
+    return dict(by_end)

@@ -1,6 +1,6 @@
-"""Log lines as text or JSON, each with the request, the person and the job that it is about.
+"""Write log lines as text or JSON, each with its request, person and job.
 
-Whatever the message, secrets do not reach the log: tokens, cookies and the last part of a sign-in
+Secrets do not reach the log, whatever the message: tokens, cookies and the last part of a sign-in
 link are replaced when the line is written.
 """
 
@@ -28,25 +28,25 @@ _SECRETS = (
 
 
 class Person:
-    """The person behind a request, who is known only after its outer layers have begun.
+    """The person behind a request, known only after its outer layers have begun.
 
-    ``holder``: an object whose ``user`` is the person, such as Django's request.
+    ``holder`` is an object whose ``user`` is the person, such as Django's request.
     """
 
     holder: Any = None
 
     @property
     def key(self) -> int | None:
-        """The person's key; None where nobody signed in, or that is not known yet."""
+        """Return the person's key, or None if nobody signed in or that is not yet known."""
         user = getattr(self.holder, "user", None)
-        if isinstance(user, SimpleLazyObject):  # looking would take a query
+        if isinstance(user, SimpleLazyObject):  # reading it would take a query
             user = getattr(self.holder, "_cached_user", None)
         return getattr(user, "pk", None)
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What the code that runs now works for."""
+    """The request, job and person that the running code works for."""
 
     request: str | None = None
     job: int | None = None
@@ -54,7 +54,7 @@ class Subject:
     person: Person | None = None
 
     def members(self) -> dict[str, Any]:
-        """Return what is known, in the order in which lines show it."""
+        """Return the known members, in the order in which lines show them."""
         user = self.person.key if self.person is not None else self.user
         members = {"request": self.request, "user": user, "job": self.job}
         return {name: value for name, value in members.items() if value is not None}
@@ -66,7 +66,7 @@ _subject: ContextVar[Subject] = ContextVar("subject", default=_NOTHING)
 
 @contextmanager
 def about(**members: Any) -> Iterator[None]:
-    """Mark every log line inside as being about a request, a user or a job."""
+    """Mark every log line in the block as being about a request, a user or a job."""
     token = _subject.set(replace(_subject.get(), **members))
     try:
         yield
@@ -75,7 +75,7 @@ def about(**members: Any) -> Iterator[None]:
 
 
 def subject() -> dict[str, Any]:
-    """Return the members of the line that would be written now."""
+    """Return the members of a line that would be written now."""
     return _subject.get().members()
 
 
@@ -95,7 +95,7 @@ class _Formatter(logging.Formatter):
 
 
 class LineFormatter(_Formatter):
-    """Writes a line of text; what it is about stands at its end."""
+    """Writes a line of text that ends with its subject."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s%(about)s")
@@ -135,11 +135,11 @@ def configuration(format: str) -> dict[str, Any]:
         "root": {"handlers": ["console"], "level": "WARNING"},
         "loggers": {
             "django": ours | {"level": "WARNING"},
-            "django.request": {"level": "ERROR"},  # what a client did wrong is told to the client
+            "django.request": {"level": "ERROR"},  # a client's mistake is reported to the client
             "django.server": ours,
             "uvicorn": ours,
             "uvicorn.error": ours | {"level": "INFO"},
-            "uvicorn.access": {"handlers": [], "propagate": False},  # it would tell the query
+            "uvicorn.access": {"handlers": [], "propagate": False},  # it would log the query
             "access": {"level": "INFO"},
             "snapshots": {"level": "INFO"},
             "tasks": {"level": "INFO"},

@@ -1,4 +1,4 @@
-"""What this process counts for /metrics: requests, websockets, and how long cuts take."""
+"""Count requests, websockets and the time of cuts in this process, for /metrics."""
 
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 
@@ -23,5 +23,5 @@ open_websockets = Gauge(
 
 
 def status_class(status: int) -> str:
-    """Return the first digit of a status as ``2xx``."""
+    """Return the class of a status, such as ``2xx``."""
     return f"{status // 100}xx"

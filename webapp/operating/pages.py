@@ -1,4 +1,4 @@
-"""The operator's pages. Everybody else gets 404."""
+"""The operator's pages; everybody else gets 404."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -10,7 +10,7 @@ from snapshots.web.pages.rendering import page
 
 
 def operator_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Wrap a view as ``page`` does, and answer 404 to those who are no operators."""
+    """Wrap a view as ``page`` does, and answer 404 to those who are not operators."""
 
     @page
     @wraps(view)

@@ -1,4 +1,4 @@
-"""What the API tells operators."""
+"""Build the API's answers to operators."""
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 

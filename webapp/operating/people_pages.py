@@ -1,4 +1,4 @@
-"""The operator's pages of people: the list, one person, and questions before what is serious."""
+"""Show people to operators: the list, one person, and questions before serious actions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ FIELDS = [  # of the form of limits: name, label, hint
 
 @dataclass(frozen=True)
 class Action:
-    """What an operator can do to a person, and the question before it."""
+    """An action of an operator on a person, and the question before it."""
 
     title: str
     consequence: str
@@ -70,7 +70,7 @@ def _make_operator(user: User, by: User) -> str:
 
 def _unmake_operator(user: User, by: User) -> str:
     people.unmake_operator(user, by)
-    return f"{user} is no operator any more."
+    return f"{user} is no longer an operator."
 
 
 def _delete(user: User, by: User) -> str:
@@ -166,7 +166,7 @@ def _fields(request: HttpRequest, user: User, refusal: Problem | None) -> list[d
 
 
 def _shown(name: str, limit: int | None) -> str:
-    """Return a limit as it may be typed: 2 GB, where that is all there is to say."""
+    """Return a limit in a short form, such as 2 GB, if that loses nothing."""
     if limit is None:
         return ""
     words = file_size(limit) if name == "stored_bytes" else ""
@@ -183,9 +183,9 @@ def _possible(user: User) -> list[str]:
 @require_POST
 def allow(request: HttpRequest, pk: int) -> HttpResponse:
     user = people.person(pk)
-    asked = {name: request.POST.get(name, "") for name, *_ in FIELDS if name in request.POST}
+    changes = {name: request.POST.get(name, "") for name, *_ in FIELDS if name in request.POST}
     try:
-        people.allow(user, request.user, asked)
+        people.allow(user, request.user, changes)
     except Problem as refusal:
         return _render_person(request, user, refusal=refusal)
     messages.success(request, f"The limits of {user} are changed.")
@@ -195,10 +195,10 @@ def allow(request: HttpRequest, pk: int) -> HttpResponse:
 @operator_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def act(request: HttpRequest, pk: int, slug: str) -> HttpResponse:
-    """Ask before an action, and do it."""
+    """Ask before an action, then do it."""
     user = people.person(pk)
     if slug not in ACTIONS:
-        raise NotFound(f"There is no action {slug!r}: it is one of {', '.join(ACTIONS)}.")
+        raise NotFound(f"There is no action {slug!r}: choose one of {', '.join(ACTIONS)}.")
     if request.method != "POST":
         context = {"person": user, "action": ACTIONS[slug]}
         return render(request, "operating/confirm.html", context)
@@ -213,7 +213,7 @@ def act(request: HttpRequest, pk: int, slug: str) -> HttpResponse:
 @operator_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def hand_over(request: HttpRequest, pk: int) -> HttpResponse:
-    """Ask to whom, and hand over."""
+    """Ask for the other person, then hand over."""
     giver = people.person(pk)
     context = {"person": giver, "to": request.POST.get("to", "")}
     if request.method != "POST":

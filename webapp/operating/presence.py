@@ -1,8 +1,7 @@
-"""Workers note in Redis that they are there; health and metrics read it.
+"""Note in Redis that workers are alive; health pages and metrics read it.
 
-Each worker has the key ``cutline:worker:HOST:PID``, which lapses when the worker no longer renews
-it. Spark's condition stands under ``cutline:spark:HOST:PID``, one key for each of the worker's
-processes.
+Each worker has the key ``cutline:worker:HOST:PID``, which expires when the worker no longer renews
+it. Spark's condition is in ``cutline:spark:HOST:PID``, one key for each of the worker's processes.
 """
 
 import json
@@ -44,10 +43,11 @@ class SparkCondition:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker as it noted itself.
+    """A worker as it noted itself; times are ISO 8601 in UTC.
 
-    processes: the pids in which it runs jobs. swept_at: when it last looked for lost jobs; None
-    before the first time. Moments are ISO 8601 in UTC.
+    Args:
+        processes: the pids in which it runs jobs.
+        swept_at: when it last looked for lost jobs; None before the first time.
     """
 
     host: str
@@ -65,7 +65,7 @@ class Worker:
 
 
 def note_worker(started_at: str, processes: Sequence[int]) -> None:
-    """Note that this worker lives. Raises: RedisError."""
+    """Note that this worker is alive. Raises: RedisError."""
     worker = Worker(
         host=socket.gethostname(),
         pid=os.getpid(),
@@ -81,13 +81,13 @@ def note_worker(started_at: str, processes: Sequence[int]) -> None:
 
 
 def withdraw_worker() -> None:
-    """Remove the note, because this worker ends. Raises: RedisError."""
+    """Remove the note when this worker ends. Raises: RedisError."""
     with client() as redis:
         redis.delete(f"{WORKER}{socket.gethostname()}:{os.getpid()}")
 
 
 def note_sweep() -> None:
-    """Note that this worker has looked for lost jobs; without Redis only it knows."""
+    """Note that this worker has looked for lost jobs, also in this process for its next note."""
     global _last_sweep
     _last_sweep = now()
     try:
@@ -98,7 +98,7 @@ def note_sweep() -> None:
 
 
 def workers(redis: Redis) -> list[Worker]:
-    """Return the workers that live, by name. Raises: RedisError."""
+    """Return the living workers, by name. Raises: RedisError."""
     return [Worker(**note) for _, note in _notes(redis, WORKER)]
 
 
@@ -107,8 +107,8 @@ def spark_conditions(redis: Redis) -> list[SparkCondition]:
     conditions = []
     for key, note in _notes(redis, SPARK):
         host, _, pid = key.rpartition(":")
-        known = {name: note[name] for name in ("state", "since", "reason", "restarts")}
-        conditions.append(SparkCondition(host=host, pid=int(pid), **known))
+        fields = {name: note[name] for name in ("state", "since", "reason", "restarts")}
+        conditions.append(SparkCondition(host=host, pid=int(pid), **fields))
     return conditions
 
 

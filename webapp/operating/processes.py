@@ -1,6 +1,6 @@
-"""Tells which processes of this machine hold a port, a file or a folder, from Linux' ``/proc``.
+"""Find the processes of this machine that hold a port, a file or a folder, in Linux' ``/proc``.
 
-Elsewhere, and of processes of other users, nothing is known: then the lists are empty.
+On other systems, and for other users' processes, the lists are empty.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ class RunningProcess:
 
 
 def describe(pid: int) -> RunningProcess:
-    """Return the process with its command line, shortened visibly where that is long."""
+    """Return a process with its command line, visibly shortened if it is long."""
     try:
         words = (PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
     except OSError:
@@ -38,7 +38,7 @@ def describe(pid: int) -> RunningProcess:
 
 
 def started_at(pid: int) -> str:
-    """Return when a process started, in the kernel's ticks; empty where none runs."""
+    """Return when a process started, in the kernel's ticks; empty if it does not run."""
     try:
         fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -70,7 +70,7 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     except AttributeError:  # not Linux
         return
-    if os.getppid() != parent:  # it ended before the kernel knew
+    if os.getppid() != parent:  # the parent ended before the call
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -1,4 +1,4 @@
-"""Short questions to Redis, which never keep a page, a probe or a job waiting for long."""
+"""Read from Redis with short time limits, so that pages, probes and jobs never wait long."""
 
 from django.conf import settings
 from redis import Redis
@@ -9,7 +9,7 @@ SECONDS = 1.0  # for a connection, and for an answer
 
 
 def client() -> Redis:
-    """Return a client that gives up after a second. Use as a context manager."""
+    """Return a client that gives up after a second; use it as a context manager."""
     return Redis.from_url(
         settings.REDIS_URL,
         socket_connect_timeout=SECONDS,

@@ -1,4 +1,4 @@
-"""The operator's view of the whole: parts, workers, Spark, the queue, the disk."""
+"""Report the state of the whole server: parts, workers, Spark, the queue, the disk."""
 
 from collections import Counter
 from dataclasses import asdict
@@ -49,7 +49,7 @@ class RunningJob(TypedDict):
 
 
 class WorkerHealth(TypedDict):
-    """One worker that lives; ``problem`` says why it can run no job."""
+    """A living worker; ``problem`` says why it cannot run jobs."""
 
     host: str
     pid: int
@@ -65,8 +65,10 @@ class WorkerHealth(TypedDict):
 
 
 class QueueHealth(TypedDict):
-    """Open jobs. ``messages``: null where Redis does not answer. ``oldest_seconds``: null without
-    open jobs."""
+    """The open jobs in numbers.
+
+    ``messages`` is null if Redis does not answer, ``oldest_seconds`` if there are no jobs.
+    """
 
     messages: int | None
     queued: int
@@ -76,7 +78,7 @@ class QueueHealth(TypedDict):
 
 
 class DiskHealth(TypedDict):
-    """The disk of one folder; bytes."""
+    """The disk of one folder, in bytes."""
 
     folder: str
     free: int
@@ -84,7 +86,7 @@ class DiskHealth(TypedDict):
 
 
 class OperatorHealth(TypedDict):
-    """How the whole server is. ``status`` is failed where anything needs the operator."""
+    """The state of the whole server; ``status`` is failed if anything needs the operator."""
 
     status: Status
     version: str
@@ -96,7 +98,7 @@ class OperatorHealth(TypedDict):
 
 
 def report() -> OperatorHealth:
-    """Return how the whole server is; what cannot be reached is said, not raised."""
+    """Return the state of the whole server; parts that do not answer are reported, not raised."""
     parts: list[PartHealth] = [
         {"name": check.name, "status": check.status, "problem": check.problem}
         for check in checks.ready()
@@ -116,7 +118,7 @@ def report() -> OperatorHealth:
 
 
 def _workers() -> tuple[list[WorkerHealth], int | None]:
-    """Return the workers that live, and how many messages wait; nothing without Redis."""
+    """Return the living workers, and how many messages wait; nothing without Redis."""
     try:
         with client() as redis:
             conditions = presence.spark_conditions(redis)
@@ -153,7 +155,7 @@ def _spark(condition: SparkCondition) -> SparkHealth:
 
 
 def _jobs(worker: Worker) -> list[RunningJob]:
-    """Return what the worker runs, by the leases in the jobs' rows."""
+    """Return the jobs that a worker runs, by the leases in their rows."""
     processes = {f"{worker.host}/{pid}" for pid in worker.processes}
     try:
         running = list(Job.objects.filter(state=Job.State.RUNNING).order_by("pk"))
@@ -176,7 +178,7 @@ def _workers_part(workers: list[WorkerHealth]) -> PartHealth:
 
 
 def _queue(messages: int | None) -> QueueHealth | None:
-    """Return the open jobs; None where the database does not answer."""
+    """Return the open jobs, or None if the database does not answer."""
     is_open = Job.objects.filter(state__in=Job.OPEN)
     try:
         counts = Counter(dict(is_open.order_by().values_list("state").annotate(Count("pk"))))

@@ -1,6 +1,6 @@
-"""The part of /metrics that is the same for all processes: read from database, Redis and disk.
+"""Read the part of /metrics that is the same for all processes: from database, Redis and disk.
 
-What does not answer is left out; ``cutline_part_ok`` says which part that is.
+What does not answer is left out; ``cutline_part_ok`` shows which part that is.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ class StateCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         health = report.report()
-        yield _gauge("info", "The version that runs.", [([VERSION], 1)], ["version"])
+        yield _gauge("info", "The running version.", [([VERSION], 1)], ["version"])
         yield _parts(health)
         yield _disk(health)
         yield _oldest(health)
@@ -51,7 +51,7 @@ def _gauge(name: str, text: str, rows: Iterable[tuple], labels: Iterable[str] = 
 
 def _parts(health: report.OperatorHealth) -> Metric:
     rows = [([part["name"]], float(part["status"] == "ok")) for part in health["parts"]]
-    return _gauge("part_ok", "1 where a part of the server is well, else 0.", rows, ["part"])
+    return _gauge("part_ok", "1 if a part of the server is well, else 0.", rows, ["part"])
 
 
 def _disk(health: report.OperatorHealth) -> Metric:
@@ -73,14 +73,14 @@ def _of_database() -> Iterator[Metric]:
     uploads = Recording.objects.exclude(upload="").aggregate(bytes=Sum("size"))["bytes"]
     yield _gauge("recordings", "Recordings in the database.", [([], kept["recordings"])])
     yield _gauge("stored_bytes", "Size of all stores.", [([], kept["stored"] or 0)])
-    yield _gauge("upload_bytes", "Size of all uploads that are kept.", [([], uploads or 0)])
+    yield _gauge("upload_bytes", "Size of all kept uploads.", [([], uploads or 0)])
 
 
 def _of_redis() -> Iterator[Metric]:
     with client() as redis:
-        yield _gauge("queue_messages", "Messages that wait.", [([], redis.llen(report.QUEUE))])
+        yield _gauge("queue_messages", "Waiting messages.", [([], redis.llen(report.QUEUE))])
         workers = [([], len(presence.workers(redis)))]
-        yield _gauge("workers", "Workers that live.", workers)
+        yield _gauge("workers", "Living workers.", workers)
         yield from _spark(presence.spark_conditions(redis))
         sweeps = CounterMetricFamily("cutline_sweeps", "Sweeps of all workers.")
         sweeps.add_metric([], presence.sweeps(redis))
@@ -91,7 +91,7 @@ def _of_redis() -> Iterator[Metric]:
 def _spark(conditions: list[presence.SparkCondition]) -> Iterator[Metric]:
     labels = ["host", "pid"]
     up = [([c.host, c.pid], float(c.state == "up")) for c in conditions]
-    yield _gauge("spark_up", "1 where the process's Spark is up, else 0.", up, labels)
+    yield _gauge("spark_up", "1 if the process's Spark is up, else 0.", up, labels)
     text = "Starts of a process's JVM after the first."
     restarts = CounterMetricFamily("cutline_spark_restarts", text, labels=labels)
     for condition in conditions:

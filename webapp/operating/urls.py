@@ -1,4 +1,4 @@
-"""The addresses of the operator's pages, and those that machines ask for health and metrics."""
+"""The addresses of the operator's pages, and those of health and metrics."""
 
 from django.urls import path
 

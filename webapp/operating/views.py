@@ -1,4 +1,4 @@
-"""Addresses that probes, Prometheus and operators ask: /livez, /readyz, /metrics, /operator."""
+"""Serve probes, Prometheus and operators: /livez, /readyz, /metrics, /operator."""
 
 import hmac
 
@@ -31,7 +31,7 @@ def livez(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Answer 503 while this process cannot serve. Strangers learn which part, not why."""
+    """Answer 503 while this process cannot serve; strangers learn which part failed, not why."""
     parts = {check.name: check.status for check in checks.ready()}
     ok = "failed" not in parts.values()
     body = {"status": "ok" if ok else "failed", **parts}
@@ -58,7 +58,10 @@ def operator(request: HttpRequest) -> HttpResponse:
 
 
 def _require_reader(request: HttpRequest) -> None:
-    """Raises: Unauthorized where nobody says who they are, NotFound where they may not read."""
+    """Check who reads the metrics.
+
+    Raises: Unauthorized without an identity, NotFound for people who are not operators.
+    """
     if _has_metrics_token(request):
         return
     user = bearer_user(request) if "Authorization" in request.headers else request.user

@@ -1,7 +1,7 @@
-"""Django's engine for PostgreSQL, with connections that outlive a restart of the server.
+"""Django's engine for PostgreSQL, with connections that survive a restart of the server.
 
 A web process opens a connection for each request. A worker keeps one for a whole job, and may use
-it again minutes later, when the server that it led to is gone.
+it minutes later, after the server was restarted.
 """
 
 import time
@@ -12,14 +12,14 @@ REST_SECONDS = 1.0
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Checks a connection that has rested before it is used again, and replaces a broken one."""
+    """Checks a connection that was idle before it is used again, and replaces a broken one."""
 
     _used_at = 0.0
 
     def close_if_health_check_failed(self) -> None:
-        """Django calls this before each statement, and checks once after a request began.
+        """Check a connection that was idle; Django calls this before each statement.
 
-        Inside a transaction nothing is checked: what was done in it is lost with its connection.
+        Inside a transaction nothing is checked, because its work is lost with its connection.
         """
         now = time.monotonic()
         if self._is_doubtful(now):

@@ -11,7 +11,7 @@ from snapshots.quantities import counted
 class Command(FilesCommand):
     help = (
         "Write a backup of everything (rows, uploads, stored recordings) into a new FOLDER while "
-        "Cutline runs. On the same disk it takes little room: files are linked, not copied."
+        "Cutline runs. On the same disk it needs little space: files are linked, not copied."
     )
 
     def add_arguments(self, parser) -> None:
@@ -21,11 +21,11 @@ class Command(FilesCommand):
         try:
             report = backup.back_up(folder)
         except (backup.CannotBackUp, OSError, DatabaseError) as error:
-            raise CommandError(f"There is no backup. {error}") from None
+            raise CommandError(f"No backup was made. {error}") from None
         self.stdout.write(
             f"{folder}: {counted(sum(report.rows.values()), 'row')}, "
             f"{counted(report.uploads, 'upload')}, {counted(report.stores, 'stored recording')}, "
             f"{in_bytes(report.size)}."
         )
         for name in report.missing:
-            self.stderr.write(f"{name} is missing: a recording names it, and it is not there.")
+            self.stderr.write(f"{name} is missing although a recording names it.")

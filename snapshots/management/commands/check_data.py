@@ -9,7 +9,7 @@ WRONG = 1
 class Command(FilesCommand):
     help = (
         "Compare the rows of the database with the uploads and stored recordings, both ways, and "
-        "say what to do about each difference. Exit code: 1 when something is wrong."
+        "say what to do about each difference. Exit code: 1 if something is wrong."
     )
 
     def handle(self, **_) -> None:

@@ -1,4 +1,4 @@
-"""``check_snapshots FILE``: the verdicts of a recording, without server, database or Spark."""
+"""Judge the snapshots of a log from the shell, without server, database or Spark."""
 
 import json
 import shutil
@@ -33,15 +33,17 @@ _PROGRESS_EVERY = 50_000  # events
 
 class Command(BaseCommand):
     help = (
-        "Check every snapshot in a recorded event log and print the verdicts. Exit code: 0 when "
-        "all are consistent, 1 when one is not, 2 when the file cannot be read."
+        "Check every snapshot in a recorded event log and print the verdicts. Exit code: 0 if "
+        "all are consistent, 1 if one is not, 2 if the file cannot be read."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, help="the event log, or a folder of Parquet parts")
         parser.add_argument(
-            "--format", choices=recognition.names(), help="read as this instead of looking at it"
+            "--format",
+            choices=recognition.names(),
+            help="read it as this format instead of recognising it",
         )
         parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -175,7 +177,7 @@ def _row(report: SnapshotReport, processes: int, checked: Assembly) -> tuple[str
 
 
 def _not_listed(report: SnapshotReport | None) -> Iterator[tuple[str, int]]:
-    """How many witnesses of each verdict are counted but not kept."""
+    """Yield how many witnesses of each verdict are counted but not listed."""
     if report is None:
         return
     kept = [finding.verdict for finding in report.findings]

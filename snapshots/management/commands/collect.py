@@ -12,17 +12,19 @@ from webapp.accounts.services import NotAnAddress as NotAnEmail
 
 class Command(BaseCommand):
     help = (
-        "Follow a running engine and keep its checkpoints in the archive, until Ctrl-C. Begun "
-        "again, it goes on where it stopped. The shell may ask any host; see COLLECTOR_HOSTS."
+        "Follow a running engine and keep its checkpoints in the archive, until Ctrl-C. Started "
+        "again, it continues where it stopped. The shell may poll any host; see COLLECTOR_HOSTS."
     )
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("engine", choices=services.ENGINES)
-        parser.add_argument("url", metavar="URL", help="of the REST API, http://jobmanager:8081")
-        parser.add_argument("--job", default="", metavar="ID", help="this job alone")
+        parser.add_argument(
+            "url", metavar="URL", help="address of the REST API, http://jobmanager:8081"
+        )
+        parser.add_argument("--job", default="", metavar="ID", help="only this job")
         parser.add_argument("--every", type=float, default=10.0, metavar="SECONDS")
-        parser.add_argument("--once", action="store_true", help="one round")
-        parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="whose it will be")
+        parser.add_argument("--once", action="store_true", help="only one round")
+        parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="who will own it")
 
     def handle(self, *, url: str, job: str, every: float, once: bool, owner: str, **_) -> None:
         try:
@@ -31,37 +33,40 @@ class Command(BaseCommand):
         except (NotAnAddress, NotAnEmail) as error:
             raise CommandError(str(error)) from None
         if every <= 0:
-            raise CommandError("--every is more than 0 seconds.")
-        before: list[str] = []
+            raise CommandError("--every must be more than 0 seconds.")
+        problems: list[str] = []
         try:
             while True:
                 began = time.monotonic()
-                found = self._round(user, url, job)
-                self._tell(found, before)
-                before = found.problems
+                outcome = self._round(user, url, job)
+                self._print(outcome, problems)
+                problems = outcome.problems
                 if once:
-                    if before:
-                        raise CommandError(f"{counted(len(before), 'question')} not answered.")
+                    if problems:
+                        raise CommandError(f"{counted(len(problems), 'request')} not answered.")
                     return
                 time.sleep(max(0.0, began + every - time.monotonic()))
         except KeyboardInterrupt:
-            self.stdout.write("Stopped. Begun again, it goes on from here.")
+            self.stdout.write("Stopped. Started again, it continues from here.")
 
     def _round(self, user, url: str, job: str) -> collecting.Round:
         try:
             return collecting.poll(user, url, job)
         except DatabaseError as error:
-            lost = f"A round was lost, the next makes up for it: {error}"
+            lost = f"A round failed and will be repeated: {error}"
             return collecting.Round(problems=[lost])
 
-    def _tell(self, found: collecting.Round, before: list[str]) -> None:
-        """before: the problems of the last round, which are not told again."""
-        for problem in found.problems:
-            if problem not in before:
+    def _print(self, outcome: collecting.Round, known_problems: list[str]) -> None:
+        """Print a round's outcome, without the problems that the last round had already."""
+        for problem in outcome.problems:
+            if problem not in known_problems:
                 self.stderr.write(problem)
-        if before and not found.problems:
-            self.stdout.write("All questions are answered again.")
-        if found.detailed:
-            more, jobs = counted(found.detailed, "more checkpoint"), counted(len(found.jobs), "job")
+        if known_problems and not outcome.problems:
+            self.stdout.write("All requests are answered again.")
+        if outcome.detailed:
+            more, jobs = (
+                counted(outcome.detailed, "more checkpoint"),
+                counted(len(outcome.jobs), "job"),
+            )
             self.stdout.write(f"{more} of {jobs}")
         self.stdout.flush()

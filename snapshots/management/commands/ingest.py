@@ -12,15 +12,17 @@ from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user
 
 class Command(FilesCommand):
     help = (
-        "Ingest logs, archives, or folders of what an engine wrote, as the upload does. Without a "
+        "Ingest logs, archives, or folders that an engine wrote, as an upload does. Without a "
         "worker they are ingested here."
     )
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("files", nargs="+", type=Path, metavar="PATH")
-        parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="whose it will be")
-        parser.add_argument("--format", default="", help="instead of telling it from the content")
-        parser.add_argument("--wait", action="store_true", help="until they are ready")
+        parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="who will own it")
+        parser.add_argument(
+            "--format", default="", help="read as this format instead of recognising it"
+        )
+        parser.add_argument("--wait", action="store_true", help="wait until they are ready")
         parser.add_argument("--inline", action="store_true", help="ingest here, without a worker")
 
     def handle(self, *, files: list[Path], owner: str, **options) -> None:

@@ -14,14 +14,14 @@ from snapshots.services.recordings import ingest_again
 class Command(FilesCommand):
     help = (
         "Queue the kept uploads of recordings again, as after an upgrade that stores more. Until "
-        "its job is done, the page of a recording shows how far it is."
+        "its job is done, a recording's page shows the progress."
     )
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("recordings", nargs="*", type=int, metavar="ID")
         parser.add_argument("--all", action="store_true", help="every recording")
-        parser.add_argument("--failed", action="store_true", help="those that failed")
-        parser.add_argument("--wait", action="store_true", help="until they have ended")
+        parser.add_argument("--failed", action="store_true", help="all that failed")
+        parser.add_argument("--wait", action="store_true", help="wait until they have ended")
         parser.add_argument("--inline", action="store_true", help="ingest here, without a worker")
 
     def handle(self, *, recordings: list[int], wait: bool, inline: bool, **options) -> None:
@@ -37,18 +37,21 @@ class Command(FilesCommand):
             if recording.upload and not uploads.path_of(recording.upload).exists():
                 raise _LeftOut("Its upload is missing: see python manage.py check_data.")
             return ingest_again(recording)
-        except (Problem, _LeftOut) as why:
-            sentence = why.detail if isinstance(why, Problem) else str(why)
+        except (Problem, _LeftOut) as reason:
+            sentence = reason.detail if isinstance(reason, Problem) else str(reason)
             self.stdout.write(f"{recording.pk} “{recording.name}” is left out. {sentence}")
             return None
 
 
 class _LeftOut(Exception):
-    """The sentence says why."""
+    """A recording is left out; the message gives the reason."""
 
 
 def _chosen(ids: Iterable[int], every: bool, failed: bool) -> list[Recording]:
-    """Raises: CommandError unless exactly one kind of choice was made, of recordings there are."""
+    """Return the chosen recordings.
+
+    Raises: CommandError unless there is exactly one kind of choice and the recordings exist.
+    """
     if [bool(ids), every, failed].count(True) != 1:
         raise CommandError("Give the ids of recordings, or --all, or --failed.")
     rows = Recording.objects.order_by("pk")

@@ -13,7 +13,7 @@ Pairing gives this database and these folders a new common identity:
   uploads    {uploads}: {upload_count:,} files, {unknown_uploads:,} of them unknown to the database
   store      {store}: {store_count:,} folders, {unknown_stores:,} of them unknown to the database
 
-{lacking}No file is changed or removed: what the database does not know stays where it is, and
+{lacking}No file is changed or removed: what the database does not name stays where it is, and
 “python manage.py check_data” lists it. The database that these folders belonged to before, and the
 folders that this database belonged to before, are refused from now on. Stop every process first."""
 
@@ -21,7 +21,7 @@ folders that this database belonged to before, are refused from now on. Stop eve
 class Command(BaseCommand):
     help = (
         "Pair the database (DATABASE_URL) with the folders (DATA_DIR, STORE_URL) although they did "
-        "not belong together. Without --yes it only says what that means."
+        "not belong together. Without --yes it only explains what that means."
     )
 
     def add_arguments(self, parser) -> None:
@@ -35,7 +35,7 @@ class Command(BaseCommand):
                 identity.pair_anew()
         except (starting.CannotStart, DatabaseError) as problem:
             raise CommandError(str(problem)) from None
-        self.stdout.write("They are paired." if yes else "With --yes it is done.")
+        self.stdout.write("They are paired." if yes else "Add --yes to do it.")
 
 
 def _meaning() -> str:
@@ -53,5 +53,5 @@ def _meaning() -> str:
         store=recordings.store().root,
         store_count=len(folders),
         unknown_stores=len(folders - named_stores),
-        lacking=f"The database names {lacking:,} files that are not there.\n" if lacking else "",
+        lacking=f"The database names {lacking:,} files that are missing.\n" if lacking else "",
     )

@@ -20,9 +20,9 @@ class Command(BaseCommand):
         try:
             rows = restoring.restore(folder)
         except (restoring.CannotRestore, OSError, DatabaseError) as error:
-            raise CommandError(f"Nothing is restored. {error}") from None
+            raise CommandError(f"Nothing was restored. {error}") from None
         recordings = counted(rows.get("snapshots.recording", 0), "recording")
         self.stdout.write(
             f"Restored: {counted(sum(rows.values()), 'row')}, {recordings} among them. Everyone "
-            "signs in again: “python manage.py sign_in_link EMAIL”. Tokens work as before."
+            "must sign in again: “python manage.py sign_in_link EMAIL”. Tokens work as before."
         )

@@ -14,22 +14,28 @@ class Command(FilesCommand):
     )
 
     def add_arguments(self, parser) -> None:
-        what = parser.add_mutually_exclusive_group()
-        what.add_argument(
+        actions = parser.add_mutually_exclusive_group()
+        actions.add_argument(
             "--bring-back",
             metavar="NAME",
-            help="put it back: where its recording has it, or as a recording of --owner",
+            help="put it back for its recording, or as a new recording of --owner",
         )
-        what.add_argument("--remove", metavar="NAME", nargs="?", const="", help="or --remove --all")
-        what.add_argument(
-            "--take", metavar="NAME", help="set aside what check_data lists as belonging to none"
+        actions.add_argument(
+            "--remove",
+            metavar="NAME",
+            nargs="?",
+            const="",
+            help="remove it for good; or --remove --all",
         )
-        parser.add_argument("--all", action="store_true", help="with --remove: everything")
-        parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="whose it will be")
+        actions.add_argument(
+            "--take", metavar="NAME", help="set aside what check_data lists without a recording"
+        )
+        parser.add_argument("--all", action="store_true", help="with --remove: remove everything")
+        parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="who will own it")
 
     def handle(self, *, bring_back: str | None, remove: str | None, owner: str, **options) -> None:
         if options["all"] and remove != "":
-            raise CommandError("--all goes with --remove alone.")
+            raise CommandError("--all can only go with --remove.")
         if options["take"] is not None:
             self._take(options["take"])
         elif bring_back is not None:
@@ -44,7 +50,7 @@ class Command(FilesCommand):
             entry = returning.take(name)
         except (returning.CannotSetAside, OSError) as fault:
             raise CommandError(str(fault)) from None
-        self.stdout.write(f"{entry.name} lies aside now.")
+        self.stdout.write(f"{entry.name} is set aside now.")
 
     def _bring_back(self, name: str, owner: str) -> None:
         entry = _entry(name)
@@ -61,7 +67,7 @@ class Command(FilesCommand):
                 raise CommandError(f"{entry.name} cannot be removed: {error}") from None
             self.stdout.write(f"{entry.name} is removed.")
         if not entries:
-            self.stdout.write("Nothing lies aside.")
+            self.stdout.write("Nothing is set aside.")
 
     def _list(self) -> None:
         entries = sweeping.all_aside()
@@ -71,15 +77,17 @@ class Command(FilesCommand):
             self.stdout.write(f"  {returning.described(entry)}")
             self.stdout.write(f"  {entry.why}")
         if not entries:
-            self.stdout.write("Nothing lies aside.")
+            self.stdout.write("Nothing is set aside.")
 
 
 def _entry(name: str) -> aside.Entry:
-    """Raises: CommandError."""
+    """Return the entry of this name. Raises: CommandError."""
     entries = [entry for entry in sweeping.all_aside() if name in (entry.name, entry.was)]
     if not entries:
-        raise CommandError(f"Nothing called {name!r} lies aside. Without options all are listed.")
+        raise CommandError(
+            f"Nothing called {name!r} is set aside. Without options all entries are listed."
+        )
     if len(entries) > 1:
         names = ", ".join(entry.name for entry in entries)
-        raise CommandError(f"Several lie aside for {name!r}: give one of {names}.")
+        raise CommandError(f"Several entries are set aside for {name!r}: give one of {names}.")
     return entries[0]

@@ -20,7 +20,7 @@ PARAMETER=VALUE as in POST /api/topologies/ID/simulate (see /api/docs); a list h
   manage.py simulate ring-of-five workload=token-ring seed=7 initiators=p1,p3
   manage.py simulate net.top algorithm=lai-yang snapshot_times=20000,40000
 
-What belongs to a parameter has a dot; lists of objects are JSON. A dataflow has other parameters:
+Parts of a parameter follow a dot; lists of objects are JSON. A dataflow has other parameters:
 
   manage.py simulate word-count checkpoints.mode=unaligned checkpoints.interval=20000 \
       slow.count[1]=4 failures='[{"at": 70000, "process": "count[0]"}]'
@@ -38,7 +38,7 @@ OBJECTS = {"checkpoints", "slow", "batches", "start_from"}
 
 
 class Command(FilesCommand):
-    help = "Simulate a run on a topology; the recording is ingested as any."
+    help = "Simulate a run on a topology; its recording is ingested like any other."
 
     def create_parser(self, *args, **kwargs):
         return super().create_parser(
@@ -50,8 +50,8 @@ class Command(FilesCommand):
             "topology", metavar="TOPOLOGY", help="a file, or a stored one's id, name or sample name"
         )
         parser.add_argument("parameters", nargs="*", metavar="PARAMETER=VALUE")
-        parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="whose it will be")
-        parser.add_argument("--wait", action="store_true", help="until it is ready")
+        parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="who will own it")
+        parser.add_argument("--wait", action="store_true", help="wait until it is ready")
         parser.add_argument("--inline", action="store_true", help="run it here, without a worker")
 
     def handle(self, *, topology: str, parameters: list[str], owner: str, **options) -> None:
@@ -74,7 +74,7 @@ class Command(FilesCommand):
 
 
 def _parameter(text: str) -> tuple[str, object]:
-    """A name and its value: JSON where it is that, else text; commas make lists of LISTS."""
+    """Return a parameter's name and value: JSON, or else text; those in LISTS split at commas."""
     name, equals, value = text.partition("=")
     if not equals:
         raise CommandError(f"{text!r} is not PARAMETER=VALUE.")
@@ -84,7 +84,7 @@ def _parameter(text: str) -> tuple[str, object]:
 
 
 def _nested(flat: dict[str, object]) -> dict[str, object]:
-    """``{"checkpoints.interval": 5}`` as ``{"checkpoints": {"interval": 5}}``."""
+    """Nest dotted names: ``{"checkpoints.mode": 5}`` becomes ``{"checkpoints": {"mode": 5}}``."""
     given: dict[str, object] = {}
     for name, value in flat.items():
         outer, dot, inner = name.partition(".")
@@ -106,7 +106,7 @@ def _value(text: str) -> object:
 
 
 def _topology(user, wanted: str) -> Topology:
-    """The newest stored topology of that id, sample name or name, else the file, stored now."""
+    """Return the newest stored topology of that id, sample name or name, else store the file."""
     rows = access.topologies(user)
     if wanted.isdecimal() and (row := rows.filter(pk=int(wanted)).first()):
         return row
@@ -114,6 +114,6 @@ def _topology(user, wanted: str) -> Topology:
         return row
     path = Path(wanted)
     if not path.is_file():
-        raise CommandError(f"There is no topology and no file {wanted!r}.")
+        raise CommandError(f"There is no topology or file {wanted!r}.")
     text = topology_documents.decoded(path.read_bytes()[: topology_documents.MAX_TEXT_BYTES + 1])
     return save_topology(user, topology_documents.read(text, path.stem))

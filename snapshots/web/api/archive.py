@@ -129,7 +129,7 @@ def list_archived_checkpoints(
 ) -> HttpResponse:
     """List the checkpoints that pass the filter."""
     job, asked = access.engine_job(request.user, id), _filter(request)
-    rows, total = queries.listed(job, asked, services.asked_sort(request.GET), offset, limit)
+    rows, total = queries.listed(job, asked, services.sort_of(request.GET), offset, limit)
     return reply({"items": [payloads.checkpoint_item(row) for row in rows], "total": total})
 
 
@@ -197,7 +197,7 @@ def delete_collector(request: HttpRequest, id: CollectorId) -> HttpResponse:
 
 
 def _filter(request: HttpRequest) -> Filter:
-    return services.asked_filter(request.GET)
+    return services.filter_of(request.GET)
 
 
 def _job(row: EngineJob) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
         pipeline = services.whole(request.GET, "pipeline", most=2**31 - 1) or 0
         queries.checkpoint(row, pipeline, number)
         return redirect("archived-checkpoint", pk, pipeline, number)
-    asked, sort = _filter(request), services.asked_sort(request.GET)
+    asked, sort = _filter(request), services.sort_of(request.GET)
     context = {
         "job": row,
         "q": request.GET,
@@ -84,7 +84,7 @@ def _filter(request: HttpRequest) -> Filter:
     """The form's; its times are texts in UTC."""
     query: dict[str, Any] = {name: request.GET.get(name, "").strip() for name in _TEXTS}
     query["since"], query["until"] = (_moment(request, name) for name in ("from", "to"))
-    return services.asked_filter(query)
+    return services.filter_of(query)
 
 
 def _moment(request: HttpRequest, name: str) -> int | None:

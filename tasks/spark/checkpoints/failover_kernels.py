@@ -1,8 +1,9 @@
-"""What failures did to the records at one vertex, from columns.
+"""Compute from columns what failures did to the records at one vertex.
 
 The reference is ``snapshots.domain.dataflow_logs.failovers.reference`` with ``sink_effects`` beside
-it, which walk through the events. Here a record is the code of its rid, events stand in the order
-of their steps, and what a walk would remember is the first or the last place of each code.
+it, which walk through the events one by one. Here a record is the integer code of its rid, and
+events are sorted by step. What the reference remembers while it walks is here the first or the
+last row of each code.
 """
 
 from collections.abc import Iterator
@@ -46,7 +47,7 @@ _NEVER = 2**62
 
 @dataclass(frozen=True)
 class VertexTask:
-    """The vertices with these numbers, in the order of ``questions_of``; half open."""
+    """A half-open range of vertices, numbered in the order of ``questions_of``."""
 
     folder: str
     first: int
@@ -60,7 +61,7 @@ def answer_vertices(task: VertexTask) -> list[Answer]:
 
 
 def loads(stored: StoredEvents, run: RunEvents) -> list[int]:
-    """How many events each vertex has, and one."""
+    """Return the cost of each vertex: one more than the number of its events."""
     length = stored.tables.events.length
     codes = {name: code for code, name in enumerate(stored.processes)}
     return [
@@ -71,7 +72,7 @@ def loads(stored: StoredEvents, run: RunEvents) -> list[int]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some events of a vertex in the order of their steps. process: places in the question."""
+    """Some events of one vertex, sorted by step; ``process`` indexes the question's processes."""
 
     process: Ints
     step: Ints
@@ -81,7 +82,7 @@ class Rows:
 
 
 class Vertex:
-    """The records at one vertex."""
+    """Answers one question about the records at a vertex."""
 
     def __init__(self, stored: StoredEvents, question: Question) -> None:
         self.tables: Tables = stored.tables
@@ -98,31 +99,37 @@ class Vertex:
         is_sink = bool(len(writes.step)) or question.kind is not None
         if not is_sink and not has_failed:
             return Answer()
-        thrown_out = self._rows(RECEIVE, discarded=True)
-        effects = _Effects(self, writes, thrown_out) if is_sink else None
+        discarded = self._rows(RECEIVE, discarded=True)
+        effects = _Effects(self, writes, discarded) if is_sink else None
         return Answer(
             re_read=self._re_read(self._rows(READ)) if question.positions else {},
-            discarded=_tallied(self.failures(thrown_out)),
+            discarded=_tallied(self.failures(discarded)),
             effects={} if effects is None else effects.by_failure(),
             total=None if effects is None else effects.total(),
-            dropped=self._dropped(thrown_out) if effects is None else None,
+            dropped=self._dropped(discarded) if effects is None else None,
         )
 
     def failures(self, rows: Rows) -> Ints:
-        """int64[N]: the failure whose restart was the last to take the process along, or NONE."""
-        found = np.full(len(rows.step), NONE, np.int64)
-        for place, restarts in enumerate(self.restarts):
-            own = np.flatnonzero(rows.process == place)
+        """Return the failure behind the latest restart of each row's process: int64[N], or NONE."""
+        failures = np.full(len(rows.step), NONE, np.int64)
+        for process, restarts in enumerate(self.restarts):
+            own = np.flatnonzero(rows.process == process)
             last = np.searchsorted(restarts[:, 0], rows.step[own]) - 1
-            found[own] = np.append(restarts[:, 1], NONE)[last]
-        return found
+            failures[own] = np.append(restarts[:, 1], NONE)[last]
+        return failures
 
     def _rows(self, kind: str, *, discarded: bool | None = None, with_value: bool = False) -> Rows:
-        """discarded: only those that a restore has thrown away, or only others."""
+        """Return the vertex's events of one kind.
+
+        Args:
+            discarded: True for records that a restore discarded, False for all others, None for
+                both.
+            with_value: whether the column of values is wanted too.
+        """
         pieces = [
             piece
-            for place, code in enumerate(self.codes)
-            for piece in self._piece(place, code, KINDS.index(kind), discarded, with_value)
+            for index, code in enumerate(self.codes)
+            for piece in self._piece(index, code, KINDS.index(kind), discarded, with_value)
         ]
         if not pieces:
             nothing, no_text = np.zeros(0, np.int64), pa.array([], pa.large_string())
@@ -134,9 +141,9 @@ class Vertex:
         return Rows(process[order], step[order], at[order], *taken)
 
     def _piece(
-        self, place: int, code: int, kind: int, discarded: bool | None, with_value: bool
+        self, process: int, code: int, kind: int, discarded: bool | None, with_value: bool
     ) -> Iterator[tuple]:
-        """Of one process: place, step, at, extra and, where wanted, value."""
+        """Yield the columns of one process: its index, step, at, extra and, on request, value."""
         events = self.tables.events
         if not events.length[code]:
             return
@@ -145,32 +152,32 @@ class Vertex:
         rows = begin + np.flatnonzero(events.run("kind", code) == kind)
         if discarded is not None:
             labels = batch.column("label").take(pa.array(rows))
-            is_so = pc.fill_null(pc.equal(labels, DISCARDED), False)
-            rows = rows[is_so.to_numpy(zero_copy_only=False) == discarded]
+            is_discarded = pc.fill_null(pc.equal(labels, DISCARDED), False)
+            rows = rows[is_discarded.to_numpy(zero_copy_only=False) == discarded]
         step, at = (events.column(number, name)[rows] for name in ("step", "at"))
         names = ("extra", "value") if with_value else ("extra",)
         texts = (batch.column(name).take(pa.array(rows)) for name in names)
-        yield np.full(len(rows), place), step, at, *texts
+        yield np.full(len(rows), process), step, at, *texts
 
-    # --- what was read again -----------------------------------------------------------------
+    # --- records that were read again ---------------------------------------------------------
 
     def _re_read(self, reads: Rows) -> dict[int, tuple[ReRead, ...]]:
         split, names = json_fields.codes(json_fields.texts(reads.extra, "split"))
         numbers = json_fields.numbers(reads.extra, "offset")
-        known = pc.is_valid(numbers).to_numpy(zero_copy_only=False)
+        has_offset = pc.is_valid(numbers).to_numpy(zero_copy_only=False)
         offset = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False)
-        place = {name: code for code, name in enumerate(names.to_pylist())}
-        found: dict[int, list[ReRead]] = {}
+        code_of = {name: code for code, name in enumerate(names.to_pylist())}
+        by_failure: dict[int, list[ReRead]] = {}
         for position in self.question.positions:
-            code = place.get(canonical(position.split), _NEVER)
-            own = np.flatnonzero((split == code) & known)
+            code = code_of.get(canonical(position.split), _NEVER)
+            own = np.flatnonzero((split == code) & has_offset)
             before = (reads.step[own] < position.step) & (offset[own] >= position.offset)
             again, first = np.unique(offset[own[before]], return_index=True)
             if not len(again):
                 continue
             goal = int(again[-1])
             later = own[(reads.step[own] > position.step) & (offset[own] == goal)]
-            found.setdefault(position.failure, []).append(
+            by_failure.setdefault(position.failure, []).append(
                 ReRead(
                     split=position.split,
                     from_=position.offset,
@@ -180,38 +187,38 @@ class Vertex:
                     examples=_first_rids(reads.extra, own[before][first]),
                 )
             )
-        return {number: tuple(items) for number, items in found.items()}
+        return {number: tuple(items) for number, items in by_failure.items()}
 
-    def _dropped(self, thrown_out: Rows) -> Dropped | None:
-        if not len(thrown_out.step) or not self.question.has_ended:
+    def _dropped(self, discarded: Rows) -> Dropped | None:
+        if not len(discarded.step) or not self.question.has_ended:
             return None
-        rid, names = json_fields.codes(json_fields.rids(thrown_out.extra))
-        thrown = _last_steps(rid, thrown_out.step, len(names))
+        rid, names = json_fields.codes(json_fields.rids(discarded.extra))
+        discarded_at = _last_steps(rid, discarded.step, len(names))
         received = self._rows(RECEIVE, discarded=False)
-        known = pc.index_in(json_fields.rids(received.extra), names)
-        again = pc.fill_null(known, NONE).to_numpy(zero_copy_only=False)
-        came = _last_steps(again, received.step, len(names))
-        gone = names.filter(pa.array(came < thrown))
+        code = pc.index_in(json_fields.rids(received.extra), names)
+        codes = pc.fill_null(code, NONE).to_numpy(zero_copy_only=False)
+        received_at = _last_steps(codes, received.step, len(names))
+        gone = names.filter(pa.array(received_at < discarded_at))
         examples = tuple(parsed(rid) for rid in gone[:MOST_EXAMPLES].to_pylist())
         return Dropped(self.question.vertex, len(gone), examples) if len(gone) else None
 
 
 def _first_rids(extra: pa.Array, rows: Ints) -> tuple[Rid, ...]:
-    """Of the first rows that have one."""
-    found: list[Rid] = []
+    """Return the rids of the first rows that have one, at most MOST_EXAMPLES."""
+    result: list[Rid] = []
     for begin in range(0, len(rows), 1000):
         some = extra.take(pa.array(rows[begin : begin + 1000]))
-        found += map(parsed, json_fields.rids(some).drop_null().to_pylist())
-        if len(found) >= MOST_EXAMPLES:
+        result += map(parsed, json_fields.rids(some).drop_null().to_pylist())
+        if len(result) >= MOST_EXAMPLES:
             break
-    return tuple(found[:MOST_EXAMPLES])
+    return tuple(result[:MOST_EXAMPLES])
 
 
 def _last_steps(codes: Ints, steps: Ints, count: int) -> Ints:
-    """int64[count]: the last step of each code, or NONE."""
-    found = np.full(count, NONE, np.int64)
-    np.maximum.at(found, codes[codes != NONE], steps[codes != NONE])
-    return found
+    """Return the last step of each code, int64[count]; NONE for a code without a step."""
+    last = np.full(count, NONE, np.int64)
+    np.maximum.at(last, codes[codes != NONE], steps[codes != NONE])
+    return last
 
 
 def _tallied(numbers: Ints) -> dict[int, int]:
@@ -221,28 +228,28 @@ def _tallied(numbers: Ints) -> dict[int, int]:
 
 @dataclass
 class _Effects:
-    """What happened at one sink."""
+    """Counts what failures did to the output of one sink."""
 
     vertex: Vertex
     writes: Rows
-    thrown_out: Rows
+    discarded: Rows
     whole: Tally = field(default_factory=Tally)
     own: dict[int, Tally] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.question = self.vertex.question
         both = pa.concat_arrays(
-            [json_fields.rids(rows.extra) for rows in (self.writes, self.thrown_out)]
+            [json_fields.rids(rows.extra) for rows in (self.writes, self.discarded)]
         )
         codes, self.texts = json_fields.codes(both)
         self.count = len(self.writes.step)
-        self.rid, self.thrown_rid = codes[: self.count], codes[self.count :]
+        self.rid, self.discarded_rid = codes[: self.count], codes[self.count :]
         self.failure = self.vertex.failures(self.writes)
         self._follow_transactions()
         self.pending = 0
-        self._tell_repeated()
-        self._tell_transactions()
-        self._tell_lost()
+        self._count_repeated()
+        self._count_transactions()
+        self._count_lost()
 
     def by_failure(self) -> dict[int, object]:
         numbers = {n for own in self.question.restarts.values() for _, n in own}
@@ -260,7 +267,11 @@ class _Effects:
         )
 
     def _follow_transactions(self) -> None:
-        """visible, is_open: bool[N]; until: int64[N], when the write was last decided about."""
+        """Set what became of each write.
+
+        ``visible``, ``is_open`` and ``timed_out`` are bool[N]. ``until`` is int64[N], the step
+        of the last decision about the write.
+        """
         self.visible = np.ones(self.count, bool)
         self.is_open = np.ones(self.count, bool)
         self.timed_out = np.zeros(self.count, bool)
@@ -269,11 +280,11 @@ class _Effects:
             return
         tx, names = json_fields.codes(json_fields.texts(self.writes.extra, "tx"))
         names = [parsed(name) for name in names.to_pylist()]
-        for process, place in enumerate(self.question.processes):
+        for process, process_id in enumerate(self.question.processes):
             own = np.flatnonzero((self.writes.process == process) & (tx != NONE))
-            known = self.question.transactions[place]
+            transactions = self.question.transactions[process_id]
             for code in np.unique(tx[own]).tolist():
-                self._follow(own[tx[own] == code], known.get(names[code]))
+                self._follow(own[tx[own] == code], transactions.get(names[code]))
 
     def _follow(self, rows: Ints, transaction: Transaction | None) -> None:
         self.visible[rows] = transaction is not None and transaction.fate == COMMITTED
@@ -282,8 +293,11 @@ class _Effects:
             self.timed_out[rows] = transaction.fate == TIMED_OUT
             self.until[rows] = np.maximum(self.until[rows], transaction.step)
 
-    def _tell(self, name: str, rows: Ints, failures: Ints, rids: Ints) -> None:
-        """rows: places of failures and rids, in the order of the examples."""
+    def _count_chosen(self, name: str, rows: Ints, failures: Ints, rids: Ints) -> None:
+        """Count the chosen rows for the whole run and for each failure.
+
+        ``rows`` indexes ``failures`` and ``rids``, and stands in the order of the examples.
+        """
         self._add(self.whole, name, rids[rows])
         for number in np.unique(failures[rows]).tolist():
             if number != NONE:
@@ -295,33 +309,39 @@ class _Effects:
             shown = self.texts.take(pa.array(rids[:MOST_EXAMPLES])).to_pylist()
             tally.add_all(name, len(rids), shown)
 
-    def _tell_repeated(self) -> None:
-        places = np.arange(self.count)
-        known = self.rid != NONE
-        first = self._first(known)
-        repeated = known & (first[self.rid] != places)
-        self._tell_rows("repeated", repeated)
+    def _count_repeated(self) -> None:
+        rows = np.arange(self.count)
+        has_rid = self.rid != NONE
+        first = self._first(has_rid)
+        repeated = has_rid & (first[self.rid] != rows)
+        self._count_rows("repeated", repeated)
         value, _ = json_fields.codes(self.writes.value)
-        self._tell_rows("differing", repeated & (value[first[self.rid]] != value))
+        self._count_rows("differing", repeated & (value[first[self.rid]] != value))
         if not self.question.is_idempotent:
-            shown = known & self.visible
-            self._tell_rows("duplicates", shown & (self._first(shown)[self.rid] != places))
+            shown = has_rid & self.visible
+            self._count_rows("duplicates", shown & (self._first(shown)[self.rid] != rows))
             return
-        self._tell_rows("rewritten", repeated)
-        self._tell_rows("rewound", repeated & self._replaces_newer(first))
+        self._count_rows("rewritten", repeated)
+        self._count_rows("rewound", repeated & self._replaces_newer(first))
 
-    def _tell_rows(self, name: str, chosen: np.ndarray) -> None:
-        self._tell(name, np.flatnonzero(chosen), self.failure, self.rid)
+    def _count_rows(self, name: str, chosen: np.ndarray) -> None:
+        self._count_chosen(name, np.flatnonzero(chosen), self.failure, self.rid)
 
     def _first(self, among: np.ndarray) -> Ints:
-        """int64[R + 1]: the first place of each rid among these writes; a last one for NONE."""
-        found = np.full(len(self.texts) + 1, 0, np.int64)
+        """Return the first row of each rid among the chosen writes.
+
+        The result is int64[R + 1]; its last item stands for NONE.
+        """
+        rows = np.full(len(self.texts) + 1, 0, np.int64)
         rids, first = np.unique(self.rid[among], return_index=True)
-        found[rids] = np.flatnonzero(among)[first]
-        return found
+        rows[rids] = np.flatnonzero(among)[first]
+        return rows
 
     def _replaces_newer(self, first: Ints) -> np.ndarray:
-        """bool[N]: whether the last write of the same key was of a record that first came later."""
+        """Tell which writes replaced a newer record of the same key: bool[N].
+
+        A record is newer if its first write came later.
+        """
         key, _ = json_fields.codes(json_fields.texts(self.writes.value, "key"))
         order = np.argsort(key, kind="stable")
         before = np.full(self.count, NONE, np.int64)
@@ -333,29 +353,29 @@ class _Effects:
         newer[has] = first[self.rid[before[has]]] > first[self.rid[has]]
         return newer
 
-    def _tell_transactions(self) -> None:
-        for place, own in enumerate(self.question.transactions.values()):
+    def _count_transactions(self) -> None:
+        for process, own in enumerate(self.question.transactions.values()):
             for transaction in own.values():
                 if transaction.fate == GIVEN_UP:
-                    self._tell_step("aborted", place, transaction.step)
+                    self._count_step("aborted", process, transaction.step)
                 for step in transaction.repeats:
-                    self._tell_step("committed_again", place, step)
+                    self._count_step("committed_again", process, step)
 
-    def _tell_step(self, name: str, place: int, step: int) -> None:
+    def _count_step(self, name: str, process: int, step: int) -> None:
         self.whole.add_all(name, 1, [])
-        restarts = self.vertex.restarts[place]
+        restarts = self.vertex.restarts[process]
         before = int(np.searchsorted(restarts[:, 0], step))
         if before:
             number = int(restarts[before - 1, 1])
             self.own.setdefault(number, Tally()).add_all(name, 1, [])
 
-    def _tell_lost(self) -> None:
-        thrown = len(self.thrown_rid)
-        rid = np.concatenate((self.rid, self.thrown_rid))
-        until = np.concatenate((self.until, self.thrown_out.step))
-        process = np.concatenate((self.writes.process, self.thrown_out.process))
-        is_open = np.concatenate((self.is_open, np.zeros(thrown, bool)))
-        timed_out = np.concatenate((self.timed_out, np.zeros(thrown, bool)))
+    def _count_lost(self) -> None:
+        discarded = len(self.discarded_rid)
+        rid = np.concatenate((self.rid, self.discarded_rid))
+        until = np.concatenate((self.until, self.discarded.step))
+        process = np.concatenate((self.writes.process, self.discarded.process))
+        is_open = np.concatenate((self.is_open, np.zeros(discarded, bool)))
+        timed_out = np.concatenate((self.timed_out, np.zeros(discarded, bool)))
         seen = np.zeros(len(self.texts) + 1, bool)
         seen[self.rid[self.visible]] = True
         seen[NONE] = True
@@ -372,5 +392,5 @@ class _Effects:
         first = np.full(len(self.texts) + 1, _NEVER)
         np.minimum.at(first, rid[rows], rows)
         lost = lost[np.lexsort((first[rid[lost]], until[lost]))]
-        found = Rows(process[lost], until[lost], until[lost], self.writes.extra)
-        self._tell("lost", np.arange(len(lost)), self.vertex.failures(found), rid[lost])
+        lost_rows = Rows(process[lost], until[lost], until[lost], self.writes.extra)
+        self._count_chosen("lost", np.arange(len(lost)), self.vertex.failures(lost_rows), rid[lost])

@@ -1,7 +1,7 @@
-"""The checkpoints job: what the log of a dataflow tells of its checkpoints and failures.
+"""Explain the checkpoints and failures that the log of a dataflow holds.
 
-One Spark action: ranges of checkpoints (``kernels``) and of vertices (``failover_kernels``). What
-comes back is joined here into the reports of the reference, which is
+One Spark action covers ranges of checkpoints (``kernels``) and of vertices
+(``failover_kernels``). Their results are joined here into the reports of the reference, which is
 ``snapshots.domain.dataflow_logs.checkpoints`` and ``failovers``, and written beside the recording.
 """
 
@@ -25,7 +25,12 @@ from snapshots.domain.dataflow_logs.failovers.report import Failovers
 from snapshots.store.writer import write_checkpoints
 from tasks.spark import session
 from tasks.spark.checkpoints.failover_kernels import VertexTask, answer_vertices, loads
-from tasks.spark.checkpoints.kernels import CheckpointTask, StoredEvents, Told, tell_checkpoints
+from tasks.spark.checkpoints.kernels import (
+    CheckpointTask,
+    ReportedCheckpoint,
+    StoredEvents,
+    report_checkpoints,
+)
 from tasks.spark.ingest.schemas import ranges
 from tasks.spark.stages import SparkStages, Stages
 
@@ -48,34 +53,41 @@ class Explained:
 def explain_checkpoints(
     folder: Path, progress: Progress, spark: SparkSession | None = None
 ) -> Explained:
-    """Tell what the recording in ``folder`` holds of checkpoints, and write it into it.
+    """Explain the checkpoints of the recording in ``folder`` and write the reports into it.
 
-    spark: this process's session where none is given. progress: called with the phase, how many
-    events are done, and of how many; may raise to cancel. A recording whose header holds no
-    dataflow is left as it is. Raises: StoreMissing, StoreDamaged, SparkUnavailable,
-    SparkTaskFailed, what ``progress`` raises.
+    A recording whose header describes no dataflow is left as it is.
+
+    Args:
+        progress: called with the phase, the events done and the events in all; may raise to cancel.
+        spark: the session to use; this process's own if None.
+
+    Raises: StoreMissing, StoreDamaged, SparkUnavailable, SparkTaskFailed, what ``progress`` raises.
     """
     explain = Explain(Path(folder))
     if not explain.is_dataflow:
         return Explained((), (), (), Failovers((), (), ()))
-    found = explain.run(SparkStages(spark or session.get()), progress)
+    explained = explain.run(SparkStages(spark or session.get()), progress)
     write_checkpoints(
-        Path(folder), found.checkpoints, found.files, found.decisions, found.failovers
+        Path(folder),
+        explained.checkpoints,
+        explained.files,
+        explained.decisions,
+        explained.failovers,
     )
-    return found
+    return explained
 
 
-def explain_part(tasks: tuple[Task, ...]) -> list[Told | Answer]:
-    """The kernel: what each of the tasks finds."""
-    found: list[Told | Answer] = []
+def explain_part(tasks: tuple[Task, ...]) -> list[ReportedCheckpoint | Answer]:
+    """Run some tasks and return their results; this is the kernel of the job."""
+    results: list[ReportedCheckpoint | Answer] = []
     for task in tasks:
         is_checkpoints = isinstance(task, CheckpointTask)
-        found += tell_checkpoints(task) if is_checkpoints else answer_vertices(task)
-    return found
+        results += report_checkpoints(task) if is_checkpoints else answer_vertices(task)
+    return results
 
 
 class Explain:
-    """One run of the job."""
+    """One run of the job that explains checkpoints."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -93,20 +105,25 @@ class Explain:
             weights=weights,
             advance=lambda done: progress(EXPLAINING, done, goal),
         )
-        found = [item for group in groups for item in group]
-        told = sorted((item for item in found if isinstance(item, Told)), key=lambda t: t.step)
+        results = [item for group in groups for item in group]
+        explained = sorted(
+            (item for item in results if isinstance(item, ReportedCheckpoint)), key=lambda t: t.step
+        )
         return Explained(
-            checkpoints=tuple(item.report for item in told),
-            files=files_of(one for item in told for one in item.files),
+            checkpoints=tuple(item.report for item in explained),
+            files=files_of(file for item in explained for file in item.files),
             decisions=decisions_of(self.events.events),
-            failovers=self._failovers([item for item in found if isinstance(item, Answer)]),
+            failovers=self._failovers([item for item in results if isinstance(item, Answer)]),
         )
 
     def _tasks(self) -> tuple[list[tuple[Task, ...]], list[int]]:
-        """Groups of tasks, and how many events each looks at. What fits one task is done in one."""
+        """Return groups of tasks and how many events each group reads.
+
+        Everything goes into one group if one checkpoint task and one vertex task suffice.
+        """
         folder = str(self.folder)
         events, records = self.stored.loads().tolist(), loads(self.stored, self.events)
-        found: list[tuple[Task, int]] = [
+        tasks: list[tuple[Task, int]] = [
             (make(folder, first, end), sum(counts[first:end]))
             for make, counts, most in (
                 (CheckpointTask, events, EVENTS_PER_TASK),
@@ -114,20 +131,22 @@ class Explain:
             )
             for first, end in ranges(counts, most)
         ]
-        if len(found) <= 2:
-            return [tuple(task for task, _ in found)], [sum(weight for _, weight in found)]
-        return [(task,) for task, _ in found], [weight for _, weight in found]
+        if len(tasks) <= 2:
+            return [tuple(task for task, _ in tasks)], [sum(weight for _, weight in tasks)]
+        return [(task,) for task, _ in tasks], [weight for _, weight in tasks]
 
     def _failovers(self, answers: list[Answer]) -> Failovers:
-        """The answers stand in the order of the vertices."""
+        """Join the answers, which stand in the order of the vertices, into the failovers."""
         return failovers_of(self.events, self._restored(), answers, self.stored.count)
 
     def _restored(self) -> dict[str, CheckpointEvents]:
-        """The checkpoints that failures went back to."""
+        """Return the checkpoints that failures went back to, by name."""
         named = {failed.snapshot for failed in self.events.failures}
         codes = [code for code, name in enumerate(self.stored.manifest.snapshots) if name in named]
-        found = [event for code in codes for event in self.stored.of_checkpoints(code, code + 1)]
+        all_events = [
+            event for code in codes for event in self.stored.of_checkpoints(code, code + 1)
+        ]
         return {
             name: CheckpointEvents(name, events, self.events)
-            for name, events in by_checkpoint(found).items()
+            for name, events in by_checkpoint(all_events).items()
         }

@@ -1,7 +1,7 @@
-"""Single fields out of columns of JSON texts, without parsing each text.
+"""Extract single fields from columns of JSON texts without parsing each text.
 
-In the canonical text of an object without objects inside, a field stands where its name stands;
-what is written in another way is parsed row by row.
+In the canonical text of an object without nested objects, a field stands where its name stands.
+Texts of any other form are parsed row by row.
 """
 
 import json
@@ -21,44 +21,47 @@ _NUMBER = r"-?(?:0|[1-9][0-9]{0,17})"
 
 
 def rids(extra: pa.Array) -> pa.Array:
-    """The canonical text of each ``rid``; null where there is none that is one."""
+    """Return the canonical text of each ``rid``; null if it is missing or invalid."""
     pattern = rf"\[{_STRING},{_NUMBER},{_STRING}\]"
     return _field(extra, "rid", pattern, lambda fields: rid_of(fields))
 
 
 def texts(extra: pa.Array, name: str) -> pa.Array:
-    """The JSON text of each string under ``name``; null where there is none."""
+    """Return the JSON text of each string under ``name``; null if there is none."""
     return _field(extra, name, _STRING, lambda fields: _if(fields.get(name), str))
 
 
 def numbers(extra: pa.Array, name: str) -> pa.Array:
-    """Each whole number under ``name``, int64; null where there is none, or one beyond 64 bits."""
-    found = _field(extra, name, _NUMBER, lambda fields: _within(whole(fields.get(name))))
-    return found.cast(pa.int64())
+    """Return each whole number under ``name`` as int64; null if missing or beyond 64 bits."""
+    integers = _field(extra, name, _NUMBER, lambda fields: _within(whole(fields.get(name))))
+    return integers.cast(pa.int64())
 
 
 def codes(values: pa.Array) -> tuple[np.ndarray, pa.Array]:
-    """Each value as its place, int64, in an array of the different ones; -1 where it is null."""
+    """Return the dictionary code of each value (int64, -1 for null), and the distinct values."""
     encoded = values.dictionary_encode()
-    places = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
-    return places.astype(np.int64), encoded.dictionary
+    indices = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    return indices.astype(np.int64), encoded.dictionary
 
 
 def _field(rows: pa.Array, name: str, pattern: str, slowly: Callable[[dict], Any]) -> pa.Array:
-    """slowly: the value of a parsed object, for the rows that are not written plainly."""
+    """Extract one field of each row by a pattern, and by parsing where the pattern cannot decide.
+
+    ``slowly`` returns the field of a parsed object.
+    """
     rows = rows.cast(pa.large_string())
     named = f"{canonical(name)}:"
-    found = pc.struct_field(pc.extract_regex(rows, rf"{named}(?P<found>{pattern})[,}}]"), "found")
+    values = pc.struct_field(pc.extract_regex(rows, rf"{named}(?P<found>{pattern})[,}}]"), "found")
     is_plain = pc.and_(
         pc.equal(pc.count_substring(rows, named), 1), pc.equal(pc.count_substring(rows, "{"), 1)
     )
     absent = pc.equal(pc.count_substring(rows, canonical(name)[1:-1]), 0)
-    told = pc.or_(absent, pc.and_(is_plain, pc.is_valid(found)))
-    others = np.flatnonzero(~pc.fill_null(told, True).to_numpy(zero_copy_only=False))
-    if not len(others):
-        return found
-    answers = found.to_numpy(zero_copy_only=False)
-    for row in others.tolist():
+    is_decided = pc.or_(absent, pc.and_(is_plain, pc.is_valid(values)))
+    undecided = np.flatnonzero(~pc.fill_null(is_decided, True).to_numpy(zero_copy_only=False))
+    if not len(undecided):
+        return values
+    answers = values.to_numpy(zero_copy_only=False)
+    for row in undecided.tolist():
         value = slowly(_fields(rows[row].as_py()))
         answers[row] = None if value is None else canonical(value)
     return pa.array(answers, pa.large_string(), from_pandas=True)

@@ -1,4 +1,4 @@
-"""The protocol's events of a stored recording, and counts of its records by search.
+"""Read the protocol's events of a stored recording, and count its records by binary search.
 
 The reference is ``snapshots.domain.dataflow_logs.checkpoints.reference``, which looks at every
 event and every message.
@@ -41,7 +41,7 @@ from snapshots.store.tables import Tables
 
 @dataclass(frozen=True)
 class CheckpointTask:
-    """Half-open range of snapshot codes of the store in ``folder``."""
+    """A half-open range of snapshot codes of the store in ``folder``."""
 
     folder: str
     first: int
@@ -49,31 +49,31 @@ class CheckpointTask:
 
 
 @dataclass(frozen=True)
-class Told:
-    """step: of the checkpoint's first event."""
+class ReportedCheckpoint:
+    """The report of one checkpoint; ``step`` is that of the checkpoint's first event."""
 
     step: int
     report: CheckpointReport
     files: tuple[Acknowledged, ...]
 
 
-def tell_checkpoints(task: CheckpointTask) -> list[Told]:
-    """The reports of the task's checkpoints."""
+def report_checkpoints(task: CheckpointTask) -> list[ReportedCheckpoint]:
+    """Return the reports of the task's checkpoints."""
     stored = StoredEvents(Path(task.folder))
     run = stored.run()
-    found = by_checkpoint(stored.of_checkpoints(task.first, task.end))
+    checkpoints = by_checkpoint(stored.of_checkpoints(task.first, task.end))
     return [
-        Told(
+        ReportedCheckpoint(
             events[0].step,
             report(CheckpointEvents(name, events, run), stored.count),
             tuple(acknowledged(name, events)),
         )
-        for name, events in found.items()
+        for name, events in checkpoints.items()
     ]
 
 
 class StoredEvents:
-    """The sparse events of a recording; records are only counted."""
+    """The protocol's events of a stored recording, and counts of its records."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -92,11 +92,11 @@ class StoredEvents:
         return RunEvents(self._events(RUN_KINDS), self.plan())
 
     def of_checkpoints(self, first: int, end: int) -> list[ProtocolEvent]:
-        """The events of the snapshots with these codes, in order."""
+        """Return the events of the snapshots with codes in [``first``, ``end``), sorted by step."""
         return self._events(CHECKPOINT_KINDS, first, end)
 
     def loads(self) -> Ints:
-        """int64[S]: how many events each snapshot has."""
+        """Return how many events each snapshot has: int64[S]."""
         counts = np.zeros(len(self.manifest.snapshots), np.int64)
         for number, rows in self._rows(CHECKPOINT_KINDS):
             snapshot = self.tables.events.column(number, "snapshot")[rows]
@@ -104,7 +104,7 @@ class StoredEvents:
         return counts
 
     def _rows(self, kinds: Iterable[str]) -> Iterable[tuple[int, Ints]]:
-        """Of each part of the events, its number and the rows of these kinds."""
+        """Yield, for each part of the events, its number and the rows of the given kinds."""
         wanted = np.zeros(len(self.manifest.kinds), bool)
         wanted[[KINDS.index(kind) for kind in kinds]] = True
         events = self.tables.events
@@ -114,15 +114,18 @@ class StoredEvents:
     def _events(
         self, kinds: Iterable[str], first: int = NONE, end: int | None = None
     ) -> list[ProtocolEvent]:
-        """first, end: range of snapshot codes, where one is given."""
+        """Return the events of the given kinds, sorted by step.
+
+        ``first`` and ``end`` restrict them to a half-open range of snapshot codes.
+        """
         held = {} if end is None else self._held(first, end)
-        found = []
+        events = []
         for number, rows in self._rows(kinds):
             if end is not None:
                 snapshot = self.tables.events.column(number, "snapshot")[rows]
                 rows = rows[(snapshot >= first) & (snapshot < end)]
-            found += self._made(number, rows, held)
-        return sorted(found, key=lambda event: event.step)
+            events += self._made(number, rows, held)
+        return sorted(events, key=lambda event: event.step)
 
     def _made(
         self, number: int, rows: Ints, held: dict[tuple[int, int], int]
@@ -134,61 +137,63 @@ class StoredEvents:
         texts = (batch.column(name).take(pa.array(rows)) for name in ("label", "extra"))
         label, extra = (text.to_pylist() for text in texts)
         lists = (*(columns[name].tolist() for name in names), index.tolist(), label, extra)
-        for process, kind, at, step, channel, snapshot, place, text, more in zip(
+        for process, kind, at, step, channel, snapshot, at_index, text, more in zip(
             *lists, strict=True
         ):
             yield ProtocolEvent(
                 process=self.processes[process],
-                index=place,
+                index=at_index,
                 kind=KINDS[kind],
                 at=at,
                 step=step,
                 channel=None if channel == NONE else self.channels[channel],
                 snapshot=None if snapshot == NONE else self.manifest.snapshots[snapshot],
                 label=text,
-                held=held.get((process, place)),
+                held=held.get((process, at_index)),
                 fields=fields_of(more),
             )
 
     def _held(self, first: int, end: int) -> dict[tuple[int, int], int]:
-        """(process, index) of each ``record_channel`` that lists messages -> how many."""
+        """Count the messages that each ``record_channel`` lists, by (process, index)."""
         records = read_batch(self.folder / RECORDS, RECORD_COLUMNS)
         bounds = np.searchsorted(records.column("snapshot").to_numpy(), [first, end])
         rows = records.slice(bounds[0], bounds[1] - bounds[0])
         rows = rows.filter(pc.equal(rows.column("kind"), KINDS.index(RECORD_CHANNEL)))
         lengths = pc.list_value_length(rows.column("messages")).to_pylist()
-        places = zip(*(rows.column(name).to_pylist() for name in ("process", "index")), strict=True)
+        positions = zip(
+            *(rows.column(name).to_pylist() for name in ("process", "index")), strict=True
+        )
         return {
-            place: length
-            for place, length in zip(places, lengths, strict=True)
+            position: length
+            for position, length in zip(positions, lengths, strict=True)
             if length is not None
         }
 
     # --- counting --------------------------------------------------------------------------------
 
-    def count(self, asked: list[Span | Ahead | Early]) -> list[int]:
-        """As ``checkpoints.Records``: all questions of a kind in one search."""
-        answers = np.zeros(len(asked), np.int64)
-        ways = ((Span, self._spans), (Ahead, self._ahead), (Early, self._early))
-        for kind, counted in ways:
-            places = [place for place, item in enumerate(asked) if isinstance(item, kind)]
-            if places:
-                own = [asked[place] for place in places]
+    def count(self, questions: list[Span | Ahead | Early]) -> list[int]:
+        """Answer the questions of ``checkpoints.Records``; one search answers all of a kind."""
+        answers = np.zeros(len(questions), np.int64)
+        counters = ((Span, self._spans), (Ahead, self._ahead), (Early, self._early))
+        for kind, count in counters:
+            indices = [index for index, item in enumerate(questions) if isinstance(item, kind)]
+            if indices:
+                own = [questions[index] for index in indices]
                 code = np.array([self.channel_codes[item.channel] for item in own])
                 sent = np.array([item.sent_index for item in own])
-                answers[places] = counted(own, code, sent)
+                answers[indices] = count(own, code, sent)
         return answers.tolist()
 
-    def _spans(self, asked: list[Span], code: Ints, sent: Ints) -> Ints:
+    def _spans(self, questions: list[Span], code: Ints, sent: Ints) -> Ints:
         messages, source = self.tables.messages, self.tables.source[code]
-        until = np.array([2**62 if item.until is None else item.until for item in asked])
+        until = np.array([2**62 if item.until is None else item.until for item in questions])
         end = self.tables.events.bisect_in("step", source, until)
         return np.maximum(messages.sent(code, end) - messages.sent(code, sent + 1), 0)
 
-    def _ahead(self, asked: list[Ahead], code: Ints, sent: Ints) -> Ints:
+    def _ahead(self, questions: list[Ahead], code: Ints, sent: Ints) -> Ints:
         messages, target = self.tables.messages, self.tables.target[code]
         position = self.tables.events.bisect_in(
-            "step", target, np.array([item.step for item in asked])
+            "step", target, np.array([item.step for item in questions])
         )
         before = messages.sent(code, sent)
         counts = np.maximum(before - messages.arrived(code, position), 0)
@@ -197,9 +202,9 @@ class StoredEvents:
             counts[lane] = len(messages.waiting(code[own], position[own], before[own])[0])
         return counts
 
-    def _early(self, asked: list[Early], code: Ints, sent: Ints) -> Ints:
+    def _early(self, questions: list[Early], code: Ints, sent: Ints) -> Ints:
         messages = self.tables.messages
-        position = np.array([item.received_index for item in asked])
+        position = np.array([item.received_index for item in questions])
         after = messages.sent(code, sent + 1)
         counts = np.maximum(messages.end_of_received(code, position) - after, 0)
         for lane in np.flatnonzero(~messages.is_ordered(code)).tolist():

@@ -1,1 +1,1 @@
-"""Reads the state of Spark's own checkpoints with Spark."""
+"""Reads the state in checkpoints of Structured Streaming with Spark."""

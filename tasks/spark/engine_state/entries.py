@@ -1,4 +1,4 @@
-"""Entries of a Structured Streaming checkpoint's state as Spark's own data source reads them."""
+"""Read the entries of a Structured Streaming checkpoint's state with Spark's own data source."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -40,26 +40,27 @@ from tasks.spark.engine_state.state import (
 )
 
 MOST_ROWS = 100_000  # of one state of one batch
-MOST_READS = 500  # times that Spark is asked
+MOST_READS = 500  # reads by Spark for one upload
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9/._+-]+")
 TOO_MANY = (
-    f"Spark is asked {MOST_READS} times about an upload and no more; of this state there is what "
-    "the files alone tell."
+    f"Spark reads at most {MOST_READS} states of an upload; this state comes from the files alone."
 )
 TOO_OFTEN = Failure(None, TOO_MANY)
 
 
 @dataclass
 class WithState:
-    """An EngineUpload whose entries Spark reads. Where it fails, the reason is in ``contents``, and
-    what the decoder of the files can read is given instead."""
+    """An uploaded checkpoint whose entries Spark reads.
+
+    If Spark fails, the decoder of the files reads the entries, and the inventory holds the reason.
+    """
 
     upload: SparkUpload
     session: SparkSession
 
     def entries(self) -> Iterator[StateEntry]:
-        with _Asking(self.upload, self.session) as asking:
-            yield from self.upload.reads.entries(self.upload.jobs, asking.ask)
+        with _StateReads(self.upload, self.session) as reads:
+            yield from self.upload.reads.entries(self.upload.jobs, reads.read_rows)
 
     def inventory(self) -> UploadInventory:
         return self.upload.inventory()
@@ -72,11 +73,15 @@ class WithState:
 
 
 @dataclass
-class _Asking:
-    """Keeps the private copy of one job at a time; jobs are asked for one after the other.
+class _StateReads:
+    """Reads one job's states after another, from a private copy of the job's checkpoint.
 
-    count: how often Spark was asked. By operator and reading, of that job: histories; of_stores:
-    whether rows of a join's side are those of its store.
+    Only the current job's copy is kept.
+
+    Args:
+        count: how often Spark has read.
+        histories: the current job's histories, by operator and reading.
+        of_stores: whether a join side's rows equal those of its store, by operator and reading.
     """
 
     upload: SparkUpload
@@ -89,21 +94,21 @@ class _Asking:
     stack: ExitStack = field(default_factory=ExitStack)
     patience: Patience = field(default_factory=Patience)
 
-    def __enter__(self) -> "_Asking":
+    def __enter__(self) -> "_StateReads":
         return self
 
     def __exit__(self, *error: object) -> None:
         self.stack.close()
 
-    def ask(self, wanted: Wanted) -> Rows:
+    def read_rows(self, wanted: Wanted) -> Rows:
         self._open(wanted)
-        by_files = wanted.reading.kind in (DEFAULT, STORE, JOIN_SIDE)
-        if by_files and wanted.batch not in wanted.job.in_flight and self._lacks(wanted):
+        can_use_files = wanted.reading.kind in (DEFAULT, STORE, JOIN_SIDE)
+        if can_use_files and wanted.batch not in wanted.job.in_flight and self._lacks(wanted):
             return rows_by_files(wanted, self.upload.limits)
         answer = self._side(wanted) if _has_store(wanted) else self._answer(wanted)
         if answer.failure is TOO_OFTEN:
-            found = rows_by_files(wanted, self.upload.limits)
-            return replace(found, reason=found.reason or TOO_MANY)
+            rows = rows_by_files(wanted, self.upload.limits)
+            return replace(rows, reason=rows.reason or TOO_MANY)
         return replace(_rows(answer), damaged=tuple(self.reader.damaged))
 
     def _answer(self, wanted: Wanted) -> StateRead:
@@ -113,35 +118,41 @@ class _Asking:
         return self.histories[key].at(wanted.batch)
 
     def _side(self, wanted: Wanted) -> StateRead:
-        """A side of a join consists of the rows of a store; where the newest batch shows that it
-        does, Spark is asked for the store alone."""
+        """Return the rows of a join's side.
+
+        They usually are the rows of one store. If the newest batch confirms it, only the store is
+        read.
+        """
         key = wanted.operator, wanted.reading
         if self.of_stores.get(key, True):
             store = replace(wanted, reading=Reading(STORE, wanted.reading.store))
-            found = of_side(self._answer(store))
+            side = of_side(self._answer(store))
             if key not in self.of_stores:
                 own = self._answer(wanted)
-                self.of_stores[key] = same_rows(found, own)
+                self.of_stores[key] = same_rows(side, own)
                 return own
-            return found
+            return side
         return self._answer(wanted)
 
     def _history(self, wanted: Wanted) -> History:
-        """Spark gives no feed of what changed in a join's sides, in variables and timers."""
+        """Return the history of a state.
+
+        Spark offers no change feed for join sides, variables and timers.
+        """
         request = StateRequest(wanted.operator, wanted.reading, most_rows=MOST_ROWS)
         by_changes = wanted.reading.kind in (DEFAULT, STORE)
         has_state = (replace(wanted, batch=batch) for batch in wanted.job.with_state)
-        whole = frozenset(one.batch for one in has_state if not self._lacks(one))
+        complete = frozenset(older.batch for older in has_state if not self._lacks(older))
         has_changes = partial(self._has_changes, wanted)
-        return History(self._read, request, has_changes, whole, by_changes)
+        return History(self._read, request, has_changes, complete, by_changes)
 
     def _lacks(self, wanted: Wanted) -> bool:
-        """Whether files are missing that the state after the batch is put together from."""
-        return any(one.load(wanted.batch + 1).lacking for one in self._partitions(wanted))
+        """Tell whether files are missing from which the state after the batch is built."""
+        return any(part.load(wanted.batch + 1).lacking for part in self._partitions(wanted))
 
     def _has_changes(self, wanted: Wanted, batch: int) -> bool:
-        """Whether each partition has a file of what the batch changed."""
-        wrote = [one.wrote(batch + 1) for one in self._partitions(wanted)]
+        """Tell whether each partition has a file of the batch's changes."""
+        wrote = [part.wrote(batch + 1) for part in self._partitions(wanted)]
         return all(any(file.kind in CHANGES for file in files) for files in wrote)
 
     def _partitions(self, wanted: Wanted) -> Iterable[StoredVersions]:
@@ -171,13 +182,16 @@ class _Asking:
 
 
 def _has_store(wanted: Wanted) -> bool:
-    """Whether it is a join's side that is a store of its own."""
+    """Tell whether the reading is of a join's side that has a store of its own."""
     stores = wanted.job.checkpoint.versions.get(wanted.operator, {})
     return wanted.reading.kind == JOIN_SIDE and wanted.reading.store in stores
 
 
 def _scratch(root: Path) -> Path | None:
-    """Beside the upload's files, which executors see, too; a copy there takes links alone."""
+    """Return the folder for private copies: beside the upload, where executors see it too.
+
+    Copies there are hard links. Return None if Spark could misread the path.
+    """
     return root.parent if _PLAIN_PATH.fullmatch(str(root.parent)) else None
 
 
@@ -188,15 +202,15 @@ def _rows(answer: StateRead) -> Rows:
         missing_sentence(answer.missing_partitions),
         next(iter(answer.lost.values()), None),
     ]
-    known = list(dict.fromkeys(reason for reason in reasons if reason))
+    sentences = list(dict.fromkeys(reason for reason in reasons if reason))
     complete = not (
         answer.by is None or answer.truncated or answer.missing_partitions or answer.lost
     )
-    return Rows(answer.rows, complete, " ".join(known) or None)
+    return Rows(answer.rows, complete, " ".join(sentences) or None)
 
 
 def _why(answer: StateRead) -> str | None:
-    """Why it was not Spark that read."""
+    """Explain why Spark did not read the state, or return None if it did."""
     if answer.failure is None:
         return None
     instead = " The files were read without it." if answer.by == BY_FILES and answer.rows else ""

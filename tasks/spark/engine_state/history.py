@@ -1,9 +1,9 @@
-"""One state of a query at many batches, from the newest to the oldest, with few reads by Spark.
+"""Read one state of a query at many batches, newest first, with few reads by Spark.
 
-A read costs Spark seconds, however small the state is. So from a batch that was read whole back to
-an older one there are two reads: the older batch whole, and the feed of what every batch between
-changed. Put together they must give the newer batch as it was read; else, and where Spark gives no
-feed, each batch is read by itself.
+A read costs Spark seconds, however small the state is. From a batch that was read whole, back to
+an older one, two reads suffice: the older batch whole, and the feed of changes in between. Applied
+in order they must give the newer batch as it was read. If they do not, or if Spark offers no feed,
+each batch is read by itself.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,9 +22,16 @@ State = dict[tuple[int, bytes], dict[str, Json]]  # by partition and key
 
 @dataclass
 class History:
-    """read: asks Spark. request: operator and reading. has_changes: whether the files are there of
-    what a batch changed. batches: whose state can be put together. by_changes: whether Spark gives
-    a feed of it."""
+    """The readings of one state at many batches.
+
+    Args:
+        read: reads the state with Spark.
+        request: operator and reading.
+        has_changes: tells whether the files of a batch's changes are there.
+        batches: the batches whose state can be rebuilt from files.
+        by_changes: whether Spark offers a feed of changes.
+        above: the newest batch that was read and is newer than all still to be read.
+    """
 
     read: Callable[[StateRequest], StateRead]
     request: StateRequest
@@ -35,59 +42,59 @@ class History:
     kept: dict[int, StateRead] = field(default_factory=dict)
 
     def at(self, batch: int) -> StateRead:
-        """Each batch is asked for after all newer ones."""
+        """Return the state at a batch; batches must be requested newest first."""
         if batch not in self.kept and not self._by_changes(batch):
-            found = self.read(replace(self.request, batch=batch))
-            self.kept[batch] = found
-            self.above = found if _is_plain(found) else None
-        for newer in [one for one in self.kept if one > batch]:
+            state = self.read(replace(self.request, batch=batch))
+            self.kept[batch] = state
+            self.above = state if _is_plain(state) else None
+        for newer in [kept for kept in self.kept if kept > batch]:
             del self.kept[newer]
         return self.kept[batch]
 
     def _by_changes(self, batch: int) -> bool:
-        """Whether a stretch of batches up to this one could be had."""
+        """Rebuild a stretch of batches that ends at ``batch``; return whether that worked."""
         oldest = self._oldest(batch)
         if oldest is None or oldest == batch:
             return False
-        found = self._stretch(oldest)
-        self.by_changes = found is not None
-        if found is not None:
-            self.kept |= found
-            self.above = found[oldest]
+        stretch = self._stretch(oldest)
+        self.by_changes = stretch is not None
+        if stretch is not None:
+            self.kept |= stretch
+            self.above = stretch[oldest]
         return self.by_changes
 
     def _oldest(self, batch: int) -> int | None:
-        """Of the batches down from this one without a gap, as many as there is room for."""
+        """Return the oldest batch of the gapless stretch below ``batch`` that fits in memory."""
         if not self.by_changes or self.above is None or self.above.batch != batch + 1:
             return None
         rows = sum(map(len, self.above.rows.values()))
         most = min(LONGEST_STRETCH, MOST_KEPT // max(rows, 1))
         oldest = None
-        for one in range(batch, batch - most, -1):
-            if one not in self.batches or not self.has_changes(one + 1):
+        for candidate in range(batch, batch - most, -1):
+            if candidate not in self.batches or not self.has_changes(candidate + 1):
                 break
-            oldest = one
+            oldest = candidate
         return oldest
 
     def _stretch(self, oldest: int) -> dict[int, StateRead] | None:
-        """The batches from the oldest up to, and without, ``above``; None where that fails."""
+        """Rebuild the batches from ``oldest`` to before ``above``; return None if that fails."""
         base = self.read(replace(self.request, batch=oldest))
         if not _is_plain(base):
             return None
         changes = self.read(replace(self.request, batch=self.above.batch, changes_from=oldest + 1))
         if not _is_plain(changes):
             return None
-        state, found = _state(base), {oldest: base}
+        state, stretch = _state(base), {oldest: base}
         by_batch = _by_batch(changes)
         for batch in range(oldest + 1, self.above.batch + 1):
             _apply(state, by_batch.get(batch, ()))
             if batch < self.above.batch:
-                found[batch] = replace(base, batch=batch, rows=_rows(state))
-        return found if _same(state, _state(self.above)) else None
+                stretch[batch] = replace(base, batch=batch, rows=_rows(state))
+        return stretch if _same(state, _state(self.above)) else None
 
 
 def of_side(store: StateRead) -> StateRead:
-    """The rows of a join's side, from those of its store."""
+    """Return the rows of a join's side, made from those of its store."""
     rows = {
         partition: [
             {"key": _without(row["key"], "index"), "value": _without(row["value"], "matched")}
@@ -104,16 +111,16 @@ def _without(value: Json, column: str) -> Json:
 
 
 def same_rows(one: StateRead, other: StateRead) -> bool:
-    """Whether both are whole and have the same rows, in whatever order."""
-    found = (
+    """Tell whether two reads are complete and have the same rows in any order."""
+    texts = (
         sorted((partition, as_text(row)) for partition, rows in read.rows.items() for row in rows)
         for read in (one, other)
     )
-    return _is_plain(one) and _is_plain(other) and next(found) == next(found)
+    return _is_plain(one) and _is_plain(other) and next(texts) == next(texts)
 
 
 def _is_plain(answer: StateRead) -> bool:
-    """Whether Spark gave all there is."""
+    """Tell whether Spark itself read the state completely."""
     lost = answer.truncated or answer.lost or answer.missing_partitions
     return answer.by == BY_SPARK and answer.failure is None and not lost
 
@@ -127,32 +134,32 @@ def _state(answer: StateRead) -> State:
 
 
 def _by_batch(changes: StateRead) -> dict[int, list[tuple[int, dict[str, Json]]]]:
-    """Partition and row, as they came."""
-    found: dict[int, list[tuple[int, dict[str, Json]]]] = {}
+    """Group changes by batch, as (partition, row), in the order in which they were read."""
+    by_batch: dict[int, list[tuple[int, dict[str, Json]]]] = {}
     for partition, rows in changes.rows.items():
         for row in rows:
-            found.setdefault(row["batch"], []).append((partition, row))
-    return found
+            by_batch.setdefault(row["batch"], []).append((partition, row))
+    return by_batch
 
 
 def _apply(state: State, changes: Iterable[tuple[int, dict[str, Json]]]) -> None:
     for partition, row in changes:
-        place = partition, as_text(row.get("key"))
+        key = partition, as_text(row.get("key"))
         if row["change"] == DELETE:
-            state.pop(place, None)
+            state.pop(key, None)
         else:
-            known = {name: row[name] for name in row if name not in ("batch", "change")}
-            state[place] = known
+            columns = {name: row[name] for name in row if name not in ("batch", "change")}
+            state[key] = columns
 
 
 def _rows(state: State) -> dict[int, list[dict[str, Json]]]:
-    found: dict[int, list[dict[str, Json]]] = {}
+    rows_of: dict[int, list[dict[str, Json]]] = {}
     for (partition, _), row in state.items():
-        found.setdefault(partition, []).append(row)
-    return found
+        rows_of.setdefault(partition, []).append(row)
+    return rows_of
 
 
 def _same(one: State, other: State) -> bool:
     return one.keys() == other.keys() and all(
-        as_text(one[place]) == as_text(other[place]) for place in one
+        as_text(one[key]) == as_text(other[key]) for key in one
     )

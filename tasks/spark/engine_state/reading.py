@@ -1,4 +1,4 @@
-"""Uploads of engines whose state Spark reads: a Structured Streaming checkpoint's own."""
+"""Choose how the entries of an upload are read."""
 
 from snapshots.readers.engines.base import EngineUpload
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
@@ -7,5 +7,5 @@ from tasks.spark.engine_state.entries import WithState
 
 
 def with_state(upload: EngineUpload) -> EngineUpload:
-    """The upload; where Spark wrote it, its entries are those that Spark's data source reads."""
+    """Return the upload; if Spark wrote it, its entries are read with Spark's data source."""
     return WithState(upload, session.get()) if isinstance(upload, SparkUpload) else upload

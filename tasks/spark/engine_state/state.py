@@ -1,8 +1,8 @@
-"""State of a real Structured Streaming checkpoint, read by Spark's own data source.
+"""Read the state of a real Structured Streaming checkpoint with Spark's own data source.
 
-``statestore`` reads a private copy. Where it fails, its reason is one sentence, and what the files
-alone tell (``snapshots.readers.engines.spark_streaming.state.stored_state``) is given instead.
-
+``statestore`` reads a private copy of the checkpoint. If it fails, the answer gives the reason in
+one sentence, and what the files alone hold
+(``snapshots.readers.engines.spark_streaming.state.stored_state``).
 Source: Spark's documentation, "State Data Source".
 """
 
@@ -48,23 +48,26 @@ from tasks.spark.session import answers, kill
 FORMAT_SETTING = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 BY_SPARK, BY_FILES = "spark", "files"
 STOPPED = (
-    "Spark stopped while it read the state of this upload, and is not asked for it again. Is one "
+    "Spark stopped while it read the state of this upload, and will not read it again. Is one "
     "of its files damaged, or Spark's memory too small?"
 )
 TOO_SLOW = (
-    "Spark was ended because it had read the state of this upload for too long, and is not asked "
-    "for it again."
+    "Reading the state of this upload took too long, so Spark was ended, and will not "
+    "read it again."
 )
 _one_at_a_time = threading.Lock()
-"""The session's setting of the state format is changed for the time of a read."""
+"""Allows one read at a time, because a read changes the session's setting of the state format."""
 
 
 @dataclass(frozen=True)
 class StateRequest:
-    """What to read. batch: None for the newest committed one.
+    """What to read of a state.
 
-    changes_from: a batch; asks for the changes of the batches from it up to ``batch``. partition:
-    None for all. most_rows: what is beyond is cut off, and the answer says so.
+    Args:
+        batch: the batch after which to read; None for the newest committed one.
+        changes_from: read the changes of the batches from here to ``batch`` instead of the state.
+        partition: the partition to read; None for all.
+        most_rows: the most rows to return; ``StateRead.truncated`` tells whether there are more.
     """
 
     operator: int = 0
@@ -77,13 +80,17 @@ class StateRequest:
 
 @dataclass(frozen=True)
 class StateRead:
-    """The answer. rows: by partition; each has ``key`` and ``value`` (or ``list_value``,
-    ``map_value``, ``expiration_timestamp_ms``), changes also ``batch`` and ``change``.
+    """The answer to a StateRequest.
 
-    committed: False for a batch in flight. by: BY_SPARK, BY_FILES where the data source failed,
-    None where the request cannot be answered. failure: why. lost: partitions whose rows could not
-    be given, to the reason. missing_partitions: those without a folder, whose rows are silently
-    not there.
+    Args:
+        rows: the rows by partition. Each has ``key`` and ``value`` (or ``list_value``,
+            ``map_value``,
+            ``expiration_timestamp_ms``); changes also have ``batch`` and ``change``.
+        committed: False for a batch in flight.
+        by: BY_SPARK; BY_FILES if the data source failed; None if the request cannot be answered.
+        failure: why ``by`` is not BY_SPARK.
+        lost: why the rows of a partition could not be read, by partition.
+        missing_partitions: partitions without a folder, whose rows are missing from ``rows``.
     """
 
     request: StateRequest
@@ -99,10 +106,13 @@ class StateRead:
 
 @dataclass
 class Patience:
-    """How long Spark may read the state of one upload. left: seconds.
+    """How long Spark may still read the state of one upload.
 
-    gone: why Spark is not asked any more, as a sentence: it took too long, or a read was its end.
-    RocksDB reads tables in the JVM's own process, and whoever makes a table may mean to crash it.
+    RocksDB reads tables inside the JVM's process, and a table may be crafted to crash it.
+
+    Args:
+        left: seconds that remain.
+        gone: why Spark must not read any more: reading took too long, or ended Spark.
     """
 
     left: float = 900.0
@@ -110,7 +120,7 @@ class Patience:
 
     @contextmanager
     def reading(self, session: SparkSession) -> Iterator[None]:
-        """Interrupts what the session runs inside, and ends the session, when time is up."""
+        """End what the session runs in this block, and the session itself, when the time is up."""
         tag, began = f"state-{uuid.uuid4().hex}", time.monotonic()
         timer = threading.Timer(max(0.0, self.left), self._interrupt, (session, tag))
         timer.start()
@@ -128,17 +138,20 @@ class Patience:
                 session.removeTag(tag)
 
     def _interrupt(self, session: SparkSession, tag: str) -> None:
-        """A task that hangs in a library's own code would keep its core for ever."""
+        """Interrupt the read and kill Spark.
+
+        A task stuck in native code would keep its core for ever.
+        """
         self.gone = TOO_SLOW
-        with suppress(Exception):  # whatever it says: it is ended
+        with suppress(Exception):  # the session is killed next in any case
             session.interruptTag(tag)
         kill()
 
 
 class StateReader:
-    """Reads from one checkpoint, which is copied once. Use it as ``open_state`` gives it.
+    """Reads states of one checkpoint from a private copy; made by ``open_state``.
 
-    patience: of all readers of one upload.
+    All readers of one upload share the same ``patience``.
     """
 
     def __init__(
@@ -154,10 +167,10 @@ class StateReader:
         self._copy = copy
 
     def read(self, request: StateRequest) -> StateRead:
-        """Read by Spark, or by files where it fails.
+        """Read a state with Spark, or from the files if Spark fails.
 
-        Raises: SparkUnavailable where the disk is full. What is wrong with the checkpoint is in
-        the answer.
+        What is wrong with the checkpoint is part of the answer.
+        Raises: SparkUnavailable if the disk is full.
         """
         batches = self._checkpoint.committed_batches
         batch = request.batch if request.batch is not None else max(batches, default=None)
@@ -178,7 +191,7 @@ class StateReader:
                 rows, truncated = self._by_spark(request, batch)
         except NotDecodable as error:
             return self._by_files(answer, Failure(None, str(error)))
-        except Exception as error:  # py4j, grpc and Spark have many
+        except Exception as error:  # py4j, grpc and Spark raise many kinds of errors
             if self._patience.gone is not None:
                 return self._by_files(answer, Failure(None, self._patience.gone))
             if is_disk_full(error):
@@ -188,14 +201,14 @@ class StateReader:
 
     @property
     def damaged(self) -> tuple[DamagedFile, ...]:
-        """State files that Spark was kept away from."""
+        """Return the damaged state files that Spark was not allowed to read."""
         return tuple(self._copy.refused.values())
 
     def operators(self) -> tuple[list[dict[str, Json]], Failure | None]:
-        """What ``state-metadata`` says of each store; nothing for checkpoints of Spark 3.
+        """Return the rows of ``state-metadata``, one for each store.
 
-        Columns: operatorId, operatorName, stateStoreName, numPartitions, minBatchId, maxBatchId,
-        operatorProperties, _numColsPrefixKey.
+        Checkpoints of Spark 3 have none. Columns: operatorId, operatorName, stateStoreName,
+        numPartitions, minBatchId, maxBatchId, operatorProperties, _numColsPrefixKey.
         """
         try:
             frame = self._session.read.format("state-metadata").load(self._copy.folder.as_uri())
@@ -205,17 +218,18 @@ class StateReader:
             return [], explain(error, self._copy.folder, None)
 
     def _refusal(self, request: StateRequest, batch: int | None) -> Failure | None:
-        """Why a request makes no sense for this checkpoint."""
+        """Return why the checkpoint cannot answer a request, or None if it can."""
         operators = [operator.id for operator in self._checkpoint.operators]
         if request.operator not in operators:
             return Failure(None, f"There is no operator {request.operator} with state.")
         if batch is None:
             return Failure(None, "No batch is committed, so there is no state yet.")
-        known = {one.batch for one in self._checkpoint.batches}
+        batches = {item.batch for item in self._checkpoint.batches}
         for wanted in {batch, batch if request.changes_from is None else request.changes_from}:
-            if wanted not in known:
+            if wanted not in batches:
                 return Failure(
-                    None, f"Batch {wanted} is not in the checkpoint, or no longer: {_span(known)}."
+                    None,
+                    f"Batch {wanted} is not in the checkpoint, or no longer: {_span(batches)}.",
                 )
         if request.changes_from is None:
             return None
@@ -224,19 +238,19 @@ class StateReader:
         if request.reading.kind in (JOIN_SIDE, TIMERS):
             return Failure(
                 None,
-                "Spark gives no changes of join sides and timers; of a join, ask for its stores.",
+                "Spark gives no changes of join sides and timers; read the join's stores instead.",
             )
         return None
 
     def _prepare(self, request: StateRequest, batch: int) -> None:
-        """Raises: NotDecodable where Spark cannot or must not read."""
+        """Copy what the read needs. Raises: NotDecodable if Spark cannot or must not read it."""
         first = batch if request.changes_from is None else request.changes_from
-        for one in self._checkpoint.in_flight:
-            if one.batch.batch == batch and one.kind != STATE_AHEAD:
-                raise NotDecodable(f"Spark reads complete batches only. {one.how_far}")
+        for progress in self._checkpoint.in_flight:
+            if progress.batch.batch == batch and progress.kind != STATE_AHEAD:
+                raise NotDecodable(f"Spark reads complete batches only. {progress.how_far}")
         damaged = self._copy.add_state(request.operator, first + 1, batch + 1)
         if damaged:
-            raise NotDecodable(f"Spark is kept away from a damaged file: {damaged[0]}")
+            raise NotDecodable(f"Spark is not allowed to read a damaged file: {damaged[0]}")
         if batch in self._checkpoint.logs.in_flight:
             self._copy.commit(batch)
 
@@ -248,11 +262,11 @@ class StateReader:
             if request.partition is not None:
                 frame = frame.where(F.col("partition_id") == request.partition)
             plain = plain_columns(frame.limit(request.most_rows + 1))
-            found = json_rows(plain.collect(), frame.schema)
+            records = json_rows(plain.collect(), frame.schema)
         rows: dict[int, list[dict[str, Json]]] = {}
-        for row in found[: request.most_rows]:
+        for row in records[: request.most_rows]:
             rows.setdefault(row.pop("partition_id"), []).append(_renamed(row))
-        return rows, len(found) > request.most_rows
+        return rows, len(records) > request.most_rows
 
     def _frame(self, request: StateRequest, batch: int) -> DataFrame:
         reader = self._session.read.format("statestore").option("operatorId", request.operator)
@@ -276,39 +290,39 @@ class StateReader:
         return explain(error, self._copy.folder, problem)
 
     def _by_files(self, answer: StateRead, failure: Failure) -> StateRead:
-        """What can be read of each partition without Spark."""
+        """Read what can be read of each partition without Spark."""
         request, most, truncated = answer.request, answer.request.most_rows, False
         left = Left.of(self._copy.limits)
         rows: dict[int, list[dict[str, Json]]] = {}
         lost: dict[int, str] = {}
         for partition in self._partitions(request):
             try:
-                found = self._partition_by_files(request, partition, answer.batch, left)
+                rows_here = self._partition_by_files(request, partition, answer.batch, left)
             except (NotDecodable, DamagedFile) as error:
                 lost[partition] = str(error)
                 continue
-            truncated = truncated or len(found) > most
-            found = found[:most]
-            most -= len(found)
-            if found:
-                rows[partition] = found
+            truncated = truncated or len(rows_here) > most
+            rows_here = rows_here[:most]
+            most -= len(rows_here)
+            if rows_here:
+                rows[partition] = rows_here
         return replace(
             answer, rows=rows, truncated=truncated, by=BY_FILES, failure=failure, lost=lost
         )
 
     def _partitions(self, request: StateRequest) -> list[int]:
         stores = self._checkpoint.versions.get(request.operator, {})
-        found = stores.get(request.reading.store, stores.get(DEFAULT_STORE, {}))
-        return [one for one in sorted(found) if request.partition in (one, None)]
+        partitions = stores.get(request.reading.store, stores.get(DEFAULT_STORE, {}))
+        return [number for number in sorted(partitions) if request.partition in (number, None)]
 
     def _partition_by_files(
         self, request: StateRequest, partition: int, batch: int, left: Left
     ) -> list[dict[str, Json]]:
-        place = (self._checkpoint, request.operator, request.reading, partition)
+        target = (self._checkpoint, request.operator, request.reading, partition)
         if request.changes_from is None:
-            return read_partition(*place, batch + 1, self._copy.limits, left)
+            return read_partition(*target, batch + 1, self._copy.limits, left)
         batches = range(request.changes_from, batch + 1)
-        return read_changes(*place, batches, self._copy.limits, left)
+        return read_changes(*target, batches, self._copy.limits, left)
 
 
 @contextmanager
@@ -319,9 +333,10 @@ def open_state(
     scratch: Path | None = None,
     patience: Patience | None = None,
 ) -> Iterator[StateReader]:
-    """scratch: a folder of a plain name that Spark's executors see, too; the system's by default.
+    """Open the states of a checkpoint; the private copy is removed at the end.
 
-    The private copy is removed at the end.
+    ``scratch`` is a folder with a plain path that Spark's executors can reach; the system's
+    temporary folder if None.
     """
     folder = Path(tempfile.mkdtemp(prefix="spark-state-", dir=scratch))
     try:
@@ -338,7 +353,7 @@ def read_state(
     limits: SparkLimits | None = None,
     scratch: Path | None = None,
 ) -> StateRead:
-    """One read from a folder with one checkpoint. Raises: InputRefused where there is none."""
+    """Read one state from a folder with one checkpoint. Raises: InputRefused if there is none."""
     checkpoint = read_checkpoint(checkpoint_folder, limits)
     with open_state(session, checkpoint, limits, scratch) as reader:
         return reader.read(request)
@@ -346,21 +361,21 @@ def read_state(
 
 @contextmanager
 def _state_format(session: SparkSession, version: int) -> Iterator[None]:
-    """Spark reads each format only under its own setting."""
+    """Set the state format while the block runs; Spark reads each format only under its setting."""
     with _one_at_a_time:
-        before = session.conf.get(FORMAT_SETTING, None)
+        previous = session.conf.get(FORMAT_SETTING, None)
         session.conf.set(FORMAT_SETTING, str(version))
         try:
             yield
         finally:
-            if before is None:
+            if previous is None:
                 session.conf.unset(FORMAT_SETTING)
             else:
-                session.conf.set(FORMAT_SETTING, before)
+                session.conf.set(FORMAT_SETTING, previous)
 
 
 def _renamed(row: dict[str, Json]) -> dict[str, Json]:
-    """The columns of the change feed by the names that they have here."""
+    """Rename the columns of the change feed to ``batch`` and ``change``."""
     names = {"batch_id": "batch", "change_type": "change"}
     return {names.get(name, name): value for name, value in row.items()}
 

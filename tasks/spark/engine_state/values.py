@@ -1,4 +1,4 @@
-"""Rows of the state data source as JSON, as ``readers.spark_streaming.unsafe_rows`` gives them."""
+"""Convert rows of Spark's state data source to JSON, as ``unsafe_rows`` does for its files."""
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -29,7 +29,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 def plain_columns(frame: DataFrame) -> DataFrame:
-    """Casts timestamps to seconds, since Python's own have fewer years and a time zone."""
+    """Cast timestamps to seconds, because Python's own cover fewer years and carry a time zone."""
     return frame.select(*(_plain(field) for field in frame.schema.fields))
 
 
@@ -44,7 +44,8 @@ def _without_timestamps(type: DataType) -> DataType:
         return _SECONDS
     if isinstance(type, StructType):
         fields = [
-            StructField(one.name, _without_timestamps(one.dataType), True) for one in type.fields
+            StructField(field.name, _without_timestamps(field.dataType), True)
+            for field in type.fields
         ]
         return StructType(fields)
     if isinstance(type, ArrayType):
@@ -56,12 +57,12 @@ def _without_timestamps(type: DataType) -> DataType:
 
 
 def json_rows(rows: list[Row], schema: StructType) -> list[dict[str, Json]]:
-    """schema: of the rows before ``plain_columns``."""
+    """Convert rows to JSON; ``schema`` is that of the rows before ``plain_columns``."""
     return [as_json(row, schema) for row in rows]
 
 
 def as_json(value, type: DataType) -> Json:
-    """value: as Spark gives it to Python, timestamps as seconds."""
+    """Convert a value to JSON; ``value`` comes from Spark, with timestamps as seconds."""
     if value is None:
         return None
     if isinstance(type, StructType):

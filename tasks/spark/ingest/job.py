@@ -1,16 +1,16 @@
-"""The ingest: a source becomes a stored recording.
+"""Turn a source into a stored recording.
 
-Stages, each one Spark action over files in a working folder that driver and workers can reach:
+The stages are one Spark action each, over files in a working folder that driver and workers reach:
 
-1. parse: chunks of the source, each sorted by process (``parse``);
-2. order: ranges of processes are cut out of the chunks, put in order and written (``order``);
-3. match: ranges of channels, sends meet receives and are written (``match``);
-4. times: only where the order of the source is not causal, times and steps are computed here and
-   the parts are written anew (``times``).
+1. parse: chunks of the source are parsed and sorted by process (``parse``);
+2. order: ranges of processes are cut out of the chunks, sorted and written (``order``);
+3. match: sends meet receives, and ranges of channels are written (``match``);
+4. times: if the order of the source is not causal, times and steps are computed and the parts
+   are written again (``times``).
 
-Working files carry unique names and a stage tells which of its files count, so a task that is tried
-again leaves nothing half done. A small source goes through all stages in one Spark task. The
-reference is ``snapshots.domain.assembling.assembly.assemble`` with ``snapshots.store.writer``.
+Working files have unique names, and a stage returns which of them count, so a repeated task leaves
+nothing half done. A small source goes through all stages in one Spark task. The reference is
+``snapshots.domain.assembling.assembly.assemble`` with ``snapshots.store.writer``.
 """
 
 import pickle
@@ -50,12 +50,12 @@ from tasks.spark.ingest.match import EndsFile, MatchTask, match_channels
 from tasks.spark.ingest.order import OrderTask, order_processes
 from tasks.spark.ingest.schemas import (
     ROWS_PER_PART,
+    ListedDefects,
     Matched,
     Ordered,
     Piece,
     Placed,
     Staged,
-    Told,
     ranges,
 )
 from tasks.spark.ingest.small_tables import channel_rows, extent, process_rows, timed_rows
@@ -72,8 +72,10 @@ from tasks.spark.ingest.times import (
 from tasks.spark.stages import SparkStages, Stages, StagesHere
 
 Progress = Callable[[str, int, int], None]
-"""Called with the phase, how much of it is done, and of how much (bytes while ``reading``, events
-after that); may raise to cancel."""
+"""Is called with the phase, the amount done and the amount in all; may raise to cancel.
+
+The amounts are bytes while ``reading``, and events after that.
+"""
 
 READING, ORDERING, MATCHING, TIMING, FINISHING = (
     "reading",
@@ -86,7 +88,7 @@ READING, ORDERING, MATCHING, TIMING, FINISHING = (
 
 @dataclass(frozen=True)
 class IngestResult:
-    """manifest: as written. defects: the listed ones, all kept; defects_total: how many in all."""
+    """What an ingest wrote: the manifest, the listed defects, and the number of all defects."""
 
     manifest: Manifest
     defects: tuple[Defect, ...]
@@ -105,10 +107,13 @@ def ingest(
 ) -> IngestResult:
     """Write the recording in ``source`` into the empty folder ``folder``.
 
-    folder must be reachable by driver and workers; what it holds after an error is of no use.
-    format: the reader's name; told from the content where it is None. name: of the recording,
-    where its header has none. spark: this process's session where none is given. Raises:
-    InputRefused, what ``progress`` raises, SparkUnavailable, SparkTaskFailed, OSError.
+    Args:
+        folder: must be reachable by driver and workers; its files are useless after an error.
+        format: name of the reader; None to recognise it from the content.
+        name: name of the recording if its header has none.
+        spark: the session to use; this process's own if None.
+
+    Raises: InputRefused, what ``progress`` raises, SparkUnavailable, SparkTaskFailed, OSError.
     """
     source, folder = Path(source), Path(folder)
     reader = sniff(source, limits, format).reader
@@ -128,12 +133,17 @@ def ingest(
 
 
 def ingest_here(task: IngestTask) -> IngestResult:
-    """The whole ingest in this process."""
+    """Run the whole ingest in this process."""
     return Ingest(task, StagesHere(), lambda phase, done, total: None).run()
 
 
 class Ingest:
-    """One run through the stages. kinds, snapshots: names by code; counts: events per process."""
+    """One run through the stages of an ingest.
+
+    Args:
+        kinds, snapshots: names by code.
+        counts: events per process.
+    """
 
     def __init__(self, task: IngestTask, stages: Stages, progress: Progress) -> None:
         self.task = task
@@ -164,9 +174,9 @@ class Ingest:
         ordered = self._order(staged)
         matched = self._match(staged, ordered)
         clock, events, flights = self._time(staged, ordered, matched)
-        self._tell_clocks(ordered, matched)
+        self._add_clock_defects(ordered, matched)
         records = self._records(ordered, clock)
-        self._tell_records(records, matched)
+        self._add_record_defects(records, matched)
         return self._finish(events, flights, records, self._strays(matched, clock))
 
     # --- the stages --------------------------------------------------------------------------
@@ -178,8 +188,8 @@ class Ingest:
         self.progress(READING, 0, size)
         kernel, tasks, weights = parse_tasks(self.task, header, self.work)
         results = self._stage(READING, kernel, tasks, weights)
-        for _, told in results:
-            self._tell(told)
+        for _, defects in results:
+            self._add_defects(defects)
         self.defects.raise_refused()
         staged = [chunk for chunks, _ in results for chunk in chunks]
         for chunk in staged:
@@ -191,16 +201,16 @@ class Ingest:
 
     def _order(self, staged: list[Staged]) -> list[Ordered]:
         pieces = tuple(self._pieces(staged))
-        found = ranges(self.counts.tolist(), ROWS_PER_PART)
+        process_ranges = ranges(self.counts.tolist(), ROWS_PER_PART)
         names = [process.id for process in self.topology.processes]
         tasks = [
             OrderTask(str(self.store), str(self.work), pieces, first, end, tuple(names[first:end]))
-            for first, end in found
+            for first, end in process_ranges
         ]
-        weights = [int(self.counts[first:end].sum()) for first, end in found]
+        weights = [int(self.counts[first:end].sum()) for first, end in process_ranges]
         ordered = self._stage(ORDERING, order_processes, tasks, weights)
         for part in ordered:
-            self._tell(part.order)
+            self._add_defects(part.order)
         self.defects.raise_refused()
         return ordered
 
@@ -229,7 +239,7 @@ class Ingest:
         weights = [int(counts[task.first : task.end].sum()) for task in tasks]
         matched = self._stage(MATCHING, match_channels, tasks, weights)
         for part in matched:
-            self._tell(part.matching)
+            self._add_defects(part.matching)
         return matched
 
     def _match_task(self, first: int, end: int, ordered: list[Ordered]) -> MatchTask:
@@ -254,9 +264,12 @@ class Ingest:
     def _time(
         self, staged: list[Staged], ordered: list[Ordered], matched: list[Matched]
     ) -> tuple[Clock | None, list[Part], list[Part]]:
-        """The clock that puts all in causal order (None: it is already), events and flights."""
+        """Return the clock that sorts all events causally, and the parts of events and flights.
+
+        The clock is None if the source is in causal order already.
+        """
         events = [part.part for part in ordered]
-        flights = [part for found in matched for part in found.parts]
+        flights = [part for group in matched for part in group.parts]
         in_order = all(part.in_step for part in ordered) and all(part.causal for part in matched)
         if in_order and _orderly(staged):
             return None, events, flights
@@ -285,10 +298,10 @@ class Ingest:
         files = {name: str(self.work / f"{name}.npy") for name in ("at", "step", "starts")}
         for name, column in (("at", times.at), ("step", times.step), ("starts", starts)):
             np.save(files[name], column)
-        places = snapshots_by_step(self.store, events, times.step, len(self.snapshots))
+        ranks = snapshots_by_step(self.store, events, times.step, len(self.snapshots))
         rows = np.cumsum([0, *(part.rows for part in events)])
         first_rows = {part.file: int(row) for part, row in zip(events, rows, strict=False)}
-        return Clock(files["at"], files["step"], files["starts"], tuple(places)), first_rows
+        return Clock(files["at"], files["step"], files["starts"], tuple(ranks)), first_rows
 
     def _stage(self, phase: str, kernel, tasks: list, weights: list[int]) -> list:
         total = sum(weights)
@@ -297,29 +310,32 @@ class Ingest:
             kernel, tasks, weights=weights, advance=lambda done: self.progress(phase, done, total)
         )
 
-    # --- what is wrong -----------------------------------------------------------------------
+    # --- defects ------------------------------------------------------------------------------
 
-    def _tell(self, told: Told) -> None:
-        self.defects.extend(told.listed)
-        self.unlisted += told.unlisted
+    def _add_defects(self, defects: ListedDefects) -> None:
+        self.defects.extend(defects.listed)
+        self.unlisted += defects.unlisted
 
-    def _tell_placed(self, placed: Iterable[Placed]) -> None:
+    def _add_placed(self, placed: Iterable[Placed]) -> None:
         self.defects.extend(item.defect for item in sorted(placed, key=lambda item: item.place))
 
-    def _tell_clocks(self, ordered: list[Ordered], matched: list[Matched]) -> None:
+    def _add_clock_defects(self, ordered: list[Ordered], matched: list[Matched]) -> None:
         for part in ordered:
-            self._tell(part.clocks)
-        self._tell_placed(item for part in matched for item in part.early)
+            self._add_defects(part.clocks)
+        self._add_placed(item for part in matched for item in part.early)
         for part in matched:
-            self._tell(part.overtaken)
+            self._add_defects(part.overtaken)
 
-    def _tell_records(self, records: pa.Table, matched: list[Matched]) -> None:
+    def _add_record_defects(self, records: pa.Table, matched: list[Matched]) -> None:
         unknown = [item for part in matched for item in part.unknown]
         self.unlisted += sum(part.unlisted for part in matched)
-        self._tell_placed([*self._recorded_twice(records), *unknown])
+        self._add_placed([*self._recorded_twice(records), *unknown])
 
     def _recorded_twice(self, records: pa.Table) -> list[Placed]:
-        """records: RECORD_COLUMNS, sorted as the store wants them."""
+        """Return the defects of states and channels recorded twice.
+
+        ``records`` has RECORD_COLUMNS, sorted as in the store.
+        """
         kind = records["kind"].to_numpy()
         channel = np.where(kind == KINDS.index(RECORD_CHANNEL), records["channel"].to_numpy(), NONE)
         columns = [records[name].to_numpy() for name in ("process", "snapshot")]
@@ -340,8 +356,8 @@ class Ingest:
     # --- the small tables --------------------------------------------------------------------
 
     def _records(self, ordered: list[Ordered], clock: Clock | None) -> pa.Table:
-        found = [map_batch(Path(part.records)) for part in ordered if part.records]
-        records = timed_rows(pa.Table.from_batches(found, RECORD_COLUMNS), clock)
+        batches = [map_batch(Path(part.records)) for part in ordered if part.records]
+        records = timed_rows(pa.Table.from_batches(batches, RECORD_COLUMNS), clock)
         return records.sort_by([(name, "ascending") for name in ("snapshot", "process", "index")])
 
     def _strays(self, matched: list[Matched], clock: Clock | None) -> pa.Table:
@@ -392,21 +408,21 @@ class Ingest:
         )
 
 
-def _count(counts: np.ndarray, found: dict[int, int]) -> None:
-    for code, count in found.items():
+def _count(counts: np.ndarray, counted: dict[int, int]) -> None:
+    for code, count in counted.items():
         counts[code] += count
 
 
-def _covering(found: list[tuple[int, int]], codes: int) -> list[tuple[int, int]]:
-    """The ranges widened so that every code lies in one: a channel without ends may be recorded."""
+def _covering(spans: list[tuple[int, int]], codes: int) -> list[tuple[int, int]]:
+    """Widen the ranges so that every code lies in one: a channel without ends may be recorded."""
     if not codes:
         return []
-    bounds = [0, *(first for first, _ in found[1:]), codes]
+    bounds = [0, *(first for first, _ in spans[1:]), codes]
     return list(zip(bounds[:-1], bounds[1:], strict=True))
 
 
 def _orderly(staged: list[Staged]) -> bool:
-    """Whether every event has a time, and none lies before the one above it in the source."""
+    """Tell whether every event has a time and times never fall in the order of the source."""
     if not all(chunk.orderly for chunk in staged):
         return False
     pairs = zip(staged, staged[1:], strict=False)

@@ -1,4 +1,4 @@
-"""Third stage of the ingest: sends meet receives, for all messages and markers of some channels."""
+"""Match sends with receives, for all messages and markers of some channels (third stage)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +18,17 @@ from tasks.spark.ingest.schemas import (
     MARKER_SEND_CODE,
     RECEIVE_CODE,
     SEND_CODE,
+    ListedDefects,
     Matched,
     Placed,
-    Told,
 )
 
-NEVER = 2**62  # later than every index, with room above
+NEVER = 2**62  # later than every index, and small enough to add to
 
 
 @dataclass(frozen=True)
 class EndsFile:
-    """Ends of messages and the part of the events in whose rows they are."""
+    """A file of message ends, and the file of events in which they are rows."""
 
     ends: str
     events: str
@@ -36,10 +36,14 @@ class EndsFile:
 
 @dataclass(frozen=True)
 class MatchTask:
-    """store: folder. first, end: half-open range of channel codes.
+    """What to match: the channels with codes in [``first``, ``end``).
 
-    channels, fifo, overtaking: names, whether FIFO, and whether markers may overtake, of the range.
-    processes, snapshots: all names, by code. records: files of RECORD_COLUMNS.
+    Args:
+        store: folder of the recording.
+        records: files of RECORD_COLUMNS.
+        channels, fifo, overtaking: each channel's name, whether it is FIFO, and whether markers may
+            overtake on it.
+        processes, snapshots: all names, by code.
     """
 
     store: str
@@ -55,10 +59,10 @@ class MatchTask:
 
 
 def match_channels(task: MatchTask) -> Matched:
-    """Write the messages and markers of the task's channels and tell what is wrong with them.
+    """Write the messages and markers of the task's channels and return their defects.
 
-    ``sent_at`` and ``received_at`` are as logged. The kernels of ``times`` write the part anew
-    where they are not causal.
+    ``sent_at`` and ``received_at`` are as logged. If they are not causal, the kernels of ``times``
+    write the part again.
     """
     ends = _gathered(task)
     messages = Way.of(ends, SEND_CODE, RECEIVE_CODE, ends.ids)
@@ -68,16 +72,16 @@ def match_channels(task: MatchTask) -> Matched:
         *write_messages(store, messages.table(ends, ("message", "value"))),
         *write_markers(store, markers.table(ends, ("snapshot",))),
     )
-    teller = Teller(task, ends, messages, markers)
-    matching, early, overtaken = teller.matching(), teller.early(), teller.overtaken()
-    unknown, unlisted = teller.unknown_messages()
+    finder = DefectFinder(task, ends, messages, markers)
+    matching, early, overtaken = finder.matching(), finder.early(), finder.overtaken()
+    unknown, unlisted = finder.unknown_messages()
     return Matched(
         parts=parts,
         causal=messages.causal(ends) and markers.causal(ends),
-        strays=teller.strays(),
-        matching=Told.of(matching),
+        strays=finder.strays(),
+        matching=ListedDefects.of(matching),
         early=early,
-        overtaken=Told.of(overtaken),
+        overtaken=ListedDefects.of(overtaken),
         unknown=unknown,
         unlisted=unlisted,
     )
@@ -86,8 +90,11 @@ def match_channels(task: MatchTask) -> Matched:
 class Ends:
     """The ends of the task's channels, sorted by channel, then part and row.
 
-    columns: ENDS as numpy (``at`` 0 where not known). message, value: text of each row. ids:
-    int64[N], equal numbers for equal message ids, NONE for markers. known: rows with a time.
+    Args:
+        columns: ENDS as numpy arrays (``at`` is 0 if unknown).
+        message, value: text of each row.
+        ids: int64[N], equal numbers for equal message ids, NONE for markers.
+        known: whether each row has a time.
     """
 
     def __init__(self, table: pa.Table, message: pa.Array, value: pa.Array) -> None:
@@ -121,16 +128,18 @@ def _gathered(task: MatchTask) -> Ends:
     table = pa.concat_tables(tables).combine_chunks()
     message, value = (pa.concat_arrays(column) for column in zip(*texts, strict=True))
     if len(tables) > 1:
-        place = np.argsort(table["channel"].to_numpy(), kind="stable")
-        table, message, value = table.take(place), message.take(place), value.take(place)
+        order = np.argsort(table["channel"].to_numpy(), kind="stable")
+        table, message, value = table.take(order), message.take(order), value.take(order)
     return Ends(table, message, value)
 
 
 @dataclass(frozen=True)
 class Way:
-    """How sends meet receives; sends and receives are rows of Ends, sorted by channel and order.
+    """Which receive takes each send; both are rows of Ends, sorted by channel and order.
 
-    received: int64[S], the place in ``receives`` of each send's receive, or NONE. taken: bool[R].
+    Args:
+        received: int64[S], the index in ``receives`` of each send's receive, or NONE.
+        taken: bool[R], whether a send takes each receive.
     """
 
     sends: np.ndarray
@@ -153,7 +162,7 @@ class Way:
         return cls(sends, receives, received, taken, send_key, receive_key)
 
     def ends_at(self, column: np.ndarray, missing: int) -> np.ndarray:
-        """The column at the receive of each send, ``missing`` while in flight."""
+        """Return the column at the receive of each send, ``missing`` while in flight."""
         padded = np.append(column[self.receives], missing)
         return padded[self.received]  # NONE is the last
 
@@ -162,7 +171,10 @@ class Way:
         return bool((sent < self.ends_at(ends["step"], 2**63 - 1)).all())
 
     def table(self, ends: Ends, carried: tuple[str, ...]) -> pa.Table:
-        """The flights, without ``received_reach``; carried: further columns of the sends."""
+        """Return the flights without ``received_reach``.
+
+        ``carried`` names further columns of the sends.
+        """
         in_flight = self.received == NONE
         rows = pa.array(self.sends)
         columns = {
@@ -184,10 +196,11 @@ def meet(
     receive_channel: np.ndarray,
     receive_key: np.ndarray,
 ) -> np.ndarray:
-    """int64[S]: which receive (its place) takes each send, NONE where none does.
+    """Match the k-th send of each key with its k-th receive.
 
-    The k-th send of a key meets the k-th receive of it. Keys tell channels apart; rows are sorted
-    by channel. Where all receives of a channel line up with its first sends that is at once clear.
+    Returns int64[S]: the index of each send's receive, NONE if it has none. Keys of different
+    channels differ; rows are sorted by channel. If all receives of a channel line up with its first
+    sends, no search is needed.
     """
     received = np.full(len(send_key), NONE, np.int64)
     if not len(send_key) or not len(receive_key):
@@ -197,14 +210,14 @@ def meet(
     send = first + ordinal
     inside = np.minimum(send, len(send_key) - 1)
     lined_up = (send < len(send_key)) & (send_key[inside] == receive_key)
-    crooked = np.unique(receive_channel[~lined_up])
-    straight = ~np.isin(receive_channel, crooked)
-    received[send[straight]] = np.flatnonzero(straight)
-    if len(crooked):
-        sends = np.flatnonzero(np.isin(send_channel, crooked))
-        receives = np.flatnonzero(~straight)
-        found = _meet_by_key(send_key[sends], receive_key[receives])
-        received[sends] = np.where(found == NONE, NONE, receives[found])
+    unaligned = np.unique(receive_channel[~lined_up])
+    is_aligned = ~np.isin(receive_channel, unaligned)
+    received[send[is_aligned]] = np.flatnonzero(is_aligned)
+    if len(unaligned):
+        sends = np.flatnonzero(np.isin(send_channel, unaligned))
+        receives = np.flatnonzero(~is_aligned)
+        matches = _meet_by_key(send_key[sends], receive_key[receives])
+        received[sends] = np.where(matches == NONE, NONE, receives[matches])
     return received
 
 
@@ -216,27 +229,29 @@ def _meet_by_key(send_key: np.ndarray, receive_key: np.ndarray) -> np.ndarray:
     by_receive = np.argsort(receive_key, kind="stable")
     sent, arrived = send_key[by_send], receive_key[by_receive]
     occurrence = np.arange(len(sent)) - np.searchsorted(sent, sent)
-    place = np.searchsorted(arrived, sent) + occurrence
-    inside = np.minimum(place, len(arrived) - 1)
-    met = (place < len(arrived)) & (arrived[inside] == sent)
-    received[by_send[met]] = by_receive[place[met]]
+    index = np.searchsorted(arrived, sent) + occurrence
+    inside = np.minimum(index, len(arrived) - 1)
+    met = (index < len(arrived)) & (arrived[inside] == sent)
+    received[by_send[met]] = by_receive[index[met]]
     return received
 
 
 def overtaken(
     channel: np.ndarray, received: np.ndarray, may_overtake: np.ndarray | None = None
 ) -> np.ndarray:
-    """bool[N]: which messages and markers a later one on the channel overtook.
+    """Tell which messages and markers a later one on their channel overtook: bool[N].
 
-    channel: sorted; received: int64[N] in order of sending, NEVER where not received. may_overtake:
-    bool[N], those that may; None: none.
+    Args:
+        channel: channel codes, sorted.
+        received: int64[N] in order of sending, NEVER if not received.
+        may_overtake: bool[N], which may overtake others; None if none may.
     """
     if not len(channel):
         return np.zeros(0, bool)
     rank = np.minimum(received, int(received[received < NEVER].max(initial=0)) + 1)
     span = int(rank.max()) + 1
     run = np.cumsum(np.diff(channel, prepend=channel[0]) != 0)
-    lifted = rank + run * span  # later channels above earlier ones
+    lifted = rank + run * span  # later channels rank above earlier ones
     by = lifted
     if may_overtake is not None:
         by = np.where(may_overtake, (run + 1) * span, lifted)
@@ -246,8 +261,8 @@ def overtaken(
     return late
 
 
-class Teller:
-    """Tells the defects of matched channels, in the reference's order and words."""
+class DefectFinder:
+    """Finds the defects of matched channels, in the order and words of the reference."""
 
     def __init__(self, task: MatchTask, ends: Ends, messages: Way, markers: Way) -> None:
         self.task = task
@@ -259,7 +274,7 @@ class Teller:
         return self.task.channels[code - self.task.first]
 
     def strays(self) -> pa.Table:
-        """STRAY_COLUMNS, in no order; ``at`` as logged."""
+        """Return the receives without a send as STRAY_COLUMNS, unsorted, with ``at`` as logged."""
         rows = np.concatenate([way.receives[~way.taken] for way in (self.messages, self.markers)])
         columns = {name: pa.array(self.ends[name][rows]) for name in ENDS.names if name != "row"}
         columns["message"] = self.ends.message.take(pa.array(rows))
@@ -267,7 +282,7 @@ class Teller:
         return table.cast(STRAY_COLUMNS)
 
     def matching(self) -> Defects:
-        """Strays and ids sent twice, channel by channel."""
+        """Return the defects of strays and of ids sent twice, channel by channel."""
         told: list[tuple[int, int, Defect]] = []
         unlisted = 0
         for rank, way, by_id in ((0, self.messages, True), (2, self.markers, False)):
@@ -299,7 +314,7 @@ class Teller:
         key, sends = self.messages.send_key, self.messages.sends
         channel = self.ends["channel"][sends]
         if ((key[1:] > key[:-1]) | (channel[1:] != channel[:-1])).all():
-            return []  # ids that rise along every channel: none of them twice
+            return []  # ids that rise along every channel: none is sent twice
         by_key = np.argsort(key, kind="stable")
         again = np.sort(by_key[1:][key[by_key][1:] == key[by_key][:-1]])
         told = []
@@ -310,7 +325,7 @@ class Teller:
         return told
 
     def early(self) -> tuple[Placed, ...]:
-        """Receives that lie in time before the send, one defect per channel."""
+        """Return receives that are logged earlier than their send, one defect per channel."""
         rows = np.sort(
             np.concatenate([self._early_rows(self.messages), self._early_rows(self.markers)])
         )
@@ -330,7 +345,7 @@ class Teller:
         return receive[known & (self.ends["at"][receive] < self.ends["at"][send])]
 
     def overtaken(self) -> Defects:
-        """One defect per FIFO channel on which something was overtaken."""
+        """Return one defect for each FIFO channel on which something was overtaken."""
         sends = np.concatenate([self.messages.sends, self.markers.sends])
         received = np.concatenate(
             [way.ends_at(self.ends["index"], NEVER) for way in (self.messages, self.markers)]
@@ -361,25 +376,25 @@ class Teller:
         return say.quoted(self.ends.message[row].as_py())
 
     def unknown_messages(self) -> tuple[tuple[Placed, ...], int]:
-        """Recorded channel states that name a message never sent, and how many are not listed."""
+        """Find recorded channel states with a message never sent; count the unlisted ones."""
         records = self._recorded_lists()
         rows = self._naming_unknown(records)
         told = records.take(pa.array(rows[:MOST_LISTED], pa.int64())).to_pylist()
         return tuple(map(self._unknown, told)), max(0, len(rows) - MOST_LISTED)
 
     def _recorded_lists(self) -> pa.Table:
-        """The record_channel rows of the task's channels."""
-        found = [RECORD_COLUMNS.empty_table()]
+        """Return the record_channel rows of the task's channels."""
+        tables = [RECORD_COLUMNS.empty_table()]
         for file in self.task.records:
             batch = map_batch(Path(file))
             channel = batch.column("channel").to_numpy()
-            mine = (channel >= self.task.first) & (channel < self.task.end)
-            mine &= batch.column("kind").to_numpy() == KINDS.index(RECORD_CHANNEL)
-            found.append(pa.Table.from_batches([batch.filter(pa.array(mine))]))
-        return pa.concat_tables(found).combine_chunks()
+            chosen = (channel >= self.task.first) & (channel < self.task.end)
+            chosen &= batch.column("kind").to_numpy() == KINDS.index(RECORD_CHANNEL)
+            tables.append(pa.Table.from_batches([batch.filter(pa.array(chosen))]))
+        return pa.concat_tables(tables).combine_chunks()
 
     def _naming_unknown(self, records: pa.Table) -> list[int]:
-        """The rows of records whose lists hold an id that their channel never sent."""
+        """Return the rows of records whose lists hold an id that their channel never sent."""
         lists = records["messages"].combine_chunks()
         owner = pc.list_parent_indices(lists).to_numpy()
         if not len(owner):
@@ -404,18 +419,21 @@ class Teller:
 
 
 def among(few: np.ndarray, many: np.ndarray) -> np.ndarray:
-    """bool[few]: which of them stand in ``many``; searches the few, which numpy.isin does not."""
-    known, place = np.unique(few, return_inverse=True)
-    if not len(known):
+    """Tell which of the few values occur among the many: bool[few].
+
+    It searches for the few, which is faster here than numpy.isin.
+    """
+    values, inverse = np.unique(few, return_inverse=True)
+    if not len(values):
         return np.zeros(0, bool)
-    nearest = np.minimum(np.searchsorted(known, many), len(known) - 1)
-    found = np.zeros(len(known), bool)
-    found[nearest[known[nearest] == many]] = True
-    return found[place]
+    nearest = np.minimum(np.searchsorted(values, many), len(values) - 1)
+    occurs = np.zeros(len(values), bool)
+    occurs[nearest[values[nearest] == many]] = True
+    return occurs[inverse]
 
 
 def runs(codes: np.ndarray) -> list[tuple[int, int, int]]:
-    """(code, begin, end) of each run of equal codes in a sorted column."""
+    """Return (code, begin, end) of each run of equal codes in a sorted column."""
     if not len(codes):
         return []
     begins = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))

@@ -1,4 +1,4 @@
-"""Second stage of the ingest: all events of some processes, in order, as one part of the events."""
+"""Sort all events of some processes and write them as one part (second stage of the ingest)."""
 
 import secrets
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from tasks.spark.ingest.schemas import (
     MARKER_RECEIVE_CODE,
     SEND_CODE,
     STAGED,
+    ListedDefects,
     Ordered,
     Piece,
-    Told,
 )
 
 RECORD_CODES = (KINDS.index(RECORD_STATE), KINDS.index(RECORD_CHANNEL))
@@ -30,7 +30,7 @@ RECORD_CODES = (KINDS.index(RECORD_STATE), KINDS.index(RECORD_CHANNEL))
 
 @dataclass(frozen=True)
 class OrderTask:
-    """store, work: folders. first, end: half-open range of process codes; names: theirs."""
+    """What to sort: the processes with codes in [``first``, ``end``), and their names."""
 
     store: str
     work: str
@@ -43,8 +43,8 @@ class OrderTask:
 def order_processes(task: OrderTask) -> Ordered:
     """Write the events of the task's processes, their ends of messages, and their records.
 
-    ``at`` is what the log says (null where it says nothing), ``step`` the order of the source: both
-    stand if that order is causal, else the kernels of ``times`` write the part anew.
+    ``at`` is as logged (null if missing), ``step`` is the order of the source. Both stand if that
+    order is causal; if not, the kernels of ``times`` write the part again.
     """
     rows = _gathered(task)
     order = Order.of(rows, task)
@@ -55,16 +55,18 @@ def order_processes(task: OrderTask) -> Ordered:
         records=_kept(_records(rows, order), task.work, "records"),
         ends=_kept(_ends(rows, order), task.work, "ends"),
         in_step=order.in_step,
-        order=Told.of(order.defects),
-        clocks=Told.of(order.clocks(rows)),
+        order=ListedDefects.of(order.defects),
+        clocks=ListedDefects.of(order.clocks(rows)),
     )
 
 
 def _gathered(task: OrderTask) -> pa.Table:
-    """The staged rows of the processes with the recording's codes and ranks, source order kept
-    within each process, processes in order."""
-    found = [_slice(piece, task.first, task.end) for piece in task.pieces]
-    rows = pa.concat_tables([table for table in found if table.num_rows]).combine_chunks()
+    """Return the staged rows of the processes with the recording's codes and ranks.
+
+    They are sorted by process, and within a process they keep the order of the source.
+    """
+    tables = [_slice(piece, task.first, task.end) for piece in task.pieces]
+    rows = pa.concat_tables([table for table in tables if table.num_rows]).combine_chunks()
     if len(task.pieces) == 1:
         return rows
     return rows.take(stable_order(rows["process"].to_numpy() - task.first))
@@ -81,14 +83,14 @@ def _slice(piece: Piece, first: int, end: int) -> pa.Table:
 
 
 def _set(rows: pa.Table, name: str, values: np.ndarray) -> pa.Table:
-    place = STAGED.get_field_index(name)
-    return rows.set_column(place, STAGED.field(name), pa.array(values, STAGED.field(name).type))
+    column = STAGED.get_field_index(name)
+    return rows.set_column(column, STAGED.field(name), pa.array(values, STAGED.field(name).type))
 
 
 class Order:
-    """How the gathered rows are sorted, and what is wrong with their indexes.
+    """The order of the gathered rows, and the defects of their indexes.
 
-    starts: int64[p + 1], the first row of each process of the task.
+    ``starts`` is int64[p + 1], the first row of each process of the task.
     """
 
     def __init__(self, starts: np.ndarray, index: np.ndarray, line: np.ndarray, task: OrderTask):
@@ -96,7 +98,7 @@ class Order:
         self.counts = np.diff(starts)
         self.names = task.names
         self.defects = Defects()
-        self.place: np.ndarray | None = None  # None: the rows stand as they should
+        self.place: np.ndarray | None = None  # None if the rows are in order already
         self._sort(index, line)
 
     @classmethod
@@ -112,14 +114,14 @@ class Order:
 
     @property
     def index(self) -> np.ndarray:
-        """The index of each sorted row within its process."""
+        """Return the index of each sorted row within its process."""
         return np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], self.counts)
 
     def sorted(self, rows: pa.Table) -> pa.Table:
         return rows if self.place is None else rows.take(self.place)
 
     def clocks(self, rows: pa.Table) -> Defects:
-        """The clocks that go back; rows: sorted."""
+        """Return one defect for each process whose clock goes back; ``rows`` are sorted."""
         defects = Defects()
         known = pc.is_valid(rows["at"]).to_numpy()
         at = pc.fill_null(rows["at"], 0).to_numpy()
@@ -131,7 +133,7 @@ class Order:
         return defects
 
     def _sort(self, index: np.ndarray, line: np.ndarray) -> None:
-        """By index where every row of a process has one, else in the order of the source."""
+        """Sort by index if every row of a process has one, else keep the order of the source."""
         if not len(index) or np.array_equal(index, self.index):
             return
         process = np.repeat(np.arange(len(self.counts)), self.counts)
@@ -155,7 +157,12 @@ class Order:
     def _report_process(
         self, code: int, index: np.ndarray, line: np.ndarray, without: np.ndarray
     ) -> None:
-        """index, line: of the rows with an index, sorted by it; without: lines of the others."""
+        """Add the index defects of one process.
+
+        Args:
+            index, line: of the rows with an index, sorted by index.
+            without: lines of the rows without one.
+        """
         name = self.names[code]
         twice = np.flatnonzero(index[1:] == index[:-1])
         for row in twice[:MOST_LISTED].tolist():
@@ -174,7 +181,7 @@ class Order:
 
 
 def _runs(codes: np.ndarray) -> list[tuple[int, int, int]]:
-    """(code, begin, end) of each run of equal codes in a sorted column."""
+    """Return (code, begin, end) of each run of equal codes in a sorted column."""
     if not len(codes):
         return []
     begins = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))

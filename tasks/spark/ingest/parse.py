@@ -1,4 +1,4 @@
-"""First stage of the ingest: rows of a reader, staged so that processes can be cut out of them."""
+"""Parse a source and stage its rows so that processes can be cut out of them (first stage)."""
 
 import pickle
 import secrets
@@ -18,16 +18,16 @@ from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.native import parse_lines
 from snapshots.readers.logs.native_parquet import RowGroup, read_row_group
 from snapshots.readers.recognition import reader_named
-from tasks.spark.ingest.schemas import STAGED, Staged, Told
+from tasks.spark.ingest.schemas import STAGED, ListedDefects, Staged
 
 ROWS_PER_CHUNK = 262_144
-BYTES_PER_CHUNK = 256 * 2**20  # far below the 2 GiB of text that 32-bit offsets reach
+BYTES_PER_CHUNK = 256 * 2**20  # far below the 2 GiB of text that 32-bit offsets can address
 _END_KINDS = pa.array([SEND, RECEIVE, MARKER_SEND, MARKER_RECEIVE])
 
 
 @dataclass(frozen=True)
 class TextTask:
-    """Whole lines of a native text: ``length`` bytes from ``offset``; header: a pickled file."""
+    """Whole lines of a native text: ``length`` bytes from ``offset``, and a pickled header."""
 
     text: str
     offset: int
@@ -39,7 +39,7 @@ class TextTask:
 
 @dataclass(frozen=True)
 class SourceTask:
-    """A source that is read from its beginning to its end. header: a pickled file."""
+    """A source to be read from its beginning to its end, and a file with the pickled header."""
 
     source: str
     format: str
@@ -50,7 +50,7 @@ class SourceTask:
 
 @dataclass(frozen=True)
 class GroupTask:
-    """Row groups of Parquet that follow each other. header: a pickled file."""
+    """Row groups of Parquet that follow each other, and a file with the pickled header."""
 
     groups: tuple[RowGroup, ...]
     limits: Limits
@@ -58,34 +58,34 @@ class GroupTask:
     work: str
 
 
-def parse_text(task: TextTask) -> tuple[list[Staged], Told]:
+def parse_text(task: TextTask) -> tuple[list[Staged], ListedDefects]:
     """Stage the events of some lines."""
     with Path(task.text).open("rb") as file:
         file.seek(task.offset)
         data = file.read(task.length)
-    batch, found = parse_lines(data, task.first_line, _header(task.header))
-    return stage([batch], Path(task.work)), Told.of(Defects(found))
+    batch, defects = parse_lines(data, task.first_line, _header(task.header))
+    return stage([batch], Path(task.work)), ListedDefects.of(Defects(defects))
 
 
-def parse_source(task: SourceTask) -> tuple[list[Staged], Told]:
-    """Stage all events of a source. Raises: InputRefused where reading cannot go on."""
+def parse_source(task: SourceTask) -> tuple[list[Staged], ListedDefects]:
+    """Stage all events of a source. Raises: InputRefused if reading cannot go on."""
     defects = Defects()
     reader = reader_named(task.format)
     batches = reader.batches(Path(task.source), _header(task.header), task.limits, defects)
-    return stage(batches, Path(task.work)), Told.of(defects)
+    return stage(batches, Path(task.work)), ListedDefects.of(defects)
 
 
-def parse_groups(task: GroupTask) -> tuple[list[Staged], Told]:
+def parse_groups(task: GroupTask) -> tuple[list[Staged], ListedDefects]:
     """Stage the events of some row groups. Raises: InputRefused for a damaged one."""
     defects = Defects()
 
     def batches() -> Iterator[pa.RecordBatch]:
         for group in task.groups:
-            for batch, found in read_row_group(group, _header(task.header), task.limits):
-                defects.extend(found)
+            for batch, flaws in read_row_group(group, _header(task.header), task.limits):
+                defects.extend(flaws)
                 yield batch
 
-    return stage(batches(), Path(task.work)), Told.of(defects)
+    return stage(batches(), Path(task.work)), ListedDefects.of(defects)
 
 
 @lru_cache(maxsize=2)
@@ -94,12 +94,12 @@ def _header(path: str) -> Header:
 
 
 def stage(batches: Iterable[pa.RecordBatch], folder: Path) -> list[Staged]:
-    """Write rows of readers.columns.RAW, in the order of the source, as staged chunks."""
+    """Write rows of readers.columns.RAW as staged chunks, in the order of the source."""
     return [_stage_chunk(chunk, folder) for chunk in _chunks(batches)]
 
 
 def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The rows in tables of about ROWS_PER_CHUNK or BYTES_PER_CHUNK, whichever is less."""
+    """Collect the rows into tables of ROWS_PER_CHUNK or BYTES_PER_CHUNK, whichever is less."""
     held: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -139,7 +139,7 @@ def _stage_chunk(rows: pa.Table, folder: Path) -> Staged:
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[pa.Array, tuple[str, ...]]:
-    """int32 codes in the order of first use, -1 for null, and the names."""
+    """Return int32 codes in the order of first use (-1 for null), and their names."""
     encoded = column.combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
@@ -149,8 +149,8 @@ def _encoded(column: pa.ChunkedArray) -> tuple[pa.Array, tuple[str, ...]]:
 
 def _counts(codes: np.ndarray) -> dict[int, int]:
     counts = np.bincount(codes)
-    found = np.flatnonzero(counts)
-    return dict(zip(found.tolist(), counts[found].tolist(), strict=True))
+    used = np.flatnonzero(counts)
+    return dict(zip(used.tolist(), counts[used].tolist(), strict=True))
 
 
 def _ends(rows: pa.Table) -> dict[int, int]:
@@ -166,14 +166,14 @@ def _orderly(at: pa.ChunkedArray) -> tuple[bool, int, int]:
 
 
 def stable_order(codes: np.ndarray) -> np.ndarray:
-    """The rows sorted by a column of small non-negative codes, equal ones as they stand."""
+    """Return the order that sorts a column of small non-negative codes; equal ones keep theirs."""
     if len(codes) and codes.max() < 2**16:
         codes = codes.astype(np.uint16)  # numpy sorts 16 bits by radix
     return np.argsort(codes, kind="stable")
 
 
 def write_work(path: Path, table: pa.Table) -> None:
-    """Write a working table as one record batch, to be mapped by ``map_batch``."""
+    """Write a working table as one record batch, which ``map_batch`` can map."""
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         for batch in table.combine_chunks().to_batches():
             writer.write_batch(batch)

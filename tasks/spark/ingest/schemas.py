@@ -1,7 +1,7 @@
-"""Working tables of the ingest, and what its stages tell each other.
+"""Define the working tables of the ingest and the results of its stages.
 
-They live in a folder beside the tables of the store and are gone when the ingest is done. Row,
-here, is a place in a part of the events.
+The tables live in a folder beside those of the store until the ingest is done. A row, here, is an
+index into a part of the events.
 """
 
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from snapshots.domain.model.recording import KINDS, MARKER_RECEIVE, MARKER_SEND,
 from snapshots.store.manifest import Part
 
 ROWS_PER_PART = 1_000_000
-MANY_ROWS = 100_000  # from here on, several parts pay
+MANY_ROWS = 100_000  # from this count on, several parts are faster than one
 
 _text = pa.large_string()
 
-# One chunk of the source, sorted by (process, line). Kinds and snapshots have codes of its own.
+# One chunk of the source, sorted by (process, line), with its own codes for kinds and snapshots.
 STAGED = pa.schema(
     [
         ("process", pa.int32()),
         ("line", pa.int64()),
         ("rank", pa.int64()),  # 0, 1, 2 … in the order of the chunk
         ("kind", pa.int32()),
-        ("index", pa.int64()),  # null where the log leaves it out
-        ("at", pa.int64()),  # likewise
+        ("index", pa.int64()),  # null if the log leaves it out
+        ("at", pa.int64()),  # null if the log leaves it out
         ("channel", pa.int32()),
         ("snapshot", pa.int32()),
         ("message", _text),
@@ -45,7 +45,7 @@ ENDS = pa.schema(
         ("row", pa.int64()),
         ("process", pa.int32()),
         ("index", pa.int64()),
-        ("at", pa.int64()),  # as logged; null where the log leaves it out
+        ("at", pa.int64()),  # as logged; null if the log leaves it out
         ("step", pa.int64()),
         ("line", pa.int64()),
         ("snapshot", pa.int32()),
@@ -58,20 +58,20 @@ SEND_CODE, RECEIVE_CODE, MARKER_SEND_CODE, MARKER_RECEIVE_CODE = (
 
 
 @dataclass(frozen=True)
-class Told:
-    """Defects of one task, in order. unlisted: how many more there are than are listed."""
+class ListedDefects:
+    """The defects of one task, in order; ``unlisted`` counts those beyond the listed ones."""
 
     listed: tuple[Defect, ...] = ()
     unlisted: int = 0
 
     @classmethod
-    def of(cls, defects: Defects) -> "Told":
+    def of(cls, defects: Defects) -> "ListedDefects":
         return cls(defects.listed, defects.total - len(defects.listed))
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A defect and its place in the order in which the recording tells its kind of defect."""
+    """A defect and its sort key among the recording's defects of its kind."""
 
     place: tuple[int, ...]
     defect: Defect
@@ -79,11 +79,14 @@ class Placed:
 
 @dataclass(frozen=True)
 class Staged:
-    """One staged chunk.
+    """One staged chunk of the source.
 
-    counts: process code -> rows. ends: channel code -> sends and receives, markers' too. kinds,
-    snapshots: names by the chunk's own codes, in the order of first use. orderly: every row has a
-    time and none lies before the one above it; first_at, last_at: those of an orderly chunk.
+    Args:
+        counts: rows by process code.
+        ends: sends and receives, of markers too, by channel code.
+        kinds, snapshots: names by the chunk's own codes, in the order of first use.
+        orderly: whether every row has a time and none is earlier than the row before it.
+        first_at, last_at: the first and last time of an orderly chunk.
     """
 
     file: str
@@ -99,9 +102,11 @@ class Staged:
 
 @dataclass(frozen=True)
 class Piece:
-    """A staged chunk as the whole recording sees it.
+    """A staged chunk with the numbers that place it in the whole recording.
 
-    base: rows of the chunks before it. kinds, snapshots: the chunk's code -> the recording's.
+    Args:
+        base: rows of the chunks before it.
+        kinds, snapshots: the recording's code for each code of the chunk.
     """
 
     file: str
@@ -112,55 +117,59 @@ class Piece:
 
 @dataclass(frozen=True)
 class Ordered:
-    """One part of the events, in order.
+    """One sorted part of the events.
 
-    records, ends: files of RECORD_COLUMNS and ENDS, None where there are no such rows. in_step: the
-    order of the source is the order within each process. order, clocks: defects of indexes, and of
-    clocks that go back.
+    Args:
+        records, ends: files of RECORD_COLUMNS and ENDS; None if there are no such rows.
+        in_step: whether the order of the source is the order within each process.
+        order: defects of indexes.
+        clocks: defects of clocks that go back.
     """
 
     part: Part
     records: str | None
     ends: str | None
     in_step: bool
-    order: Told
-    clocks: Told
+    order: ListedDefects
+    clocks: ListedDefects
 
 
 @dataclass(frozen=True)
 class Matched:
     """The messages and markers of some channels.
 
-    causal: every receive stands after its send in the order of the source. strays: STRAY_COLUMNS.
+    Args:
+        causal: whether every receive comes after its send in the order of the source.
+        strays: STRAY_COLUMNS.
     """
 
     parts: tuple[Part, ...]
     causal: bool
     strays: pa.Table
-    matching: Told
+    matching: ListedDefects
     early: tuple[Placed, ...]
-    overtaken: Told
+    overtaken: ListedDefects
     unknown: tuple[Placed, ...]
     unlisted: int
 
 
 def ranges(counts: list[int], most: int) -> list[tuple[int, int]]:
-    """Contiguous half-open ranges of codes whose counts are about equal, none much above ``most``.
+    """Split codes into contiguous half-open ranges of about equal counts, none much above ``most``.
 
-    counts: by code. A single code may exceed ``most``: it stays whole. No range is without counts.
+    A single code may exceed ``most``, because it stays whole. No range is without counts.
     """
     total = sum(counts)
     if not total:
         return []
     parts = max(-(-total // most), min(8, total // MANY_ROWS), 1)
     goal = total / parts
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     begin = held = 0
     for code, count in enumerate(counts):
         if held and held + count / 2 > goal:
-            found.append((begin, code))
+            spans.append((begin, code))
             begin, held = code, 0
         held += count
     if held:
-        found.append((begin, len(counts)))
-    return found
+        spans.append((begin, len(counts)))
+    return spans

@@ -1,4 +1,4 @@
-"""The small tables of a stored recording, as the driver writes them at the end of an ingest."""
+"""Build the small tables of a stored recording, which the driver writes at the end of an ingest."""
 
 from pathlib import Path
 
@@ -14,13 +14,13 @@ from tasks.spark.ingest.times import Clock
 
 
 def process_rows(topology: Topology) -> pa.Table:
-    """PROCESS_COLUMNS."""
+    """Return one row of PROCESS_COLUMNS for each process."""
     columns = zip(*((item.id, item.state, item.scope) for item in topology.processes), strict=True)
     return pa.table([list(column) for column in columns], schema=PROCESS_COLUMNS)
 
 
 def channel_rows(topology: Topology, source: np.ndarray, target: np.ndarray) -> pa.Table:
-    """CHANNEL_COLUMNS; source, target: the codes of the ends."""
+    """Return one row of CHANNEL_COLUMNS for each channel; ``source`` and ``target`` are codes."""
     channels = topology.channels
     ids, fifo = [channel.id for channel in channels], [channel.fifo for channel in channels]
     overtaking = [channel.overtaking for channel in channels]
@@ -28,7 +28,7 @@ def channel_rows(topology: Topology, source: np.ndarray, target: np.ndarray) -> 
 
 
 def extent(store: Path, events: list[Part]) -> Extent:
-    """Of all events; events: their parts."""
+    """Return the extent of all events, given their parts."""
     spans = [pc.min_max(map_batch(store / part.file).column("at")) for part in events]
     return Extent(
         min((span["min"].as_py() for span in spans), default=0),
@@ -38,11 +38,11 @@ def extent(store: Path, events: list[Part]) -> Extent:
 
 
 def timed_rows(rows: pa.Table, clock: Clock | None) -> pa.Table:
-    """Records or strays with causal times, and snapshots in the order of the steps."""
+    """Return records or strays with causal times, and snapshots in the order of the steps."""
     if clock is None or not rows.num_rows:
         return rows
-    places = clock.rows(rows["process"].to_numpy(), rows["index"].to_numpy())
-    at = pa.array(clock.instants()[places])
+    rows_of_events = clock.rows(rows["process"].to_numpy(), rows["index"].to_numpy())
+    at = pa.array(clock.instants()[rows_of_events])
     rows = rows.set_column(rows.schema.get_field_index("at"), "at", at)
     snapshot = clock.codes(rows["snapshot"].to_numpy())
     return rows.set_column(rows.schema.get_field_index("snapshot"), "snapshot", snapshot)

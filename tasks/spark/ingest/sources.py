@@ -1,4 +1,4 @@
-"""How a source is cut into pieces that can be parsed apart from each other."""
+"""Cut a source into pieces that can be parsed independently."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ from tasks.spark.ingest.parse import (
     parse_text,
 )
 
-SMALL_BYTES = 4 * 2**20  # a source up to here goes through all stages in one task
-_COMPRESSION = 8  # how much larger a packed source is taken to be
+SMALL_BYTES = 4 * 2**20  # a source up to this size goes through all stages in one task
+_COMPRESSION = 8  # the assumed ratio by which a compressed source grows
 _CHUNK_BYTES = 8 * 2**20
 _GROUP_ROWS = 200_000
 
 
 @dataclass(frozen=True)
 class IngestTask:
-    """What is to be ingested, and where to; as in ``ingest``."""
+    """What to ingest, and where to; the fields are as in ``ingest``."""
 
     source: Path
     format: str
@@ -37,22 +37,22 @@ class IngestTask:
 
 
 def size_of(source: Path) -> int:
-    """The bytes of a file, or of all files of a folder."""
+    """Return the bytes of a file, or of all files of a folder."""
     files = source.rglob("*") if source.is_dir() else [source]
     return sum(file.stat().st_size for file in files)
 
 
 def is_small(source: Path) -> bool:
-    """Whether more than one task would cost more than it saves."""
+    """Tell whether a source is so small that several tasks would cost more than they save."""
     packed = source.is_dir() or source.suffix == ".parquet" or compression_of(source) is not None
     return size_of(source) * (_COMPRESSION if packed else 1) <= SMALL_BYTES
 
 
 def parse_tasks(task: IngestTask, header: Path, work: Path) -> tuple[Callable, list, list[int]]:
-    """The kernel that parses the source, its tasks in the order of the source, and their weights.
+    """Return the kernel that parses the source, its tasks in source order, and their weights.
 
-    header: file of the pickled header. Native text and Parquet are cut into pieces, compressed
-    text is unpacked first; any other format is read from its beginning to its end.
+    Native text and Parquet are cut into pieces; compressed text is unpacked first. Any other format
+    is read from its beginning to its end. ``header`` is the file of the pickled header.
     Raises: InputRefused.
     """
     size = max(size_of(task.source), 1)
@@ -71,7 +71,7 @@ def parse_tasks(task: IngestTask, header: Path, work: Path) -> tuple[Callable, l
 
 
 def _together(groups: list[RowGroup]) -> Iterator[tuple[RowGroup, ...]]:
-    """Neighbours that are worth one task."""
+    """Group neighbouring row groups so that each group is worth a task."""
     held: list[RowGroup] = []
     for group in groups:
         if held and sum(item.rows for item in held) + group.rows > _GROUP_ROWS:
@@ -83,13 +83,13 @@ def _together(groups: list[RowGroup]) -> Iterator[tuple[RowGroup, ...]]:
 
 
 def _shares(amounts: list[int], size: int) -> list[int]:
-    """The bytes of the source that each piece stands for."""
+    """Return the bytes of the source for which each piece stands."""
     total = max(sum(amounts), 1)
     return [amount * size // total for amount in amounts]
 
 
 def _texts(task: IngestTask, header: Path, work: Path) -> Iterator[TextTask]:
-    """Chunks of whole lines behind the header."""
+    """Yield chunks of whole lines after the header."""
     source, limits = task.source, task.limits
     if compression_of(source) is not None:
         source = work / "text"

@@ -1,6 +1,6 @@
-"""Fourth stage of the ingest, where the order of the source is not causal: times and steps anew.
+"""Compute times and steps again if the order of the source is not causal (fourth stage).
 
-Row, here, counts through all events, process by process.
+A row, here, counts through all events, process by process.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,11 @@ from snapshots.store.parts import map_batch, write_events, write_markers, write_
 
 @dataclass(frozen=True)
 class Clock:
-    """Files of the causal times, int64[N] each; starts: file of int64[P + 1], the first rows.
+    """Files of the causal times and steps, int64[N] each.
 
-    snapshots: the code of a snapshot so far -> its code in the order of the steps.
+    Args:
+        starts: file of int64[P + 1], the first row of each process.
+        snapshots: for each snapshot's old code, its code in the order of the steps.
     """
 
     at: str
@@ -42,7 +44,12 @@ class Clock:
 
 @dataclass(frozen=True)
 class TimeTask:
-    """store: folder. first_row: of a part of the events. source, target: int32[C], of channels."""
+    """What to time again: one part of the store in folder ``store``.
+
+    Args:
+        first_row: first row of a part of the events.
+        source, target: int32[C], the processes at the ends of each channel.
+    """
 
     store: str
     part: Part
@@ -53,7 +60,10 @@ class TimeTask:
 
 
 def logged_times(store: Path, parts: list[Part]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """at (0 where not known), known and line of all events; parts: of the events, in order."""
+    """Return ``at`` (0 if unknown), whether it is known, and the line of all events.
+
+    ``parts`` are the parts of the events, in order.
+    """
     columns: list[list[np.ndarray]] = [[np.zeros(0, kind)] for kind in (np.int64, bool, np.int64)]
     for part in parts:
         batch = map_batch(store / part.file)
@@ -68,7 +78,10 @@ def logged_times(store: Path, parts: list[Part]) -> tuple[np.ndarray, np.ndarray
 def causes(
     store: Path, parts: list[Part], starts: np.ndarray, source: np.ndarray, target: np.ndarray
 ) -> np.ndarray:
-    """int64[N]: the row of the send that each row receives, NONE elsewhere; parts: of flights."""
+    """Return the row of the send that each row receives: int64[N], NONE for other events.
+
+    ``parts`` are the parts of the flights.
+    """
     cause = np.full(int(starts[-1]), NONE, np.int64)
     for part in parts:
         batch = map_batch(store / part.file)
@@ -80,7 +93,7 @@ def causes(
 
 
 def _flights(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """channel, sent_index, received_index (0 in flight) and the rows that were received."""
+    """Return channel, sent_index, received_index (0 in flight), and the rows that were received."""
     received = batch.column("received_index")
     return (
         batch.column("channel").to_numpy(),
@@ -96,7 +109,7 @@ def timed(
     logged: tuple[np.ndarray, np.ndarray, np.ndarray],
     cause: np.ndarray,
 ) -> Times:
-    """Causal times and steps. Raises: InputRefused for events that wait for each other."""
+    """Return causal times and steps. Raises: InputRefused for events that wait for each other."""
     at, known, line = logged
     try:
         return causal_times(starts, at, known, line, cause)
@@ -108,7 +121,7 @@ def timed(
 
 
 def retime(task: TimeTask) -> list[Part]:
-    """Write one part anew with causal times, steps, and snapshots in the order of the steps."""
+    """Write one part again with causal times and steps, and snapshots in the order of the steps."""
     store = Path(task.store)
     rows = pa.Table.from_batches([map_batch(store / task.part.file)])
     if task.part.table == EVENTS:
@@ -118,9 +131,9 @@ def retime(task: TimeTask) -> list[Part]:
 
 
 def _retimed_events(rows: pa.Table, task: TimeTask) -> pa.Table:
-    mine = slice(task.first_row, task.first_row + rows.num_rows)
-    at = pa.array(task.clock.instants()[mine])
-    step = pa.array(np.load(task.clock.step, mmap_mode="r")[mine])
+    own = slice(task.first_row, task.first_row + rows.num_rows)
+    at = pa.array(task.clock.instants()[own])
+    step = pa.array(np.load(task.clock.step, mmap_mode="r")[own])
     moved = pc.fill_null(pc.not_equal(rows["at"], at), False)
     columns = {
         "at": at,
@@ -155,7 +168,7 @@ def _with(rows: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:
 
 
 def snapshots_by_step(store: Path, parts: list[Part], step: np.ndarray, count: int) -> list[int]:
-    """For each snapshot code its place in the order of the steps at which each is first named."""
+    """Return the rank of each snapshot code, in the order of the steps that first name it."""
     first = np.full(count, np.iinfo(np.int64).max)
     begin = 0
     for part in parts:
@@ -163,6 +176,6 @@ def snapshots_by_step(store: Path, parts: list[Part], step: np.ndarray, count: i
         naming = np.flatnonzero(snapshot != NONE)
         np.minimum.at(first, snapshot[naming], step[begin + naming])
         begin += part.rows
-    places = np.empty(count, np.int64)
-    places[np.argsort(first, kind="stable")] = np.arange(count)
-    return places.tolist()
+    ranks = np.empty(count, np.int64)
+    ranks[np.argsort(first, kind="stable")] = np.arange(count)
+    return ranks.tolist()

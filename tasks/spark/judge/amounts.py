@@ -1,4 +1,4 @@
-"""Sums of message values: integers on whole columns, anything else one by one."""
+"""Add up message values: whole columns of integers at once, anything else one by one."""
 
 from collections.abc import Sequence
 
@@ -9,15 +9,15 @@ import pyarrow.compute as pc
 from snapshots.domain.model.values import number
 from tasks.spark.judge.channel_cuts import SnapshotFacts
 
-_LARGEST = 2**40  # sums of that many of these stay below 2**63
+_LARGEST = 2**40  # sums of fewer than 2**22 of these stay below 2**63
 
 
 def add_amounts(
     facts: list[SnapshotFacts], snapshots: np.ndarray, values: Sequence[str | None]
 ) -> None:
-    """Adds to each snapshot's amount the number that each value is; None where one is no number.
+    """Add each value to the amount of its snapshot, or set the amount to None for a non-number.
 
-    snapshots: of each value, its code.
+    ``snapshots`` holds the snapshot code of each value.
     """
     whole = _integers(values)
     if whole is not None:
@@ -32,7 +32,7 @@ def add_amounts(
 
 
 def _integers(values: Sequence[str | None]) -> np.ndarray | None:
-    """The values as int64 where all of them are integers of usual size."""
+    """Return the values as int64 if all are integers of usual size, else None."""
     texts = pa.array(values, pa.large_string())
     try:
         numbers = pc.cast(texts, pa.int64())

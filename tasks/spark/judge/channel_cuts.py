@@ -1,4 +1,4 @@
-"""A channel cut by every snapshot, and what channels say of one snapshot.
+"""Hold a channel cut by every snapshot, and the facts that channels add to one snapshot.
 
 Shapes: S snapshots, by their code in the manifest; M messages of one channel, by ordinal.
 """
@@ -17,12 +17,15 @@ from tasks.spark.judge.lanes import Lane
 
 @dataclass
 class SnapshotFacts:
-    """What some channels say of one snapshot.
+    """The facts that some channels add to one snapshot.
 
-    unsent: channels whose source recorded but sent no marker; unclosed: (channel, marker) of those
-    that never arrived; of both the first MOST_WITNESSES, and how many there are. amount: sum of
-    the values in the channels, None where one is no number or not known. began: (step, at) of the
-    first marker sent. first_marker: process code -> index of the first marker it received.
+    Args:
+        unsent: channels whose source recorded but sent no marker, the first MOST_WITNESSES.
+        unclosed: (channel, marker) of markers that never arrived, the first MOST_WITNESSES.
+        unsent_total, unclosed_total: how many there are in all.
+        amount: sum of the values in the channels; None if one is unknown or not a number.
+        began: (step, at) of the first marker sent.
+        first_marker: for each process code, the index of the first marker that it received.
     """
 
     findings: Findings = field(default_factory=Findings)
@@ -40,7 +43,7 @@ class SnapshotFacts:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a process recorded of a channel."""
+    """The messages that a process recorded for a channel, and where it did so."""
 
     messages: list[str]
     place: Place
@@ -50,10 +53,13 @@ class Entry:
 class ChannelCut:
     """One channel cut by every snapshot.
 
-    source, target: int64[S], the positions of the ends, NONE where an end never recorded; both:
-    bool[S]. in_scope: bool[S], which snapshots the channel belongs to. sent: int64[S], how many
-    messages are sent inside. flying: snapshots and ordinals of all messages in flight, sorted by
-    both. entries: what was recorded, by snapshot.
+    Args:
+        source, target: int64[S], the positions of the two ends, NONE if that end never recorded.
+        both: bool[S], whether both ends recorded.
+        in_scope: bool[S], whether the channel belongs to the snapshot.
+        sent: int64[S], how many messages are sent inside.
+        flying: snapshots and ordinals of all messages in flight, sorted by both.
+        entries: the recorded list of each snapshot.
     """
 
     lane: Lane
@@ -78,12 +84,12 @@ class ChannelCut:
 
     @cached_property
     def first_known(self) -> dict[int, np.ndarray]:
-        """By snapshot, for each recorded id the ordinal of the first message that has it."""
+        """Return, by snapshot, the ordinal of the first message with each recorded id."""
         lists = [entry.messages for entry in self.entries.values()]
         ordinals = self.lane.first_of([name for names in lists for name in names])
         ends = np.cumsum([len(names) for names in lists])
         return dict(zip(self.entries, np.split(ordinals, ends[:-1]), strict=True))
 
     def flying_in(self, snapshot: int) -> np.ndarray:
-        """The ordinals in flight in one snapshot."""
+        """Return the ordinals in flight in one snapshot."""
         return self.flying[1][self._bounds[snapshot] : self._bounds[snapshot + 1]]

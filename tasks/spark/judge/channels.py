@@ -1,11 +1,11 @@
-"""Judging snapshots, the channels' half: all snapshots of all channels of a range at once.
+"""Judge snapshots by their channels: all snapshots of all channels of a range at once.
 
-The reference is ``snapshots.domain.judging.verdicts``; witnesses and their sentences are built by
-the same constructors. Here the facts are found on whole columns. A *lane* is one channel cut by one
-snapshot; lanes are numbered channel by channel. On an ordered channel (see ``store.flights``) two
-binary searches tell what a lane holds: how many messages are sent inside, and how many received
-inside; those between are in flight. Channels on which anything is not as it should be are
-*suspects* and are looked at one by one (suspects.py); in a correct recording there is none.
+The reference is ``snapshots.domain.judging.verdicts``; the same constructors build witnesses and
+their sentences. Here whole columns are compared. A *lane* is one channel cut by one snapshot; lanes
+are numbered channel by channel. On an ordered channel (see ``store.flights``) two binary searches
+count the messages of a lane that were sent inside and those that were received inside; those
+between are in flight. A channel on which anything is wrong is a *suspect* and is judged by itself
+(suspects.py); a correct recording has none.
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ from tasks.spark.judge.suspects import SuspectJudge
 
 @dataclass(frozen=True)
 class ChannelTask:
-    """Half-open range of channel codes of the store in ``folder``."""
+    """A half-open range of channel codes of the store in ``folder``."""
 
     folder: str
     first: int
@@ -41,31 +41,33 @@ class ChannelTask:
 
 @dataclass(frozen=True)
 class ChannelFacts:
-    """snapshots: by code. contents: rows of SNAPSHOT_CHANNEL_COLUMNS."""
+    """The facts of some channels: one entry per snapshot code, and SNAPSHOT_CHANNEL_COLUMNS."""
 
     snapshots: list[SnapshotFacts]
     contents: pa.Table
 
 
 def judge_channels(task: ChannelTask) -> ChannelFacts:
-    """What the task's channels say of every snapshot of the recording."""
+    """Return the facts that the task's channels add to every snapshot of the recording."""
     judge = _Judge(task)
     if not judge.count:
         return ChannelFacts(judge.facts, SNAPSHOT_CHANNEL_COLUMNS.empty_table())
     suspects = [judge.disordered, judge.with_orphans(), judge.with_other_lists()]
     if judge.markers.length:
         suspects.append(judge.with_odd_markers())
-        judge.tell_markers()
-    judge.tell_missing_markers()
-    judge.look_at(np.unique(np.concatenate(suspects)))
-    judge.tell_amounts()
+        judge.count_markers()
+    judge.note_missing_markers()
+    judge.judge_suspects(np.unique(np.concatenate(suspects)))
+    judge.sum_amounts()
     return ChannelFacts(judge.facts, judge.contents())
 
 
 class _Markers:
-    """All markers of the range: int64 columns, sorted by (channel, ordinal).
+    """All markers of the range as int64 columns, sorted by (channel, ordinal).
 
-    place: of the channel in the range; received: NEVER while in flight.
+    Args:
+        place: the channel's index in the range.
+        received: the index of the receive, NEVER while in flight.
     """
 
     def __init__(self, tables: Tables, codes: np.ndarray) -> None:
@@ -86,7 +88,7 @@ class _Markers:
 
 
 class _Judge:
-    """One task. Lanes: C * S, of C channels (``codes``) and S snapshots (``count``)."""
+    """Judges one task; its C channels (``codes``) and S snapshots (``count``) make C * S lanes."""
 
     def __init__(self, task: ChannelTask) -> None:
         folder = Path(task.folder)
@@ -108,32 +110,32 @@ class _Judge:
         self.markers = _Markers(self.tables, self.codes)
         self.cuts: dict[int, ChannelCut] = {}
 
-    # --- what is in the channels -------------------------------------------------------------
+    # --- the messages in the channels ---------------------------------------------------------
 
     @cached_property
     def sent(self) -> np.ndarray:
-        """How many messages each lane's source sent inside."""
+        """Return how many messages each lane's source sent inside."""
         return self._before("sent_index", self.code, self.source)
 
     @cached_property
     def received(self) -> np.ndarray:
-        """How many messages each lane's target received inside; of ordered channels only."""
+        """Return how many messages each ordered lane's target received inside."""
         return self._before("received_reach", self.code, self.target)
 
     @cached_property
     def disordered(self) -> np.ndarray:
-        """The codes of the channels on which messages overtook or were lost."""
+        """Return the codes of the channels on which messages overtook or were lost."""
         return self.codes[~self.tables.messages.is_ordered(self.codes)]
 
     @cached_property
     def flying(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lane and ordinal of every message in flight, sorted."""
+        """Return lane and ordinal of every message in flight, sorted."""
         ordered = np.flatnonzero(self.both & ~np.isin(self.code, self.disordered))
-        found = [ragged(ordered, self.received[ordered], self.sent[ordered])]
+        columns_of = [ragged(ordered, self.received[ordered], self.sent[ordered])]
         for code in self.disordered.tolist():
             snapshot, ordinal = self._cut(code).flying
-            found.append((self._lane(code) + snapshot, ordinal))
-        lane, ordinal = (np.concatenate(columns) for columns in zip(*found, strict=True))
+            columns_of.append((self._lane(code) + snapshot, ordinal))
+        lane, ordinal = (np.concatenate(columns) for columns in zip(*columns_of, strict=True))
         order = np.argsort(lane, kind="stable")
         return lane[order], ordinal[order]
 
@@ -143,20 +145,20 @@ class _Judge:
 
     @cached_property
     def entries(self) -> tuple[np.ndarray, pa.Table]:
-        """The row of each lane's recorded list in the table behind, NONE where there is none."""
+        """Return each lane's row in the table of recorded lists, or NONE, and that table."""
         channel = self.records["channel"].to_numpy()
-        mine = (channel >= self.codes[0]) & (channel <= self.codes[-1])
-        mine &= self.records["kind"].to_numpy() == KINDS.index(RECORD_CHANNEL)
-        rows = self.records.filter(pa.array(mine)).combine_chunks()
+        own = (channel >= self.codes[0]) & (channel <= self.codes[-1])
+        own &= self.records["kind"].to_numpy() == KINDS.index(RECORD_CHANNEL)
+        rows = self.records.filter(pa.array(own)).combine_chunks()
         lane = self._lane(rows["channel"].to_numpy()) + rows["snapshot"].to_numpy()
-        found = np.full(len(self.code), NONE, np.int64)
+        row_of_lane = np.full(len(self.code), NONE, np.int64)
         lanes, first = np.unique(lane, return_index=True)  # sorted by index: the first counts
-        found[lanes] = first
-        return found, rows
+        row_of_lane[lanes] = first
+        return row_of_lane, rows
 
     @cached_property
     def recorded(self) -> tuple[np.ndarray, pa.Array]:
-        """Lane and id of every recorded message, sorted by lane, as recorded."""
+        """Return lane and id of every recorded message, sorted by lane, in recorded order."""
         row, rows = self.entries
         lanes = np.flatnonzero(row != NONE)
         lists = _one(rows["messages"]).take(pa.array(row[lanes]))
@@ -166,17 +168,17 @@ class _Judge:
         return self.tables.messages.table.bisect_in(column, codes, targets)
 
     def _lane(self, code):
-        """The first lane of a channel."""
+        """Return the first lane of a channel."""
         return (code - self.codes[0]) * self.count
 
-    # --- what makes a channel suspect --------------------------------------------------------
+    # --- suspect channels ---------------------------------------------------------------------
 
     def with_orphans(self) -> np.ndarray:
-        """Ordered channels on which more was received inside than sent inside."""
+        """Return ordered channels on which more messages were received inside than sent inside."""
         return self.code[self.both & (self.received > self.sent)]
 
     def with_other_lists(self) -> np.ndarray:
-        """Channels of which a recorded list is not, id for id, what is in flight."""
+        """Return channels with a recorded list that differs from the messages in flight."""
         row, _ = self.entries
         compared = (row != NONE) & self.both
         lane, ids = self.recorded
@@ -184,13 +186,13 @@ class _Judge:
         unlike = compared & (lengths != self.flying_counts)
         alike = compared & ~unlike
         flying = alike[self.flying[0]]
-        found = self._texts("message", self.flying[0][flying], self.flying[1][flying])
-        same = pc.equal(ids.filter(pa.array(alike[lane])), pa.array(found, pa.large_string()))
+        in_flight = self._texts("message", self.flying[0][flying], self.flying[1][flying])
+        same = pc.equal(ids.filter(pa.array(alike[lane])), pa.array(in_flight, pa.large_string()))
         unlike[lane[alike[lane]][~same.to_numpy(zero_copy_only=False)]] = True
         return self.code[unlike]
 
     def with_odd_markers(self) -> np.ndarray:
-        """Channels on which a message lies between a marker and a recording, or passed a marker."""
+        """Return channels where a message lies between marker and record, or passed a marker."""
         markers = self.markers
         _, first = np.unique(markers.place * self.count + markers.snapshot, return_index=True)
         lane = (markers.place * self.count + markers.snapshot)[first]
@@ -201,8 +203,8 @@ class _Judge:
         passed = (received > sent) | (markers.arrived & (sent > received))
         return np.concatenate([self.code[lane[odd]], markers.code[passed]])
 
-    def look_at(self, suspects: np.ndarray) -> None:
-        """Adds what is wrong on the suspects, channel by channel."""
+    def judge_suspects(self, suspects: np.ndarray) -> None:
+        """Add the findings of the suspects, channel by channel."""
         judge = SuspectJudge(self.names, self.facts)
         for code in suspects.tolist():
             judge.judge(self._cut(code))
@@ -223,18 +225,18 @@ class _Judge:
 
     def _entries_of(self, lanes: slice) -> dict[int, Entry]:
         row, rows = self.entries
-        found = {}
+        entries = {}
         for snapshot in np.flatnonzero(row[lanes] != NONE).tolist():
             record = rows.slice(int(row[lanes][snapshot]), 1).to_pylist()[0]
             process = self.tables.topology.processes[record["process"]].id
             place = Place(process, record["index"], record["at"])
-            found[snapshot] = Entry(record["messages"], place)
-        return found
+            entries[snapshot] = Entry(record["messages"], place)
+        return entries
 
     # --- markers -----------------------------------------------------------------------------
 
-    def tell_markers(self) -> None:
-        """Counts them, with the first and the last instant of each snapshot."""
+    def count_markers(self) -> None:
+        """Count the markers, and note the first and the last instant of each snapshot."""
         markers = self.markers
         source = self.tables.source[markers.code]
         step = self.tables.events.values("step", source, markers.sent)
@@ -250,9 +252,9 @@ class _Judge:
         for snapshot, facts in enumerate(self.facts):
             facts.markers_sent, facts.markers_received = sent[snapshot], received[snapshot]
             facts.ended_at = int(last[snapshot]) if received[snapshot] else None
-        self._tell_first_markers(arrived)
+        self._note_first_markers(arrived)
 
-    def _tell_first_markers(self, arrived: np.ndarray) -> None:
+    def _note_first_markers(self, arrived: np.ndarray) -> None:
         markers = self.markers
         columns = (
             markers.snapshot[arrived],
@@ -263,16 +265,18 @@ class _Judge:
         snapshot, process, index = (column[order] for column in columns)
         first = np.ones(len(order), bool)
         first[1:] = (snapshot[1:] != snapshot[:-1]) | (process[1:] != process[:-1])
-        found = zip(*(column[first].tolist() for column in (snapshot, process, index)), strict=True)
-        for number, code, position in found:
+        earliest = zip(
+            *(column[first].tolist() for column in (snapshot, process, index)), strict=True
+        )
+        for number, code, position in earliest:
             self.facts[number].first_marker[code] = position
 
-    def tell_missing_markers(self) -> None:
-        """Markers never sent by a source that recorded, and those that never arrived."""
+    def note_missing_markers(self) -> None:
+        """Note markers that a recording source never sent, and markers that never arrived."""
         markers = self.markers
-        silent = np.ones(len(self.code), bool)
-        silent[markers.place * self.count + markers.snapshot] = False
-        unsent = np.flatnonzero(silent & (self.source != NONE))
+        unmarked = np.ones(len(self.code), bool)
+        unmarked[markers.place * self.count + markers.snapshot] = False
+        unsent = np.flatnonzero(unmarked & (self.source != NONE))
         for snapshot, lanes in _by_snapshot(self.snapshot[unsent], unsent):
             facts = self.facts[snapshot]
             facts.unsent_total = len(lanes)
@@ -289,16 +293,16 @@ class _Judge:
                 )
                 facts.unclosed.append((code, marker))
 
-    # --- what is kept ------------------------------------------------------------------------
+    # --- sums and rows ------------------------------------------------------------------------
 
-    def tell_amounts(self) -> None:
-        """Sums what was recorded; where the log does not say, what is in flight."""
+    def sum_amounts(self) -> None:
+        """Add up the recorded values, or those in flight if a channel has no recorded list."""
         row, _ = self.entries
-        silent = row == NONE
-        unknown = np.unique(self.snapshot[silent & ~self.both & self.in_scope]).tolist()
+        unlisted = row == NONE
+        unknown = np.unique(self.snapshot[unlisted & ~self.both & self.in_scope]).tolist()
         lane, ids = self.recorded
         ordinals = self._first_ordinals(lane, ids)
-        flying = silent[self.flying[0]]
+        flying = unlisted[self.flying[0]]
         lanes = np.concatenate([lane[ordinals != NONE], self.flying[0][flying]])
         ordinals_known = np.concatenate([ordinals[ordinals != NONE], self.flying[1][flying]])
         unknown += np.unique(self.snapshot[lane[ordinals == NONE]]).tolist()
@@ -310,7 +314,7 @@ class _Judge:
             self.facts[snapshot].amount = None
 
     def _first_ordinals(self, lane: np.ndarray, ids: pa.Array) -> np.ndarray:
-        """For each recorded id the ordinal of the first message of its channel that has it."""
+        """Return, for each recorded id, the ordinal of its channel's first message with it."""
         names = ids.unique()
         wanted = self.code[lane] * (len(names) + 1) + pc.index_in(ids, names).to_numpy()
         keys, ordinals = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -319,27 +323,27 @@ class _Judge:
             ordinals.append(ordinal)
         key, ordinal = np.concatenate(keys), np.concatenate(ordinals)
         order = np.lexsort((ordinal, key))
-        found, first = np.unique(key[order], return_index=True)
-        if not len(found):
+        keys_present, first = np.unique(key[order], return_index=True)
+        if not len(keys_present):
             return np.full(len(wanted), NONE, np.int64)
-        place = np.minimum(np.searchsorted(found, wanted), len(found) - 1)
-        return np.where(found[place] == wanted, ordinal[order][first][place], NONE)
+        index = np.minimum(np.searchsorted(keys_present, wanted), len(keys_present) - 1)
+        return np.where(keys_present[index] == wanted, ordinal[order][first][index], NONE)
 
     def _sent_ids(self, codes: np.ndarray, names: pa.Array) -> Iterable[tuple[np.ndarray, ...]]:
-        """Code, ordinal and place in ``names`` of the channels' messages that have such an id."""
+        """Yield (code, ordinal, index in ``names``) of the messages with one of these ids."""
         table = self.tables.messages.table
         codes = codes[table.length[codes] > 0]
         for part in np.unique(table.part[codes]).tolist():
-            mine = codes[table.part[codes] == part]
-            mine = mine[np.argsort(table.begin[mine])]
-            begin, end = int(table.begin[mine[0]]), int(table.end[mine].max())
+            own = codes[table.part[codes] == part]
+            own = own[np.argsort(table.begin[own])]
+            begin, end = int(table.begin[own[0]]), int(table.end[own].max())
             ids = table.batches[part].column("message").slice(begin, end - begin)
-            found = pc.index_in(ids, names)
-            rows = np.flatnonzero(pc.is_valid(found).to_numpy(zero_copy_only=False))
-            owner = np.searchsorted(table.begin[mine], begin + rows, side="right") - 1
-            code = mine[owner]
+            name_index = pc.index_in(ids, names)
+            rows = np.flatnonzero(pc.is_valid(name_index).to_numpy(zero_copy_only=False))
+            owner = np.searchsorted(table.begin[own], begin + rows, side="right") - 1
+            code = own[owner]
             inside = begin + rows < table.end[code]
-            name = found.take(pa.array(rows)).to_numpy().astype(np.int64)
+            name = name_index.take(pa.array(rows)).to_numpy().astype(np.int64)
             ordinal = begin + rows - table.begin[code]
             yield code[inside], ordinal[inside], name[inside]
 
@@ -347,7 +351,7 @@ class _Judge:
         return self.tables.messages.table.pick(self.code[lanes], ordinals).texts(column)
 
     def contents(self) -> pa.Table:
-        """Rows for the lanes that have something to say."""
+        """Return the rows of the lanes that recorded messages or have some in flight."""
         row, rows = self.entries
         lanes = np.flatnonzero((row != NONE) | (self.flying_counts > 0))
         recorded = _one(rows["messages"]).take(pa.array(row[lanes], mask=row[lanes] == NONE))
@@ -366,16 +370,16 @@ class _Judge:
 
 
 def _by_snapshot(snapshots: np.ndarray, rows: np.ndarray) -> Iterable[tuple[int, np.ndarray]]:
-    """The rows of each snapshot, in order."""
+    """Yield each snapshot with its rows, in order."""
     if not len(rows):
         return
     order = np.argsort(snapshots, kind="stable")
-    found, first = np.unique(snapshots[order], return_index=True)
+    codes, first = np.unique(snapshots[order], return_index=True)
     ends = np.append(first[1:], len(rows))
-    for snapshot, begin, end in zip(found.tolist(), first, ends, strict=True):
+    for snapshot, begin, end in zip(codes.tolist(), first, ends, strict=True):
         yield snapshot, rows[order[begin:end]]
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:
-    """A column of one chunk, or none, as an array."""
+    """Return a column of at most one chunk as an array."""
     return column.chunk(0) if column.num_chunks else pa.array([], column.type)

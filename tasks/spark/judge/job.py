@@ -1,7 +1,7 @@
-"""The snapshots job: every snapshot of a stored recording, judged.
+"""Judge every snapshot of a stored recording.
 
-One Spark action: ranges of channels (``channels``) and of processes (``states``), each for
-all snapshots at once. What comes back is joined here into the reports of
+One Spark action covers ranges of channels (``channels``) and of processes (``states``), each for
+all snapshots at once. Their results are joined here into the reports of
 ``snapshots.domain.judging.verdicts``, which is the reference, and written beside the recording.
 """
 
@@ -50,12 +50,16 @@ ROWS_PER_TASK = 500_000
 def judge_snapshots(
     folder: Path, progress: Progress, spark: SparkSession | None = None
 ) -> tuple[SnapshotReport, ...]:
-    """Judge every snapshot of the recording in ``folder`` and write what was found into it.
+    """Judge every snapshot of the recording in ``folder`` and write the reports into it.
 
-    spark: this process's session where none is given. progress: called with the phase, how many
-    channels and processes are done, and of how many; may raise to cancel. Reports come in the order
-    of the snapshots' first events. Raises: StoreMissing, StoreDamaged, SparkUnavailable,
-    SparkTaskFailed, what ``progress`` raises.
+    Reports are sorted by the snapshots' first events.
+
+    Args:
+        progress: called with the phase, the channels and processes done, and how many there are in
+            all; may raise to cancel.
+        spark: the session to use; this process's own if None.
+
+    Raises: StoreMissing, StoreDamaged, SparkUnavailable, SparkTaskFailed, what ``progress`` raises.
     """
     stages = SparkStages(spark or session.get())
     judge = Judge(Path(folder))
@@ -67,7 +71,7 @@ def judge_snapshots(
 
 
 def judge_part(tasks: tuple[StateTask | ChannelTask, ...]) -> list[pa.Table | ChannelFacts]:
-    """The kernel: what each of the tasks finds."""
+    """Run some tasks and return their results; this is the kernel of the job."""
     return [
         judge_states(task) if isinstance(task, StateTask) else judge_channels(task)
         for task in tasks
@@ -75,7 +79,7 @@ def judge_part(tasks: tuple[StateTask | ChannelTask, ...]) -> list[pa.Table | Ch
 
 
 class Judge:
-    """What all parts found, joined. states: STATES; contents: rows of SNAPSHOT_CHANNEL_COLUMNS."""
+    """The joined results of all tasks: STATES, and rows of SNAPSHOT_CHANNEL_COLUMNS."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -89,7 +93,7 @@ class Judge:
         self.contents = SNAPSHOT_CHANNEL_COLUMNS.empty_table()
 
     def facts(self, stages: Stages, progress: Progress) -> tuple[list[SnapshotFacts], "Log"]:
-        """The Spark action: fills ``states`` and ``contents``."""
+        """Run the Spark action, which fills ``states`` and ``contents``."""
         tasks = self._tasks()
         weights = [sum(task.end - task.first for task in group) for group in tasks]
         goal = sum(weights)
@@ -100,9 +104,9 @@ class Judge:
             weights=weights,
             advance=lambda done: progress(JUDGING, done, goal),
         )
-        found = [item for group in groups for item in group]
-        channels = [item for item in found if isinstance(item, ChannelFacts)]
-        states = [self.states, *(item for item in found if isinstance(item, pa.Table))]
+        results = [item for group in groups for item in group]
+        channels = [item for item in results if isinstance(item, ChannelFacts)]
+        states = [self.states, *(item for item in results if isinstance(item, pa.Table))]
         contents = [self.contents, *(item.contents for item in channels)]
         self.states = _sorted(pa.concat_tables(states), "process")
         self.contents = _sorted(pa.concat_tables(contents), "channel")
@@ -124,19 +128,19 @@ class Judge:
         return [tuple(tasks)] if len(tasks) <= 2 else [(task,) for task in tasks]
 
     def reports(self, facts: list[SnapshotFacts], log: "Log") -> tuple[SnapshotReport, ...]:
-        """Of the snapshots that the log names in a record or a marker, by their first event."""
-        judged = [_Verdict(self, log, code, found) for code, found in enumerate(facts)]
+        """Return reports of the snapshots that a record or marker names, sorted by first event."""
+        judged = [_Verdict(self, log, code, item) for code, item in enumerate(facts)]
         present = [item for item in judged if item.began is not None]
         return tuple(item.report() for item in sorted(present, key=lambda item: item.began))
 
     def state_rows(self) -> pa.Table:
-        """SNAPSHOT_STATE_COLUMNS for every snapshot and process."""
+        """Return SNAPSHOT_STATE_COLUMNS for every snapshot and process."""
         shape = len(self.names), len(self.processes)
         lane = self.states["snapshot"].to_numpy() * shape[1] + self.states["process"].to_numpy()
-        found = np.full(shape[0] * shape[1], NONE, np.int64)
-        found[lane] = np.arange(len(lane))
-        row = pa.array(found, mask=found == NONE)
-        position = np.full(len(found), NONE, np.int64)
+        row_of_lane = np.full(shape[0] * shape[1], NONE, np.int64)
+        row_of_lane[lane] = np.arange(len(lane))
+        row = pa.array(row_of_lane, mask=row_of_lane == NONE)
+        position = np.full(len(row_of_lane), NONE, np.int64)
         position[lane] = self.states["index"].to_numpy()
         columns = [
             np.repeat(np.arange(shape[0]), shape[1]),
@@ -148,10 +152,13 @@ class Judge:
 
 
 class Log:
-    """What the records and the strays of the recording say, by snapshot code.
+    """The facts in the recording's records and strays, by snapshot code.
 
-    began: (step, at), ended_at: of records and stray markers, None where there are none. strays:
-    kind, process, index of all stray receives, by line. first_marker, markers_received: of strays.
+    Args:
+        began: (step, at) of the first record or stray marker, None if there is none.
+        ended_at: the last instant of them, None if there is none.
+        strays: kind, process and index of all stray receives, by line.
+        first_marker, markers_received: of stray markers.
     """
 
     def __init__(self, judge: Judge) -> None:
@@ -179,10 +186,10 @@ class Log:
         process = rows.column("process").to_numpy().astype(np.int64)
         step = self.tables.events.values("step", process, rows.column("index").to_numpy())
         for code, begin, end in runs(np.sort(snapshot)):
-            mine = np.argsort(snapshot, kind="stable")[begin:end]
-            first = mine[np.argmin(step[mine])]
+            own = np.argsort(snapshot, kind="stable")[begin:end]
+            first = own[np.argmin(step[own])]
             self.began[code] = _least(self.began[code], (int(step[first]), int(at[first])))
-            self.ended_at[code] = _most(self.ended_at[code], int(at[mine].max()))
+            self.ended_at[code] = _most(self.ended_at[code], int(at[own].max()))
 
     def _take_marker(self, row: int) -> None:
         code, process = self.strays["snapshot"][row].as_py(), int(self.process[row])
@@ -191,25 +198,25 @@ class Log:
         first[process] = min(first.get(process, int(self.index[row])), int(self.index[row]))
 
     def stray(self, row: int, judge: Judge) -> Event:
-        """A stray receive of a message."""
-        found = self.strays.slice(row, 1).to_pylist()[0]
-        lane = np.array([found["process"]]), np.array([found["index"]])
+        """Return the stray receive of a message as an event."""
+        row_values = self.strays.slice(row, 1).to_pylist()[0]
+        lane = np.array([row_values["process"]]), np.array([row_values["index"]])
         picked = self.tables.events.pick(*lane)
         return Event(
-            process=judge.processes[found["process"]],
-            index=found["index"],
+            process=judge.processes[row_values["process"]],
+            index=row_values["index"],
             kind=RECEIVE,
-            at=found["at"],
+            at=row_values["at"],
             step=int(picked.values("step")[0]),
-            line=found["line"],
-            channel=judge.channels[found["channel"]],
-            message=found["message"],
+            line=row_values["line"],
+            channel=judge.channels[row_values["channel"]],
+            message=row_values["message"],
             value=picked.texts("value")[0],
         )
 
 
 class _Verdict:
-    """One snapshot, judged from the facts of all channels, its states and the strays."""
+    """Judges one snapshot from the facts of all channels, its states and the strays."""
 
     def __init__(self, judge: Judge, log: Log, code: int, facts: SnapshotFacts) -> None:
         self.judge = judge
@@ -257,7 +264,10 @@ class _Verdict:
         return {names[row["process"]]: row[column] for row in self.rows if row[column] is not None}
 
     def _initiators(self) -> tuple[ProcessId, ...]:
-        """Who recorded before any marker came; without markers, who recorded first."""
+        """Return the processes that recorded before any marker came.
+
+        Without markers, that is the process that recorded first.
+        """
         names = self.judge.processes
         if not self.has_markers:
             first = sorted((row["step"], row["process"]) for row in self.rows)[:1]
@@ -270,10 +280,10 @@ class _Verdict:
         )
 
     def _judge_states(self) -> None:
-        told = self.judge.manifest.header_extra
-        for flaw in flaws(told, self.name):
+        header_extra = self.judge.manifest.header_extra
+        for flaw in flaws(header_extra, self.name):
             self.findings.add(flaw)
-        is_whole, unjudged = not is_derived(told), 0
+        is_whole, unjudged = not is_derived(header_extra), 0
         for row in self.rows:
             recorded, recomputed = row["recorded"], row["recomputed"]
             process = self.judge.processes[row["process"]]
@@ -288,19 +298,19 @@ class _Verdict:
             self.findings.add(states_not_judged(unjudged))
 
     def _judge_strays(self) -> None:
-        """In order of line."""
+        """Add a finding for each stray receive inside the snapshot, in order of line."""
         rows = self.log.messages
         inside = rows[self.log.index[rows] < self.position[self.log.process[rows]]]
-        for place, row in enumerate(inside.tolist()):
+        for number, row in enumerate(inside.tolist()):
             if not self.findings.wants(UNKNOWN):
-                self.findings.count(UNKNOWN, len(inside) - place)
+                self.findings.count(UNKNOWN, len(inside) - number)
                 return
             stray = self.log.stray(row, self.judge)
             channel = self.judge.topology.channel_by_id[stray.channel]
             self.findings.add(say.stray_inside(channel, stray))
 
     def _judge_completeness(self) -> None:
-        """Processes first, then the channels' markers."""
+        """Add what is missing: first processes, then the channels' markers."""
         for code in np.flatnonzero(self.in_scope & (self.position == NONE)).tolist():
             process = self.judge.processes[code]
             self.findings.add(say.never_recorded(process, self.name, self._path(process)))
@@ -321,19 +331,22 @@ class _Verdict:
             self.findings.count(INCOMPLETE, unlisted)
 
     def _path(self, goal: ProcessId, *last: ChannelId) -> tuple[ChannelId, ...] | None:
-        """Only for a witness that will be kept."""
+        """Return the path for a witness, or None if no further witness is kept."""
         if not self.findings.wants(INCOMPLETE):
             return None
-        way = self.judge.topology.path(self.initiators, goal)
-        return None if way is None else (*way, *last)
+        path = self.judge.topology.path(self.initiators, goal)
+        return None if path is None else (*path, *last)
 
     def _contents(self) -> tuple[dict[ChannelId, tuple], dict[ChannelId, tuple]]:
-        """Recorded lists, and ordinals in flight of every channel whose two ends recorded."""
+        """Return the recorded lists, and the ordinals in flight.
+
+        The latter are known for channels whose two ends recorded.
+        """
         judge, names = self.judge, self.judge.channels
         bounds = np.searchsorted(judge.contents["snapshot"].to_numpy(), [self.code, self.code + 1])
         rows = judge.contents.slice(bounds[0], bounds[1] - bounds[0]).to_pylist()
-        known = self.position != NONE
-        both = np.flatnonzero(known[judge.tables.source] & known[judge.tables.target])
+        has_recorded = self.position != NONE
+        both = np.flatnonzero(has_recorded[judge.tables.source] & has_recorded[judge.tables.target])
         in_flight: dict[ChannelId, tuple] = {names[code]: () for code in both.tolist()}
         recorded: dict[ChannelId, tuple] = {}
         for row in rows:
@@ -355,7 +368,7 @@ class _Verdict:
 
 
 def _merged(parts: list[SnapshotFacts]) -> SnapshotFacts:
-    """The facts of consecutive ranges of channels as those of all."""
+    """Join the facts of consecutive ranges of channels."""
     whole = SnapshotFacts()
     for part in parts:
         _merge_findings(whole.findings, part.findings)

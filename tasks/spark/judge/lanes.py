@@ -1,4 +1,4 @@
-"""One channel of a stored recording, all its messages (or markers) at once."""
+"""Read all messages (or markers) of one channel of a stored recording at once."""
 
 from functools import cached_property
 
@@ -15,7 +15,7 @@ NEVER = 2**63 - 1  # later than every index
 
 
 class Lane:
-    """The messages or markers of one channel: int64[M] each, ``received`` NEVER while in flight."""
+    """The messages or markers of one channel, int64[M]; ``received`` is NEVER while in flight."""
 
     def __init__(self, channel: Channel, flights: Flights, code: int) -> None:
         table = flights.table
@@ -37,26 +37,26 @@ class Lane:
 
     @cached_property
     def reach(self) -> np.ndarray:
-        """The latest receive up to each ordinal."""
+        """Return the latest receive up to each ordinal."""
         return self.received if self.in_order else np.maximum.accumulate(self.received)
 
     @cached_property
     def floor(self) -> np.ndarray:
-        """The earliest receive from each ordinal on."""
+        """Return the earliest receive from each ordinal on."""
         if self.in_order:
             return self.received
         return np.minimum.accumulate(self.received[::-1])[::-1]
 
     @cached_property
     def latest(self) -> np.ndarray:
-        """The ordinal up to each one that is received last; the first of those never received."""
+        """Return the ordinal up to each one that arrives last; lost ones count as last."""
         rises = np.ones(self.length, bool)
         rises[1:] = self.received[1:] > self.reach[:-1]
         return np.maximum.accumulate(np.where(rises, np.arange(self.length), 0))
 
     @cached_property
     def earliest(self) -> np.ndarray:
-        """The ordinal from each one on that is received first; the first of equal ones."""
+        """Return the ordinal from each one on that arrives first; ties go to the first ordinal."""
         falls = np.ones(self.length, bool)
         falls[:-1] = self.received[:-1] <= self.floor[1:]
         chosen = np.where(falls, np.arange(self.length), self.length)
@@ -64,7 +64,7 @@ class Lane:
 
     @cached_property
     def arrivals(self) -> np.ndarray:
-        """Ordinals in the order of receiving, without those never received."""
+        """Return the ordinals in the order of receiving, without those never received."""
         order = np.argsort(self.received, kind="stable")
         return order[: np.count_nonzero(self.received != NEVER)]
 
@@ -72,7 +72,7 @@ class Lane:
         return self._rows.column(name).take(pa.array(ordinals))
 
     def numbers(self, name: str) -> np.ndarray:
-        """A column of numbers, anything where it is null; none of a channel without rows."""
+        """Return a column of numbers, arbitrary where null; empty if the channel has no rows."""
         if not self.length:
             return np.zeros(0, np.int64)
         return pc.fill_null(self._rows.column(name), 0).to_numpy()
@@ -82,11 +82,11 @@ class Lane:
         return np.arange(self.length)
 
     def first_of(self, ids: list[str]) -> np.ndarray:
-        """For each id the ordinal of the first message that has it, NONE where none does."""
+        """Return the ordinal of the first message with each id, NONE if there is none."""
         if not self.length or not ids:
             return np.full(len(ids), NONE)
-        found = pc.index_in(pa.array(ids, pa.large_string()), self._rows.column("message"))
-        return pc.fill_null(found, NONE).to_numpy().astype(np.int64)
+        ordinals = pc.index_in(pa.array(ids, pa.large_string()), self._rows.column("message"))
+        return pc.fill_null(ordinals, NONE).to_numpy().astype(np.int64)
 
     def message(self, ordinal: int) -> Message:
         row = self._rows.slice(ordinal, 1).to_pylist()[0]

@@ -1,4 +1,4 @@
-"""The states that snapshots recorded: of a process's records of a snapshot the first counts."""
+"""Find the states that snapshots recorded; a process's first record of a snapshot counts."""
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +9,7 @@ from snapshots.store.layout import NONE
 
 
 def first_records(records: pa.Table) -> pa.Table:
-    """The first record_state of each snapshot and process. records: sorted as in the store."""
+    """Return the first record_state per snapshot and process; ``records`` are in store order."""
     rows = records.filter(pc.equal(records["kind"], KINDS.index(RECORD_STATE)))
     snapshot, process = rows["snapshot"].to_numpy(), rows["process"].to_numpy()
     first = np.ones(len(snapshot), bool)
@@ -18,7 +18,7 @@ def first_records(records: pa.Table) -> pa.Table:
 
 
 def positions_of(records: pa.Table, snapshots: int, processes: int) -> np.ndarray:
-    """int64[S, P]: the index of each process's first record_state, NONE where it never recorded."""
+    """Return the index of each process's first record_state: int64[S, P], NONE if there is none."""
     rows = first_records(records)
     positions = np.full((snapshots, processes), NONE, np.int64)
     positions[rows["snapshot"].to_numpy(), rows["process"].to_numpy()] = rows["index"].to_numpy()
@@ -26,9 +26,11 @@ def positions_of(records: pa.Table, snapshots: int, processes: int) -> np.ndarra
 
 
 def in_scope(positions: np.ndarray, scopes: np.ndarray) -> np.ndarray:
-    """bool[S, P]: which processes each snapshot is of; see ``snapshots.domain.model.scopes``.
+    """Tell which processes belong to each snapshot: bool[S, P]; see ``domain.model.scopes``.
 
-    positions: int64[S, P] of positions_of; scopes: int64[P], numbers from 0.
+    Args:
+        positions: int64[S, P], from ``positions_of``.
+        scopes: int64[P], numbers from 0.
     """
     snapshot, process = np.nonzero(positions != NONE)
     recorded = np.zeros((len(positions), scopes.max(initial=0) + 1), bool)

@@ -1,4 +1,4 @@
-"""Judging snapshots, the processes' half: what was recorded, and what the log has there."""
+"""Judge snapshots by their processes: the recorded states, and those in the log."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from tasks.spark.judge.recorded import first_records
 
 _APPLICATION = np.array([KINDS.index(kind) for kind in sorted(APPLICATION_KINDS)])
 
-# One row per process that recorded, its first record_state; sorted by (snapshot, process).
+# The first record_state of each process that recorded; sorted by (snapshot, process).
 STATES = pa.schema(
     [
         ("snapshot", pa.int32()),
@@ -23,7 +23,7 @@ STATES = pa.schema(
         ("index", pa.int64()),
         ("at", pa.int64()),
         ("step", pa.int64()),
-        ("recorded", pa.large_string()),  # null: not known
+        ("recorded", pa.large_string()),  # null if unknown
         ("recomputed", pa.large_string()),
     ]
 )
@@ -31,7 +31,7 @@ STATES = pa.schema(
 
 @dataclass(frozen=True)
 class StateTask:
-    """Half-open range of process codes of the store in ``folder``."""
+    """A half-open range of process codes of the store in ``folder``."""
 
     folder: str
     first: int
@@ -39,7 +39,7 @@ class StateTask:
 
 
 def judge_states(task: StateTask) -> pa.Table:
-    """STATES of the task's processes."""
+    """Return the STATES of the task's processes."""
     folder = Path(task.folder)
     tables = Tables(folder, Manifest.read(folder))
     rows = first_records(pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)]))
@@ -57,9 +57,9 @@ def judge_states(task: StateTask) -> pa.Table:
 
 
 def states_at(tables: Tables, process: np.ndarray, position: np.ndarray) -> list[str | None]:
-    """The state of each process after its first ``position`` events, None where it is not known.
+    """Return the state of each process after its first ``position`` events, None if unknown.
 
-    All lanes step back together over the events that leave a state as it was.
+    All processes step back together over events that leave a state unchanged.
     """
     last = position.astype(np.int64) - 1
     moving = np.flatnonzero(last >= 0)
@@ -69,9 +69,9 @@ def states_at(tables: Tables, process: np.ndarray, position: np.ndarray) -> list
         last[moving] -= 1
         moving = moving[last[moving] >= 0]
     start = np.flatnonzero(last < 0)
-    found = np.full(len(last), None, object)
+    states = np.full(len(last), None, object)
     inside = np.flatnonzero(last >= 0)
-    found[inside] = tables.events.pick(process[inside], last[inside]).texts("state")
+    states[inside] = tables.events.pick(process[inside], last[inside]).texts("state")
     processes = tables.topology.processes
-    found[start] = [processes[code].state for code in process[start].tolist()]
-    return found.tolist()
+    states[start] = [processes[code].state for code in process[start].tolist()]
+    return states.tolist()

@@ -1,7 +1,7 @@
-"""Judging snapshots, the channels that are not as they should be, one after the other.
+"""Judge the suspect channels of snapshots one by one.
 
-Everything is searched for all snapshots of the channel at once; only what is wrong becomes a Python
-object. Shapes: S snapshots, by their code in the manifest; M messages of one channel, by ordinal.
+Everything is searched for all snapshots of the channel at once; only findings become Python
+objects. Shapes: S snapshots, by their code in the manifest; M messages of one channel, by ordinal.
 """
 
 from collections import defaultdict, deque
@@ -23,22 +23,22 @@ from tasks.spark.judge.lanes import NEVER, Lane
 
 
 class SuspectJudge:
-    """Finds what is wrong on one channel at a time; facts: by snapshot code, added to."""
+    """Finds what is wrong on one channel at a time and adds it to ``facts``, by snapshot code."""
 
     def __init__(self, names: tuple[str, ...], facts: list[SnapshotFacts]) -> None:
         self.names = names
         self.facts = facts
 
     def judge(self, cut: ChannelCut) -> None:
-        """Adds all findings of the channel."""
+        """Add all findings of one channel."""
         self._orphans(cut)
-        backwards = {
+        reversed_pairs = {
             snapshot: self._compare(cut, snapshot, entry) for snapshot, entry in self._unlike(cut)
         }
         snapshots = cut.markers.numbers("snapshot").astype(np.int64)
         self._marker_rules(cut, snapshots)
         if cut.lane.channel.fifo:
-            self._order(cut, snapshots, backwards)
+            self._order(cut, snapshots, reversed_pairs)
 
     # --- orphans and recorded lists ----------------------------------------------------------
 
@@ -54,7 +54,7 @@ class SuspectJudge:
             )
 
     def _add_all(self, snapshot: int, verdict: str, ordinals: np.ndarray, witness) -> None:
-        """Adds a witness for each ordinal: as many as are kept, the rest is counted."""
+        """Add a witness for each ordinal; those beyond MOST_WITNESSES are only counted."""
         findings = self.facts[snapshot].findings
         room = MOST_WITNESSES - len(findings.kept.get(verdict, ()))
         for ordinal in ordinals[:room].tolist():
@@ -63,8 +63,8 @@ class SuspectJudge:
             findings.count(verdict, len(ordinals) - max(room, 0))
 
     def _unlike(self, cut: ChannelCut) -> list[tuple[int, Entry]]:
-        """The snapshots whose recorded list is not, id for id, what is in flight."""
-        unlike = []
+        """Return the snapshots whose recorded list differs from the messages in flight."""
+        differing = []
         entries = [item for item in cut.entries.items() if cut.both[item[0]]]
         for snapshot, entry in entries:
             ordinals = cut.flying_in(snapshot)
@@ -72,12 +72,14 @@ class SuspectJudge:
             if same and len(ordinals):
                 same = cut.lane.texts("message", ordinals).to_pylist() == entry.messages
             if not same:
-                unlike.append((snapshot, entry))
-        return unlike
+                differing.append((snapshot, entry))
+        return differing
 
     def _compare(self, cut: ChannelCut, snapshot: int, entry: Entry) -> list[tuple[int, int]]:
-        """Tells what is lost, duplicated or unknown; gives neighbours recorded in the wrong order
-        (ordinals: recorded before, sent before)."""
+        """Add what a recorded list lost, duplicated or invented.
+
+        Returns neighbours in the wrong order, as (ordinal recorded first, ordinal sent first).
+        """
         lane, findings = cut.lane, self.facts[snapshot].findings
         flying = cut.flying_in(snapshot)
         ids = lane.texts("message", flying).to_pylist() if len(flying) else []
@@ -98,12 +100,18 @@ class SuspectJudge:
         for name in surplus:
             findings.add(self._surplus(cut, snapshot, name, first.get(name), known[name]))
         pairs = zip(matched, matched[1:], strict=False)
-        return [(one, other) for one, other in pairs if other < one]
+        return [(first, second) for first, second in pairs if second < first]
 
     def _surplus(
         self, cut: ChannelCut, snapshot: int, name: str, flying: int | None, known: int
     ) -> Finding:
-        """known: the ordinal of the first message with that id, NONE where it was never sent."""
+        """Explain a recorded id that is not in flight.
+
+        Args:
+            flying: the ordinal of a message in flight with that id, if it was recorded once too
+                often.
+            known: the ordinal of the first message with that id, NONE if it was never sent.
+        """
         lane = cut.lane
         if flying is not None:
             return say.recorded_twice(lane.channel, lane.message(flying))
@@ -114,7 +122,7 @@ class SuspectJudge:
         return say.recorded_but_not_sent(lane.channel, lane.message(known))
 
     def _marker_rules(self, cut: ChannelCut, snapshots: np.ndarray) -> None:
-        """By the first marker of each snapshot: nothing between it and a recording."""
+        """Check the first marker of each snapshot: no message lies between it and a recording."""
         codes, first = np.unique(snapshots, return_index=True)
         marker_sent, marker_received = cut.markers.sent[first], cut.markers.received[first]
         lane = cut.lane
@@ -138,14 +146,14 @@ class SuspectJudge:
         )
 
     def _between(self, codes, recorded, begin, end, ordinals, witness, lane: Lane) -> None:
-        """A witness for every message at the places begin .. end of ``ordinals``, by snapshot."""
-        for place in np.flatnonzero(recorded & (begin < end)).tolist():
-            snapshot = int(codes[place])
+        """Add, for each snapshot, a witness for every message in ``ordinals[begin:end]``."""
+        for row in np.flatnonzero(recorded & (begin < end)).tolist():
+            snapshot = int(codes[row])
             name = self.names[snapshot]
             self._add_all(
                 snapshot,
                 MARKER_RULE,
-                ordinals[begin[place] : end[place]],
+                ordinals[begin[row] : end[row]],
                 lambda n, name=name: witness(lane.channel, lane.message(n), name),
             )
 
@@ -157,11 +165,13 @@ class SuspectJudge:
         lane, markers = cut.lane, cut.markers
         after = np.searchsorted(lane.sent, markers.sent)
         reach, floor = np.append(0, lane.reach), np.append(lane.floor, NEVER)
-        crooked = floor[after] < markers.received
+        out_of_order = floor[after] < markers.received
         if not lane.channel.overtaking:
-            crooked |= reach[after] > markers.received
-        crooked &= cut.in_scope[snapshots]
-        suspects = set(snapshots[crooked].tolist()) | {n for n, pairs in backwards.items() if pairs}
+            out_of_order |= reach[after] > markers.received
+        out_of_order &= cut.in_scope[snapshots]
+        suspects = set(snapshots[out_of_order].tolist()) | {
+            n for n, pairs in backwards.items() if pairs
+        }
         if not lane.in_order:
             suspects.update(np.unique(cut.flying[0]).tolist())
         for snapshot in sorted(suspects):
@@ -171,7 +181,7 @@ class SuspectJudge:
     def _order_in(
         self, cut: ChannelCut, snapshot: int, own: list[int], backwards: list[tuple[int, int]]
     ) -> None:
-        """own: ordinals of the snapshot's markers."""
+        """Check the order of one snapshot; ``own`` are the ordinals of its markers."""
         lane, findings = cut.lane, self.facts[snapshot].findings
         seen: set[tuple[int, int]] = set()
         for ordinal in own:
@@ -203,15 +213,15 @@ class SuspectJudge:
     def _order_of_messages(
         self, lane: Lane, findings: Findings, flying: np.ndarray, seen: set[tuple[int, int]]
     ) -> None:
-        """Of each message in flight: who came after it though sent before, and the reverse."""
+        """For each message in flight, find a pair in which one overtook the other."""
         reach, floor = np.append(0, lane.reach), np.append(lane.floor, NEVER)
         latest, earliest = np.append(0, lane.latest), np.append(lane.earliest, 0)
         received = lane.received[flying]
         pairs = np.empty((len(flying), 2, 2), np.int64)
         pairs[:, 0] = np.stack([latest[flying], flying], axis=1)
         pairs[:, 1] = np.stack([flying, earliest[flying + 1]], axis=1)
-        crooked = np.stack([reach[flying] > received, floor[flying + 1] < received], axis=1)
-        chosen = pairs[crooked]
+        out_of_order = np.stack([reach[flying] > received, floor[flying + 1] < received], axis=1)
+        chosen = pairs[out_of_order]
         _, first = np.unique(chosen, axis=0, return_index=True)
         for earlier, later in chosen[np.sort(first)].tolist():
             seen.add((int(lane.sent[earlier]), int(lane.sent[later])))

@@ -1,7 +1,7 @@
-"""The reordering job: Theorem 1 on one snapshot of a stored recording, of any size.
+"""Reorder a stored recording of any size through one of its snapshots (Theorem 1).
 
-One Spark action: ranges of steps for the partition, of processes and of channels for the checks
-(``kernels``). What comes back is joined here into the report of the reference, which is
+One Spark action covers ranges of steps for the partition, and of processes and of channels for the
+checks (``kernels``). Their results are joined here into the report of the reference, which is
 ``snapshots.domain.replaying.reordering``. The snapshots must have been judged.
 """
 
@@ -84,16 +84,19 @@ def reorder_snapshot(
 ) -> ReorderingReport:
     """Reorder the run of the recording in ``folder`` through a snapshot's recorded state.
 
-    spark: this process's session where none is given. progress: called with the phase, how many
-    parts are done, and of how many; may raise to cancel. Raises: NotReorderable, StoreMissing,
-    StoreDamaged, SparkUnavailable, SparkTaskFailed, what ``progress`` raises.
+    Args:
+        progress: called with the phase, the parts done and the parts in all; may raise to cancel.
+        spark: the session to use; this process's own if None.
+
+    Raises: NotReorderable, StoreMissing, StoreDamaged, SparkUnavailable, SparkTaskFailed, what
+    ``progress`` raises.
     """
     reorder = Reorder(Path(folder), snapshot)
     return reorder.report(SparkStages(spark or session.get()), progress)
 
 
 class Reorder:
-    """One reordering. Raises: NotReorderable."""
+    """One reordering of a run. Raises: NotReorderable."""
 
     def __init__(
         self,
@@ -115,24 +118,25 @@ class Reorder:
         self.began, self.ended = self._extent()
         self.states = {name: state.recomputed for name, state in self.stored.states.items()}
         self.stretch = Stretch(
-            str(folder), snapshot, self.began, self.ended + 1, self._tells_states()
+            str(folder), snapshot, self.began, self.ended + 1, self._has_states()
         )
         self.between = Between(self.stretch)
 
-    def _tells_states(self) -> bool:
+    def _has_states(self) -> bool:
         counted = {item["verdict"] for item in self.stored.summary["verdict_counts"]}
         return ORPHAN not in counted and None not in self.states.values()
 
     def _extent(self) -> tuple[int, int]:
-        """The steps of the snapshot's first and last event. The last one is no marker_send, for in
-        a complete snapshot every marker arrives."""
+        """Return the steps of the snapshot's first and last event.
+
+        The last one is never a marker_send, because in a complete snapshot every marker arrives.
+        """
         process, index = map(np.concatenate, zip(*self._own_events(), strict=True))
         steps = self.recording.tables.events.values("step", process, index)
         return int(steps.min()), int(steps.max())
 
     def _own_events(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Processes and indexes of the markers' ends, of those that no send explains, and of the
-        records."""
+        """Yield processes and indexes of the snapshot's marker ends, stray markers and records."""
         code = self.recording.tables.snapshot_code(self.snapshot)
         tables = self.recording.tables
         for batch in tables.markers.table.batches:
@@ -147,16 +151,16 @@ class Reorder:
 
     @cached_property
     def _strays(self) -> tuple[pa.RecordBatch, np.ndarray]:
-        """STRAY_COLUMNS, and the kind of each."""
+        """Return STRAY_COLUMNS and the kind of each stray."""
         strays = read_batch(self.recording.folder / STRAYS, STRAY_COLUMNS)
         process, index = (_integers(strays.column(name)) for name in ("process", "index"))
         return strays, self.recording.tables.events.values("kind", process, index)
 
     def report(self, stages: Stages, progress: Progress) -> ReorderingReport:
-        found = self._found(stages, progress)
-        steps = [item for item in found if isinstance(item, StepFacts)]
-        channels = [item for item in found if isinstance(item, ChannelFacts)]
-        processes = [item for item in found if isinstance(item, Differing)]
+        results = self._found(stages, progress)
+        steps = [item for item in results if isinstance(item, StepFacts)]
+        channels = [item for item in results if isinstance(item, ChannelFacts)]
+        processes = [item for item in results if isinstance(item, Differing)]
         whole = _added(steps)
         shown = self._events(
             np.concatenate([part.process for part in steps])[: self.most_shown],
@@ -187,7 +191,7 @@ class Reorder:
         )
 
     def _found(self, stages: Stages, progress: Progress) -> list:
-        """The Spark action."""
+        """Run the Spark action and return the results of its tasks."""
         tasks = self._tasks()
         weights = [len(group) for group in tasks]
         goal = sum(weights)
@@ -201,7 +205,7 @@ class Reorder:
         return [item for group in groups for item in group]
 
     def _tasks(self) -> list[tuple[Task, ...]]:
-        """What fits one task of each kind is done together."""
+        """Return groups of tasks; three tasks or fewer form one group."""
         tables, stretch = self.recording.tables, self.stretch
         events = self.between.end - self.between.start + 1
         messages = tables.messages.table.length + 1
@@ -225,7 +229,7 @@ class Reorder:
         return list(zip(edges, edges[1:], strict=False))
 
     def _events(self, process: np.ndarray, index: np.ndarray) -> tuple[Event, ...]:
-        """Without values and states."""
+        """Return the events at these indexes, without values and states."""
         recording = self.recording
         rows = recording.tables.events.pick(process, index)
         channels = [channel.id for channel in recording.topology.channels]
@@ -254,7 +258,7 @@ class Reorder:
         )
 
     def _state(self, positions: np.ndarray) -> dict[str, object]:
-        """The global state at a cut, as JSON."""
+        """Return the global state at a cut as JSON."""
         cut = self.recording.cut(positions)
         states = zip(self.recording.topology.processes, cut.states, strict=True)
         held = cut.all_contents()
@@ -272,33 +276,36 @@ class Reorder:
     # --- checks ------------------------------------------------------------------------------
 
     def _checks(self, faults: list[Fault]) -> Iterator[Check]:
-        """faults: by rank. The order of each process is kept, see ``follow_processes``; with it
-        its states, and what lies in the channels at the end."""
-        found = Faults()
+        """Return the checks of the reordered run; ``faults`` are sorted by rank.
+
+        ``follow_processes`` shows that the order within each process is kept. So the states are
+        kept too, and what lies in the channels at the end.
+        """
+        all_faults = Faults()
         for fault in faults:
-            found.broken.setdefault(fault.rule, self._reason(fault))
+            all_faults.broken.setdefault(fault.rule, self._reason(fault))
         stray = self._first_stray()
         if stray:
-            found.unknown[SENDS_FIRST] = never_sent(stray)
+            all_faults.unknown[SENDS_FIRST] = never_sent(stray)
         breaks_before = bool(faults) and not faults[0].is_after
-        before_middle = found.first_reason if breaks_before else None
-        return computation_checks(before_middle, found, self._middle_check(), None)
+        before_middle = all_faults.first_reason if breaks_before else None
+        return computation_checks(before_middle, all_faults, self._middle_check(), None)
 
     def _reason(self, fault: Fault) -> str:
         event = self._event(fault.process, fault.index)
         if fault.head is None:
             return received_early(event)
-        place = np.array([fault.channel]), np.array([fault.head])
-        return not_the_head(event, self.recording.tables.read_messages(*place)[0].id)
+        message = np.array([fault.channel]), np.array([fault.head])
+        return not_the_head(event, self.recording.tables.read_messages(*message)[0].id)
 
     def _first_stray(self) -> Event | None:
-        """The first by rank of the receives without a send."""
+        """Return the first receive without a send, by rank."""
         strays, kind = self._strays
         process, index = (_integers(strays.column(name)) for name in ("process", "index"))
         between = self.between
-        here = (index >= between.start[process]) & (index < between.end[process])
-        here &= kind == KINDS.index(RECEIVE)
-        process, index = process[here], index[here]
+        is_between = (index >= between.start[process]) & (index < between.end[process])
+        is_between &= kind == KINDS.index(RECEIVE)
+        process, index = process[is_between], index[is_between]
         if not len(process):
             return None
         step = between.events.values("step", process, index)
@@ -306,7 +313,7 @@ class Reorder:
         return self._event(int(process[first]), int(index[first]))
 
     def _middle_check(self) -> Check:
-        """The prerecording events lead to the state at the recorded positions."""
+        """Check that the prerecording events lead to the state at the recorded positions."""
         states, channels = self.stored.states.items(), self.stored.channels.items()
         recorded_states = {name: state.recorded for name, state in states}
         recorded_channels = {name: channel.recorded for name, channel in channels}
@@ -328,14 +335,14 @@ class Reorder:
         moving = ordered(self.between, whole.first_after, whole.last_before + 1)
         order, stuck = _swapped(moving, self._flights(moving))
         if stuck:
-            places = ((int(moving.process[row]), int(moving.index[row])) for row in stuck)
-            return cannot_swap(*(self._event(*place) for place in places))
+            positions = ((int(moving.process[row]), int(moving.index[row])) for row in stuck)
+            return cannot_swap(*(self._event(*position) for position in positions))
         if order != partition_order(moving.is_prerecording).tolist():
             return swaps_lead_elsewhere()
         return Check(SWAPS, True)
 
     def _flights(self, events: Ordered) -> np.ndarray:
-        """int64[N]: one number for the send and the receive of a message, NONE for all others."""
+        """Number the two ends of each message alike: int64[N], NONE for all other events."""
         tables, messages = self.recording.tables, self.recording.tables.messages
         first, end = (
             self.between.positions_at(int(step)) for step in (events.step[0], events.step[-1] + 1)
@@ -355,8 +362,8 @@ class Reorder:
     def _occurrence(
         self, steps: list[StepFacts], differing: Differing
     ) -> tuple[bool | None, int | None]:
-        """Whether the run as it was stood in the recorded state, and after how many events."""
-        if not self.stretch.tells_states:
+        """Tell whether the original run ever had the recorded state, and after how many events."""
+        if not self.stretch.has_states:
             return None, None
         if not differing.at_start:
             return True, 0
@@ -370,7 +377,7 @@ class Reorder:
 
 
 def _swapped(events: Ordered, flights: np.ndarray) -> tuple[list[int], tuple[int, int] | None]:
-    """The order after all swaps; or the first two places that cannot be swapped."""
+    """Return the order after all swaps, or the order so far and the pair that cannot be swapped."""
     process, flight = events.process.tolist(), flights.tolist()
     order = list(range(len(process)))
     for row in swaps(events.is_prerecording.tolist()):
@@ -383,8 +390,10 @@ def _swapped(events: Ordered, flights: np.ndarray) -> tuple[list[int], tuple[int
 
 
 def _added(parts: list[StepFacts]) -> StepFacts:
-    """Parts that follow each other, as one; without events. Each prerecording event of a part
-    passes the postrecording ones of the parts before, too."""
+    """Join consecutive parts into one without events.
+
+    Each prerecording event of a part also passes the postrecording ones of the parts before.
+    """
     before = np.array([part.before for part in parts])
     after = np.array([part.total for part in parts]) - before
     passed = np.cumsum(after) - after
@@ -403,12 +412,12 @@ def _added(parts: list[StepFacts]) -> StepFacts:
 
 
 def _named(rows: pa.RecordBatch, snapshot: int) -> pa.RecordBatch:
-    """Those of one snapshot."""
+    """Return the rows of one snapshot."""
     return rows.filter(pc.equal(rows.column("snapshot"), snapshot))
 
 
 def _integers(column: pa.Array) -> np.ndarray:
-    """int64[N] of a column without nulls."""
+    """Return a column without nulls as int64[N]."""
     return column.to_numpy(zero_copy_only=False).astype(np.int64)
 
 

@@ -1,8 +1,8 @@
-"""Reordering a snapshot's run: what the steps, the processes and the channels each tell.
+"""Reorder a snapshot's run by columns of steps, processes and channels.
 
 The reference is ``snapshots.domain.replaying.reordering``, which walks through the events one by
-one. Here an event's place in the new order is its rank: prerecording or not, then its step. What a
-walk would meet follows from ranks, since along a process they rise with the index.
+one. Here an event's place in the new order is its rank: first whether it is prerecording, then its
+step. Ranks rise with the index along a process, so they replace the walk.
 """
 
 from dataclasses import dataclass
@@ -27,21 +27,22 @@ from tasks.spark.judge.states import states_at
 
 @dataclass(frozen=True)
 class Stretch:
-    """The events of a stored recording from one step to another, half open, and a snapshot.
+    """The events of a stored recording in a half-open range of steps, and a snapshot.
 
-    tells_states: whether all states at the recorded positions are known and the cut is consistent.
+    ``has_states`` holds if all states at the recorded positions are known and the cut is
+    consistent.
     """
 
     folder: str
     snapshot: str
     first: int
     end: int
-    tells_states: bool = True
+    has_states: bool = True
 
 
 @dataclass(frozen=True)
 class StepTask:
-    """A part of the stretch: half-open range of steps. shown: how many events are given back."""
+    """A part of the stretch: a half-open range of steps, and how many events to return."""
 
     stretch: Stretch
     first: int
@@ -51,7 +52,7 @@ class StepTask:
 
 @dataclass(frozen=True)
 class ProcessTask:
-    """Half-open range of process codes."""
+    """A half-open range of process codes."""
 
     stretch: Stretch
     first: int
@@ -60,7 +61,7 @@ class ProcessTask:
 
 @dataclass(frozen=True)
 class ChannelTask:
-    """Half-open range of channel codes."""
+    """A half-open range of channel codes."""
 
     stretch: Stretch
     first: int
@@ -72,9 +73,15 @@ Task = StepTask | ProcessTask | ChannelTask
 
 @dataclass(frozen=True)
 class StepFacts:
-    """total: application events; before: the prerecording ones. first_after, last_before: steps of
-    the first postrecording and the last prerecording one, None where there is none. process, index:
-    of the first events, by step."""
+    """The facts about a range of steps.
+
+    Args:
+        total: number of application events.
+        before: number of prerecording ones.
+        first_after: step of the first postrecording event, None if there is none.
+        last_before: step of the last prerecording event, None if there is none.
+        process, index: the first events, by step.
+    """
 
     end: int
     total: int
@@ -88,9 +95,11 @@ class StepFacts:
 
 @dataclass(frozen=True)
 class Differing:
-    """Whether anything differs from the recorded state while the run goes on as it was.
+    """Whether anything differs from the recorded state during the original run.
 
-    at_start: before the first event. changes: int64[K], the steps at which this changes.
+    Args:
+        at_start: whether something differs before the first event.
+        changes: int64[K], the steps at which the answer changes.
     """
 
     at_start: bool
@@ -99,9 +108,9 @@ class Differing:
 
 @dataclass(frozen=True, order=True)
 class Fault:
-    """A receive that is not allowed where it stands in the new order; they sort by rank.
+    """A receive that is not allowed at its place in the new order; faults sort by rank.
 
-    head: ordinal of the message that is at the head of the channel instead, of FIFO.
+    ``head`` is the ordinal of the message at the head of a FIFO channel instead.
     """
 
     is_after: bool
@@ -115,21 +124,26 @@ class Fault:
 
 @dataclass(frozen=True)
 class ChannelFacts:
-    """faults: the first of each rule."""
+    """The facts about some channels; ``faults`` holds the first fault of each rule."""
 
     faults: tuple[Fault, ...]
     differing: Differing
 
 
 def reorder_part(tasks: tuple[Task, ...]) -> list[StepFacts | ChannelFacts | Differing]:
-    """The kernel: what each of the tasks, which are of one stretch, finds."""
+    """Run some tasks of one stretch and return their results; this is the kernel of the job."""
     between = Between(tasks[0].stretch)
     return [_KERNELS[type(task)](between, task) for task in tasks]
 
 
 class Between:
-    """A stretch, opened. start, end, positions: int64[P]: of the cuts at its two ends, and of the
-    snapshot; 0 outside its scope. in_scope: bool[P]."""
+    """A stretch with its store opened.
+
+    Args:
+        start, end: int64[P], the cuts at the two ends of the stretch; 0 outside the scope.
+        positions: int64[P], the snapshot's positions; 0 outside the scope.
+        in_scope: bool[P], which processes the snapshot covers.
+    """
 
     def __init__(self, stretch: Stretch) -> None:
         self.recording = StoredRecording.open(Path(stretch.folder))
@@ -142,7 +156,7 @@ class Between:
         self.end = self.positions_at(stretch.end)
 
     def positions_at(self, step: int) -> np.ndarray:
-        """int64[P]: how many events before the step; 0 outside the scope."""
+        """Return how many events lie before the step: int64[P], 0 outside the scope."""
         return np.where(self.in_scope, self.recording.positions_at(step=step), 0)
 
     @cached_property
@@ -155,7 +169,7 @@ class Between:
 
 @dataclass(frozen=True)
 class Ordered:
-    """Application events by step. process, index, step: int64[N]; is_prerecording: bool[N]."""
+    """Application events by step; ``process``, ``index`` and ``step`` are int64[N]."""
 
     process: np.ndarray
     index: np.ndarray
@@ -164,7 +178,7 @@ class Ordered:
 
 
 def ordered(between: Between, first: int, end: int) -> Ordered:
-    """The application events with first <= step < end."""
+    """Return the application events with first <= step < end."""
     events = between.events
     cuts = between.positions_at(first), between.positions_at(end)
     process, index = ragged(between.tables.all_processes, *cuts)
@@ -181,10 +195,10 @@ def ordered(between: Between, first: int, end: int) -> Ordered:
 
 
 def partition_steps(between: Between, task: StepTask) -> StepFacts:
-    """What the partition does with the events of some steps."""
-    found = ordered(between, task.first, task.end)
-    is_pre = found.is_prerecording
-    before, after = found.step[is_pre], found.step[~is_pre]
+    """Count and list what the partition does with the events of some steps."""
+    events = ordered(between, task.first, task.end)
+    is_pre = events.is_prerecording
+    before, after = events.step[is_pre], events.step[~is_pre]
     return StepFacts(
         end=task.end,
         total=len(is_pre),
@@ -192,8 +206,8 @@ def partition_steps(between: Between, task: StepTask) -> StepFacts:
         swaps=inversions(is_pre),
         first_after=int(after[0]) if len(after) else None,
         last_before=int(before[-1]) if len(before) else None,
-        process=found.process[: task.shown],
-        index=found.index[: task.shown],
+        process=events.process[: task.shown],
+        index=events.index[: task.shown],
     )
 
 
@@ -201,20 +215,20 @@ def partition_steps(between: Between, task: StepTask) -> StepFacts:
 
 
 def follow_processes(between: Between, task: ProcessTask) -> Differing:
-    """When the processes are not in their recorded states.
+    """Find the steps at which some processes are not in their recorded states.
 
-    Steps that rise along each process are why the new order keeps to the order of each process,
-    and why an event finds its process in the same state; so it is made sure that they do.
+    The new order keeps the order of each process, and an event finds its process in the same state,
+    only because steps rise along each process. So this is checked first.
     """
     codes = np.arange(task.first, task.end)
     for code in codes.tolist():
         _require_rising(between, code)
-    if not task.stretch.tells_states:
+    if not task.stretch.has_states:
         return Differing(True, np.zeros(0, np.int64))
     starts = states_at(between.tables, codes, between.start[codes])
     targets = states_at(between.tables, codes, between.positions[codes])
     lanes = [_state_changes(between, *lane) for lane in zip(codes, starts, targets, strict=True)]
-    at_start = sum(one != other for one, other in zip(starts, targets, strict=True))
+    at_start = sum(start != target for start, target in zip(starts, targets, strict=True))
     return differing(at_start, *map(np.concatenate, zip(*lanes, strict=True)))
 
 
@@ -232,7 +246,7 @@ def _require_rising(between: Between, code: int) -> None:
 def _state_changes(
     between: Between, code: int, start: str | None, target: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The steps at which a process leaves (1) or enters (-1) its recorded state."""
+    """Return the steps at which a process leaves (1) or enters (-1) its recorded state."""
     events, first, end = between.events, int(between.start[code]), int(between.end[code])
     rows = np.flatnonzero(np.isin(events.run("kind", code)[first:end], between.application))
     if not len(rows):
@@ -250,26 +264,27 @@ def _state_changes(
 
 
 def follow_channels(between: Between, task: ChannelTask) -> ChannelFacts:
-    """Which receives are not allowed in the new order, and when the channels hold other messages
-    than at the recorded positions."""
+    """Find receives that the new order does not allow, and when channels differ from the cut."""
     lanes = [_Travel(between, code) for code in range(task.first, task.end)]
     faults: dict[str, Fault] = {}
     for fault in sorted(fault for lane in lanes for fault in lane.faults()):
         faults.setdefault(fault.rule, fault)
-    if not task.stretch.tells_states:
+    if not task.stretch.has_states:
         return ChannelFacts(tuple(faults.values()), Differing(True, np.zeros(0, np.int64)))
     changes = [lane.changes() for lane in lanes]
-    found = differing(
+    changed = differing(
         sum(lane.differing_at_start for lane in lanes),
         *map(np.concatenate, zip(*changes, strict=True)),
     )
-    return ChannelFacts(tuple(faults.values()), found)
+    return ChannelFacts(tuple(faults.values()), changed)
 
 
 class _Travel:
     """The messages of one channel that lie in it at the start or are sent before the end.
 
-    sent, received: int64[M], indexes (NEVER while in flight); ordinals: int64[M].
+    Args:
+        sent, received: int64[M], indexes (``received`` is NEVER while in flight).
+        ordinals: int64[M].
     """
 
     def __init__(self, between: Between, code: int) -> None:
@@ -289,22 +304,22 @@ class _Travel:
         self.is_received_here = self.received < between.end[self.target]
 
     def faults(self) -> list[Fault]:
-        """At most one of each rule."""
-        found = []
-        early = self.received_before & ~self.sent_before
-        if early.any():
-            found.append(self._fault(SENDS_FIRST, self._first(early)))
+        """Return at most one fault of each rule."""
+        faults = []
+        is_early = self.received_before & ~self.sent_before
+        if is_early.any():
+            faults.append(self._fault(SENDS_FIRST, self._first(is_early)))
         if self.channel.fifo and not self.lane.in_order:
-            behind = self.is_received_here & (self.lane.reach[self.ordinals] > self.received)
-            behind &= ~early
-            if behind.any():
-                row = self._first(behind)
+            is_behind = self.is_received_here & (self.lane.reach[self.ordinals] > self.received)
+            is_behind &= ~is_early
+            if is_behind.any():
+                row = self._first(is_behind)
                 head = np.searchsorted(self.lane.reach, self.received[row], side="right")
-                found.append(self._fault(FIFO, row, int(head)))
-        return found
+                faults.append(self._fault(FIFO, row, int(head)))
+        return faults
 
     def _first(self, chosen: np.ndarray) -> int:
-        """Of the chosen messages the one that is received first; ranks rise along a process."""
+        """Return the chosen message that is received first; ranks rise along a process."""
         rows = np.flatnonzero(chosen)
         return int(rows[np.argmin(self.received[rows])])
 
@@ -322,31 +337,38 @@ class _Travel:
 
     @cached_property
     def _is_recorded(self) -> np.ndarray:
-        """bool[M]: which messages lie in the channel at the recorded positions."""
+        """Tell which messages lie in the channel at the recorded positions: bool[M]."""
         return self.sent_before & ~self.received_before
 
     @property
     def differing_at_start(self) -> int:
-        """How many messages lie there at the start or at the recorded positions, but not both."""
+        """Count the messages that lie there either at the start or at the recorded positions."""
         return int(np.count_nonzero(self._is_recorded == self.is_sent_here))
 
     def changes(self) -> tuple[np.ndarray, np.ndarray]:
-        """The steps at which a message comes to differ from the recorded state (1), or ceases to
-        (-1): it lies in the channel in one of the two only."""
-        away = np.where(self._is_recorded, 1, -1)
+        """Return the steps at which a message begins (1) or ceases (-1) to differ.
+
+        A message differs while it lies in the channel only now or only at the recorded positions.
+        """
+        sign = np.where(self._is_recorded, 1, -1)
         sent, received = self.is_sent_here, self.is_received_here
         steps = (
             self.between.steps_of(self.source)[self.sent[sent]],
             self.between.steps_of(self.target)[self.received[received]],
         )
-        return np.concatenate(steps), np.concatenate((-away[sent], away[received]))
+        return np.concatenate(steps), np.concatenate((-sign[sent], sign[received]))
 
 
-# --- what differs ----------------------------------------------------------------------------
+# --- differences ---------------------------------------------------------------------------
 
 
 def differing(at_start: int, steps: np.ndarray, deltas: np.ndarray) -> Differing:
-    """at_start: how many things differ; steps, deltas: int64[N], when how many more or less do."""
+    """Combine counts of differences into the steps at which anything begins or ceases to differ.
+
+    Args:
+        at_start: how many things differ at first.
+        steps, deltas: int64[N], when that count changes, and by how much.
+    """
     order = np.argsort(steps, kind="stable")
     steps = steps[order]
     count = at_start + np.cumsum(deltas[order])
@@ -358,7 +380,7 @@ def differing(at_start: int, steps: np.ndarray, deltas: np.ndarray) -> Differing
 
 
 def joined(parts: list[Differing]) -> Differing:
-    """Whether anything differs in any of the parts."""
+    """Combine several parts: something differs if it differs in any of them."""
     turns = [np.ones(len(part.changes), np.int64) for part in parts]
     for part, turn in zip(parts, turns, strict=True):
         turn[0 if part.at_start else 1 :: 2] = -1

@@ -1,7 +1,7 @@
-"""The restore job: a stored recording goes on from a snapshot, and is compared with itself.
+"""Restore a snapshot of a stored recording, run on from it, and compare with the original.
 
-Two Spark actions: the channels, which tell what receives find, then the processes. The reference is
-``snapshots.domain.replaying.restore``.
+Two Spark actions: first the channels, which show what receives find, then the processes. The
+reference is ``snapshots.domain.replaying.restore``.
 """
 
 from collections.abc import Callable
@@ -48,18 +48,24 @@ def restore_snapshot(
 ) -> RestoreReport:
     """Restore a snapshot of the recording in ``folder`` and replay the rest on top of it.
 
-    spark: this process's session where none is given. progress: called with the phase, how many
-    channels or processes are done, and of how many; may raise to cancel. Raises: NotRestorable,
-    StoreMissing, StoreDamaged, SparkUnavailable, SparkTaskFailed, what ``progress`` raises.
+    Args:
+        progress: called with the phase, the channels or processes done, and how many there are in
+            all; may raise to cancel.
+        spark: the session to use; this process's own if None.
+
+    Raises: NotRestorable, StoreMissing, StoreDamaged, SparkUnavailable, SparkTaskFailed, what
+    ``progress`` raises.
     """
     restore = Restore(Path(folder), snapshot)
     return restore.report(SparkStages(spark or session.get()), progress)
 
 
 class Restore:
-    """One restore. positions: int64[P], NONE outside its scope; processes, channels: in it.
+    """One restore of a snapshot. Raises: NotRestorable.
 
-    Raises: NotRestorable.
+    Args:
+        positions: int64[P], NONE outside the snapshot's scope.
+        processes, channels: those in its scope.
     """
 
     def __init__(self, folder: Path, snapshot: SnapshotId) -> None:
@@ -83,7 +89,7 @@ class Restore:
         self.channels = [channels[code].id for code in self.channel_codes.tolist()]
 
     def _code(self, records: pa.Table) -> int:
-        """The code of the snapshot, if a record or a marker names it."""
+        """Return the code of the snapshot, if a record or a marker names it."""
         names = self.manifest.snapshots
         code = names.index(self.snapshot) if self.snapshot in names else NONE
         columns = [records["snapshot"], self._stray_markers()]
@@ -161,7 +167,7 @@ class Restore:
                 self.code,
                 first,
                 end,
-                tuple(place for place in missing if first <= place[0] < end),
+                tuple(item for item in missing if first <= item[0] < end),
             )
             for first, end in ranges(load, 2 * ROWS_PER_TASK)
         ]
@@ -188,7 +194,7 @@ class Restore:
 
 
 def _by_step(states: list[Placed], messages: list[Placed]) -> list:
-    """The differences at events; of one event the state before it, then its message."""
+    """Sort the differences at events by step; at one event, the state comes before the message."""
     keyed = [
         ((item.step, rank), item) for rank, items in enumerate((states, messages)) for item in items
     ]

@@ -1,8 +1,8 @@
-"""Restoring a snapshot: the channels first, then the processes.
+"""Restore a snapshot: first the channels, then the processes.
 
-The reference is ``snapshots.domain.replaying.restore``. A process that goes on from the log's own
-state needs no replay; the others, and the channels, are replayed by
-``snapshots.domain.replaying.replaying``, each apart from the others.
+The reference is ``snapshots.domain.replaying.restore``. A process that continues from the log's own
+state needs no replay. The others, and the channels, are replayed one by one with
+``snapshots.domain.replaying.replaying``.
 """
 
 from collections.abc import Iterator
@@ -51,9 +51,9 @@ _APPLICATION = [KINDS.index(kind) for kind in sorted(APPLICATION_KINDS)]
 
 @dataclass(frozen=True)
 class RestoreTask:
-    """Half-open range of channel or process codes of the store in ``folder``.
+    """A half-open range of channel or process codes of the store in ``folder``.
 
-    missing: of processes, (code, index) of the receives whose message is not there.
+    For processes, ``missing`` lists (code, index) of the receives whose message is missing.
     """
 
     folder: str
@@ -73,10 +73,12 @@ class Placed:
 
 @dataclass(frozen=True)
 class RestoredChannel:
-    """Message ids as restored, left at the end, and never received in the original.
+    """The message ids as restored, left at the end, and never received in the original.
 
-    at_events: the first MOST_DIFFERENCES by step, of at_events_total; missing: the indexes of all
-    receives that cannot happen. at_end: how the ends differ.
+    Args:
+        at_events: the first MOST_DIFFERENCES by step, out of at_events_total.
+        missing: the indexes of all receives that cannot happen.
+        at_end: how the ends differ.
     """
 
     is_recorded: bool
@@ -91,7 +93,7 @@ class RestoredChannel:
 
 @dataclass(frozen=True)
 class RestoredProcess:
-    """States as restored, at the end, and at the end of the original; None where not known."""
+    """The states as restored, at the end, and at the end of the original; None if unknown."""
 
     is_recorded: bool
     restored: str | None
@@ -110,14 +112,14 @@ class _Store:
         self.tables = Tables(folder, manifest)
         self.processes = self.tables.topology.processes
         self.records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
-        mine = pc.equal(self.records["snapshot"], task.snapshot)
-        self.records = self.records.filter(mine)
+        is_own = pc.equal(self.records["snapshot"], task.snapshot)
+        self.records = self.records.filter(is_own)
         positions = positions_of(self.records, len(manifest.snapshots), len(self.processes))
         self.positions = positions[task.snapshot]
         self.strays = read_batch(folder / STRAYS, STRAY_COLUMNS)
 
     def event(self, process: int, index: int, channel: Channel | None = None) -> Event:
-        """An event; with its channel where it is known."""
+        """Return an event, with its channel if that is given."""
         row = self.tables.events.pick(np.array([process]), np.array([index]))
         return Event(
             process=self.processes[process].id,
@@ -135,7 +137,7 @@ class _Store:
 
 
 def restore_channels(task: RestoreTask) -> list[RestoredChannel]:
-    """What becomes of each channel of the task that is in the snapshot's scope."""
+    """Restore each channel of the task that is in the snapshot's scope."""
     store = _Store(task)
     recorded = _recorded_lists(store.records)
     strays = _stray_receives(store, task)
@@ -147,24 +149,24 @@ def restore_channels(task: RestoreTask) -> list[RestoredChannel]:
 
 
 def _recorded_lists(records: pa.Table) -> dict[int, list[str]]:
-    """The first record_channel of each channel; records: of one snapshot."""
+    """Return the first record_channel of each channel; ``records`` are those of one snapshot."""
     rows = records.filter(pc.equal(records["kind"], KINDS.index(RECORD_CHANNEL)))
     pairs = zip(rows["channel"].to_pylist()[::-1], rows["messages"].to_pylist()[::-1], strict=True)
-    return dict(pairs)  # sorted by index, so the first of a channel is put last
+    return dict(pairs)  # sorted by index; reversed, so that the first of a channel wins
 
 
 def _stray_receives(store: _Store, task: RestoreTask) -> dict[int, list[tuple[int, str]]]:
-    """(index, message) of the task's stray receives of messages, by channel."""
+    """Return (index, message) of the task's stray receives of messages, by channel."""
     columns = ("channel", "process", "index", "message")
     channel, process, index, message = (store.strays.column(name) for name in columns)
     lanes = process.to_numpy().astype(np.int64), index.to_numpy()
     kind = store.tables.events.values("kind", *lanes)
-    mine = (channel.to_numpy() >= task.first) & (channel.to_numpy() < task.end)
-    found: dict[int, list[tuple[int, str]]] = {}
-    for row in np.flatnonzero(mine & (kind == _RECEIVE)).tolist():
+    is_own = (channel.to_numpy() >= task.first) & (channel.to_numpy() < task.end)
+    by_channel: dict[int, list[tuple[int, str]]] = {}
+    for row in np.flatnonzero(is_own & (kind == _RECEIVE)).tolist():
         stray = index[row].as_py(), message[row].as_py()
-        found.setdefault(channel[row].as_py(), []).append(stray)
-    return found
+        by_channel.setdefault(channel[row].as_py(), []).append(stray)
+    return by_channel
 
 
 def _restore_channel(
@@ -201,7 +203,7 @@ def _restore_channel(
         unreceived=unreceived,
         at_events=placed,
         at_events_total=len(replay.missing) + len(replay.overtaking),
-        missing=[indexes[place] for place in replay.missing],
+        missing=[indexes[row] for row in replay.missing],
         at_end=None if same else end_channel_difference(channel, unreceived, left),
     )
 
@@ -213,10 +215,10 @@ def _ids(lane: Lane, ordinals: np.ndarray) -> list[str]:
 def _placed(
     store: _Store, channel: Channel, target: int, replay: ChannelReplay, indexes: list[int]
 ) -> Iterator[Placed]:
-    """The first MOST_DIFFERENCES: along a channel the steps of its receives rise."""
-    found = [*((place, None) for place in replay.missing), *replay.overtaking]
-    for place, head in sorted(found, key=lambda item: item[0])[:MOST_DIFFERENCES]:
-        event = store.event(target, indexes[place], channel)
+    """Yield the first MOST_DIFFERENCES; along a channel the steps of its receives rise."""
+    faults = [*((row, None) for row in replay.missing), *replay.overtaking]
+    for row, head in sorted(faults, key=lambda item: item[0])[:MOST_DIFFERENCES]:
+        event = store.event(target, indexes[row], channel)
         difference = missing_message(event) if head is None else overtaking_message(event, head)
         yield Placed(event.step, difference)
 
@@ -225,7 +227,7 @@ def _placed(
 
 
 def restore_processes(task: RestoreTask) -> list[RestoredProcess]:
-    """What becomes of each process of the task that is in the snapshot's scope."""
+    """Restore each process of the task that is in the snapshot's scope."""
     store = _Store(task)
     codes = task.first + np.flatnonzero(store.positions[task.first : task.end] != NONE)
     logged = states_at(store.tables, codes, store.positions[codes])
@@ -237,9 +239,9 @@ def restore_processes(task: RestoreTask) -> list[RestoredProcess]:
         missing.setdefault(process, set()).add(index)
     return [
         _restore_process(
-            store, code, recorded[code], logged[place], original[place], missing.get(code, set())
+            store, code, recorded[code], logged[row], original[row], missing.get(code, set())
         )
-        for place, code in enumerate(codes.tolist())
+        for row, code in enumerate(codes.tolist())
     ]
 
 
@@ -282,7 +284,7 @@ def _restore_process(
 
 
 def _steps_after(tables: Tables, code: int, position: int) -> np.ndarray:
-    """The indexes of the process's application events from ``position`` on."""
+    """Return the indexes of the process's application events from ``position`` on."""
     events = tables.events
     if not events.length[code]:
         return np.zeros(0, np.int64)

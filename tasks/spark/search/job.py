@@ -1,8 +1,8 @@
-"""The search job: is a conjunction of local conditions possible, is it definite, and in which cuts?
+"""Search whether a conjunction of local conditions is possible or definite, and in which cuts.
 
-One Spark action: ranges of processes, for where their conditions hold (``kernels``). The spans
-that come back are searched here by ``snapshots.domain.conditions.predicates``, over the channels'
-sorted columns; the reference does the same from a recording in memory.
+One Spark action over ranges of processes finds where their conditions hold (``kernels``). The
+resulting spans are searched here by ``snapshots.domain.conditions.predicates``, over the channels'
+sorted columns. The reference does the same with a recording in memory.
 """
 
 from collections.abc import Callable
@@ -34,22 +34,26 @@ SANDBOXED = partial(evaluation.evaluate, seconds=SECONDS)
 def search_predicate(
     folder: Path, text: str, progress: Progress, spark: SparkSession | None = None
 ) -> PredicateAnswer:
-    """Ask the recording in ``folder`` whether a conjunction is possible and definite.
+    """Decide whether a conjunction is possible and definite in the recording in ``folder``.
 
-    spark: this process's session where none is given. progress: called with the phase, how many
-    events or intervals are done, and of how many; may raise to cancel. Raises: ExpressionError
-    (NotLocal and TooMuch among them), StoreMissing, StoreDamaged, SparkUnavailable,
-    SparkTaskFailed, what ``progress`` raises.
+    Args:
+        progress: called with the phase, the events or intervals done, and how many there are in
+            all;
+            may raise to cancel.
+        spark: the session to use; this process's own if None.
+
+    Raises: ExpressionError (NotLocal and TooMuch among them), StoreMissing, StoreDamaged,
+    SparkUnavailable, SparkTaskFailed, what ``progress`` raises.
     """
     search = Search(Path(folder), text)
     return search.answer(SparkStages(spark or session.get()), progress)
 
 
 class Search:
-    """One predicate. Raises: ExpressionError."""
+    """One predicate over one recording. Raises: ExpressionError."""
 
     def __init__(self, folder: Path, text: str, evaluate: Evaluate = SANDBOXED) -> None:
-        """evaluate: picklable."""
+        """Parse the predicate; ``evaluate`` must be picklable."""
         self.recording = StoredRecording.open(folder)
         self.text = text
         self.evaluate = evaluate
@@ -58,14 +62,14 @@ class Search:
 
     def answer(self, stages: Stages, progress: Progress) -> PredicateAnswer:
         truth = self._truth(stages, progress)
-        goal = sum(len(known.surely) for known in truth.values())
+        goal = sum(len(spans.surely) for spans in truth.values())
         progress(SEARCHING, 0, goal)
         return searched(
             self.text, self._causality(), truth, lambda done: progress(SEARCHING, done, goal)
         )
 
     def _truth(self, stages: Stages, progress: Progress) -> dict[ProcessId, Truth]:
-        """The Spark action."""
+        """Run the Spark action and return where each process's conditions hold."""
         tasks = self._tasks()
         events = self.recording.tables.events.length
         weights = [int(events[task.first : task.end].sum()) for task in tasks]
@@ -77,8 +81,8 @@ class Search:
             weights=weights,
             advance=lambda done: progress(EVALUATING, done, goal),
         )
-        found = {process: known for part in parts for process, known in part.items()}
-        return {process: found[process] for process in self.asked}
+        truth = {process: spans for part in parts for process, spans in part.items()}
+        return {process: truth[process] for process in self.asked}
 
     def _tasks(self) -> list[TruthTask]:
         folder = str(self.recording.folder)

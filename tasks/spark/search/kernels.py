@@ -1,4 +1,4 @@
-"""Where the conditions of a predicate hold, for ranges of processes of a stored recording."""
+"""Find where the conditions of a predicate hold, for ranges of processes of a stored recording."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +21,10 @@ from snapshots.store.reader import StoredRecording
 
 @dataclass(frozen=True)
 class TruthTask:
-    """Half-open range of process codes of the store in ``folder``. text: the conjunction, which is
-    parsed again, for a compiled expression cannot be sent."""
+    """A half-open range of process codes of the store in ``folder``, and the conjunction.
+
+    ``text`` is parsed again, because a compiled expression cannot be pickled.
+    """
 
     folder: str
     text: str
@@ -32,7 +34,7 @@ class TruthTask:
 
 
 def find_truth(task: TruthTask) -> dict[ProcessId, Truth]:
-    """The kernel: of the processes of the task that the predicate speaks of. Raises: TooMuch."""
+    """Find where the conditions on the task's processes hold; the kernel. Raises: TooMuch."""
     recording = StoredRecording.open(Path(task.folder))
     codes = {process.id: code for code, process in enumerate(recording.topology.processes)}
     conditions = [
@@ -45,7 +47,7 @@ def find_truth(task: TruthTask) -> dict[ProcessId, Truth]:
 
 
 def stored_states(recording: StoredRecording, code: int) -> States:
-    """As ``conditions.states_of`` does, from the columns."""
+    """Return a process's states from the columns, as ``conditions.states_of`` does."""
     events = recording.tables.events
     length = int(events.length[code])
     rows = np.flatnonzero(

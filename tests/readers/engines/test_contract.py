@@ -1,4 +1,4 @@
-"""What every engine's reader must give, whatever the engine: see snapshots/readers/engines/README.md."""
+"""What every reader of an engine must give; see snapshots/readers/engines/README.md."""
 
 from dataclasses import dataclass
 from itertools import chain, groupby

@@ -69,7 +69,7 @@ def frozen_server(port: str, folder: str) -> None:
     with Server(port, folder) as server:
         stages = SparkStages(session.get())
         later(2, lambda: server.send(signal.SIGSTOP))
-        with pytest.raises(SparkUnavailable, match="does not answer any more"):
+        with pytest.raises(SparkUnavailable, match="no longer answers"):
             stages.run(slow, range(8), advance=lambda done: None)
         with pytest.raises(SparkUnavailable, match="no answer within 10 seconds"):
             session.get()

@@ -111,7 +111,7 @@ def frozen_jvm() -> None:
     stages = SparkStages(session.warm())
     frozen = session._driver.process.pid
     strike([frozen], signal.SIGSTOP)
-    with pytest.raises(SparkUnavailable, match="does not answer any more"):
+    with pytest.raises(SparkUnavailable, match="no longer answers"):
         stages.run(slow, range(4), advance=lambda done: None)
     stages = SparkStages(session.warm())
     assert not processes.ticks(frozen)

@@ -66,7 +66,7 @@ def test_a_worker_process_outlives_a_start_that_fails_and_the_next_job_starts_sp
         "DJANGO_SETTINGS_MODULE": "webapp.settings",
     }
     logged = processes.run(__name__, "worker_process", home, **environment)
-    assert logged.count("Spark's condition cannot be noted in Redis") == 1
+    assert logged.count("Spark's condition cannot be written to Redis") == 1
 
 
 def good_java() -> str:

@@ -283,7 +283,7 @@ def test_the_memory_limit_holds():
 
 def test_states_that_are_too_large_are_not_sent(monkeypatch):
     monkeypatch.setattr(evaluation, "LARGEST_INPUT", 10_000)
-    with pytest.raises(TooMuch, match="Ask for fewer snapshots"):
+    with pytest.raises(TooMuch, match="Choose fewer snapshots"):
         strip("true", [MANY])
 
 
@@ -312,7 +312,7 @@ def test_only_so_many_children_run_at_once():
     for _ in range(evaluation.MOST_AT_ONCE):
         assert evaluation._turns.acquire(timeout=1)
     try:
-        with pytest.raises(TooMuch, match="expressions of others"):
+        with pytest.raises(TooMuch, match="Other people's expressions"):
             strip("true", [a_state()], seconds=0.2)
     finally:
         for _ in range(evaluation.MOST_AT_ONCE):

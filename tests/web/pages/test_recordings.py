@@ -115,7 +115,7 @@ def test_a_refused_file_is_explained_and_does_not_stop_the_others(client, ada):
 
 
 def test_an_upload_without_a_file_says_so(client):
-    assert "No file came" in text_of(client.post("/", {}), 422)
+    assert "The request has no file" in text_of(client.post("/", {}), 422)
 
 
 def test_a_queued_recording_shows_its_progress_and_renews_itself_without_javascript(client, ada):

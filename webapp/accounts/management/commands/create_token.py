@@ -5,7 +5,7 @@ from webapp.accounts.models import ApiToken
 
 
 class Command(BaseCommand):
-    help = "Print a new API token for EMAIL; creates the user where there is none."
+    help = "Print a new API token for EMAIL; creates the user if there is none."
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("email", metavar="EMAIL")
@@ -14,13 +14,15 @@ class Command(BaseCommand):
             "--scope",
             choices=ApiToken.Scope.values,
             default=ApiToken.Scope.WRITE,
-            help="read: it changes nothing",
+            help="read: it cannot change anything",
         )
-        parser.add_argument("--days", type=int, help="after which it ends; without, it has no end")
+        parser.add_argument(
+            "--days", type=int, help="days until it expires; by default it never does"
+        )
 
     def handle(self, email: str, name: str, scope: str, days: int | None, **_) -> None:
         if days is not None and not 1 <= days <= services.LONGEST_DAYS:
-            raise CommandError(f"--days is from 1 to {services.LONGEST_DAYS:,}.")
+            raise CommandError(f"--days must be from 1 to {services.LONGEST_DAYS:,}.")
         try:
             user = services.get_or_create_user(email)
         except services.NotAnAddress as error:

@@ -12,8 +12,8 @@ ACTIONS = {
     "open": "open a closed account",
     "end-sessions": "sign the person out everywhere",
     "make-operator": "let the person manage people and read the audit log",
-    "unmake-operator": "take that back",
-    "delete": "delete a closed account that holds nothing any more",
+    "unmake-operator": "let the person no longer do so",
+    "delete": "delete a closed account that no longer holds anything",
 }
 
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             nargs="+",
             metavar=("EMAIL", "LIMIT=VALUE"),
             help="limits of one person: open_jobs, collectors, stored_bytes (also as 50GB), "
-            "retention_days; 0: no limit, nothing behind the =: as the settings say",
+            "retention_days; 0: no limit, nothing after the =: as the settings say",
         )
 
     def handle(self, **options) -> None:
@@ -73,14 +73,14 @@ class Command(BaseCommand):
                 self.stdout.write(f"{user} is an operator.")
             case "unmake-operator":
                 people.unmake_operator(user, None)
-                self.stdout.write(f"{user} is no operator any more.")
+                self.stdout.write(f"{user} is no longer an operator.")
             case "delete":
                 people.delete(user, None)
                 self.stdout.write(f"The account of {user} is deleted.")
 
     def _hand_over(self, giver: str, taker: str) -> None:
         handed_over = people.hand_over(people.named(giver), people.named(taker), None)
-        self.stdout.write(f"{taker} has {handed_over.words} of {giver}.")
+        self.stdout.write(f"{taker} received {handed_over.words} from {giver}.")
         for sentence in handed_over.left:
             self.stdout.write(sentence)
 
@@ -88,7 +88,7 @@ class Command(BaseCommand):
         user = people.named(email)
         wrong = [limit for limit in limits if "=" not in limit]
         if wrong or not limits:
-            raise CommandError("A limit is written NAME=VALUE, such as open_jobs=50.")
+            raise CommandError("Write a limit as NAME=VALUE, such as open_jobs=50.")
         people.allow(user, None, dict(limit.split("=", 1) for limit in limits))
         self.stdout.write(f"The limits of {user} are changed.")
 

@@ -20,7 +20,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--when-up",
             action="store_true",
-            help="wait until the server answers; print a link only where nobody has signed in yet",
+            help="wait until the server answers; print a link only if nobody has signed in yet",
         )
 
     def handle(self, email, when_up, **options):
@@ -39,7 +39,7 @@ class Command(BaseCommand):
 
 
 def somebody_has_signed_in() -> bool:
-    """Tell whether there is anybody yet: an owner's link in every log would be one too many."""
+    """Tell whether anybody has signed in; if so, an owner's link in the log is not needed."""
     return User.objects.exclude(last_login=None).exists()
 
 
