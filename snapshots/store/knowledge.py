@@ -4,16 +4,20 @@ Only the messages that were sent after the snapshot's first record are looked at
 _BUDGET of them.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.domain.judging.findings import Place
 from snapshots.domain.model.recording import SnapshotId
-from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.protocols.flooding import MARK, Knowledge, piece_of
 from snapshots.store.layout import NONE
 from snapshots.store.tables import TIME, Tables
+
+if TYPE_CHECKING:
+    from snapshots.domain.model.topology import ProcessId
 
 _BUDGET = 5 * 10**6  # messages
 

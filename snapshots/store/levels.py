@@ -37,7 +37,7 @@ def write_levels(
     Raises: StoreDamaged, OSError.
     """
     if manifest.counts["events"] <= above:
-        return {axis: () for axis in AXES}
+        return dict.fromkeys(AXES, ())
     tables = Tables(folder, manifest)
     (folder / LEVELS).mkdir(exist_ok=True)
     with ThreadPoolExecutor(len(AXES)) as pool:  # numpy lets threads run side by side

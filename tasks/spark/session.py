@@ -245,7 +245,8 @@ def _need_java() -> None:
             "On Debian or Ubuntu: apt install openjdk-17-jre-headless."
         )
     try:
-        answer = subprocess.run([java, "-version"], capture_output=True, timeout=start_seconds())
+        version = [java, "-version"]
+        answer = subprocess.run(version, capture_output=True, timeout=start_seconds(), check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SparkUnavailable(f"Spark needs Java 17, and {java} does not run: {error}.") from error
     if answer.returncode:

@@ -192,7 +192,7 @@ def test_other_headers_are_nobody(rf, header):
 
 
 def test_a_tokens_last_use_is_noted_to_the_minute(user):
-    row, token = services.make_token(user, "checks")
+    _row, token = services.make_token(user, "checks")
     services.user_of_token(token)
     first = ApiToken.objects.get().last_used_at
     services.user_of_token(token)

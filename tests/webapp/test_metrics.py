@@ -72,7 +72,10 @@ def test_jobs_workers_bytes_and_disks_are_told(client, live, token, data_dir):
     Recording.objects.create(name="b", upload="", size=500, stored_bytes=70)
     presence.note_worker("2026-11-22T08:00:00+00:00", [4711])
     presence.note_sweep()
-    live.set(f"{presence.SPARK}h:9", json.dumps(dict(state="up", since="", reason="", restarts=2)))
+    live.set(
+        f"{presence.SPARK}h:9",
+        json.dumps({"state": "up", "since": "", "reason": "", "restarts": 2}),
+    )
     live.rpush("celery", "message")
     samples = scraped(client, token)
     assert samples["cutline_jobs", "ingest", "queued"] == 2

@@ -16,6 +16,9 @@ class SignInLink(models.Model):
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
 
+    def __str__(self) -> str:
+        return f"sign-in link of {self.user}"
+
 
 class Session(AbstractBaseSession):
     """One person's session; ``session_key`` holds the SHA-256 of the key in the cookie.
@@ -129,11 +132,6 @@ class AuditEntry(models.Model):
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M:%S} {self.actor} {self.action} {self.subject}"
 
-    @property
-    def words(self) -> str:
-        """The action as people read it: ``signed-in`` is "signed in"."""
-        return action_words(self.action)
-
     def save(self, *args, **options) -> None:
         """Add the entry. Raises: PermissionError for one that was added before."""
         if self.pk is not None:
@@ -143,3 +141,8 @@ class AuditEntry(models.Model):
     def delete(self, *args, **options) -> tuple[int, dict[str, int]]:
         """Refuse. Raises: PermissionError."""
         raise PermissionError(KEPT_AS_IT_IS)
+
+    @property
+    def words(self) -> str:
+        """The action as people read it: ``signed-in`` is "signed in"."""
+        return action_words(self.action)

@@ -3,6 +3,7 @@
 Rows: all events numbered process by process, in the order of the header, each process's in order.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -150,7 +151,7 @@ def _ordered(process: ProcessId, events: list[LoggedEvent], defects: Defects) ->
         (event for event in events if event.index is not None),
         key=lambda event: (event.index, event.line),
     )
-    for earlier, later in zip(indexed, indexed[1:], strict=False):
+    for earlier, later in itertools.pairwise(indexed):
         if earlier.index == later.index:
             defects.add(say.index_twice(process, later.index, later.line, earlier.line))
     if without and indexed:

@@ -101,11 +101,11 @@ def circle(edges: dict[str, list[str]]) -> list[str] | None:
     Depth first; a circle is found where an edge leads back onto the path.
     """
     done: set[str] = set()
-    for first in edges:
+    for first, followers in edges.items():
         if first in done:
             continue
         path, place = [first], {first: 0}
-        unread = [iter(edges[first])]
+        unread = [iter(followers)]
         while path:
             following = next(unread[-1], None)
             if following is None:

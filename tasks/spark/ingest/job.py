@@ -13,6 +13,7 @@ again leaves nothing half done. A small source goes through all stages in one Sp
 reference is ``snapshots.domain.assembling.assembly.assemble`` with ``snapshots.store.writer``.
 """
 
+import itertools
 import pickle
 import secrets
 import shutil
@@ -402,14 +403,14 @@ def _covering(found: list[tuple[int, int]], codes: int) -> list[tuple[int, int]]
     if not codes:
         return []
     bounds = [0, *(first for first, _ in found[1:]), codes]
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(itertools.pairwise(bounds))
 
 
 def _orderly(staged: list[Staged]) -> bool:
     """Whether every event has a time, and none lies before the one above it in the source."""
     if not all(chunk.orderly for chunk in staged):
         return False
-    pairs = zip(staged, staged[1:], strict=False)
+    pairs = itertools.pairwise(staged)
     return all(earlier.last_at <= later.first_at for earlier, later in pairs)
 
 

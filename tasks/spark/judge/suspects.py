@@ -4,6 +4,7 @@ Everything is searched for all snapshots of the channel at once; only what is wr
 object. Shapes: S snapshots, by their code in the manifest; M messages of one channel, by ordinal.
 """
 
+import itertools
 from collections import defaultdict, deque
 
 import numpy as np
@@ -97,7 +98,7 @@ class SuspectJudge:
         known = dict(zip(entry.messages, cut.first_known[snapshot].tolist(), strict=True))
         for name in surplus:
             findings.add(self._surplus(cut, snapshot, name, first.get(name), known[name]))
-        pairs = zip(matched, matched[1:], strict=False)
+        pairs = itertools.pairwise(matched)
         return [(one, other) for one, other in pairs if other < one]
 
     def _surplus(

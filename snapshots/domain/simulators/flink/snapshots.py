@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 
 from snapshots.domain.dataflow_logs.kinds import CP_ACK, OVERTAKEN_OUT, SNAP_ASYNC, TX_PRECOMMIT
 from snapshots.domain.model.recording import MARKER_SEND, RECORD_CHANNEL, RECORD_STATE
-from snapshots.domain.model.topology import ChannelId, ProcessId
-from snapshots.domain.simulators.flink.functions import Record
 from snapshots.domain.simulators.flink.lanes import BARRIER, Item, Lane
 from snapshots.domain.simulators.flink.tasks import SimTask
 from snapshots.domain.simulators.protocols import flink_task as aligning
@@ -14,7 +12,9 @@ from snapshots.domain.simulators.protocols.flink_files import uploaded
 from snapshots.domain.simulators.protocols.flink_task import TIMEOUT, Barrier
 
 if TYPE_CHECKING:
+    from snapshots.domain.model.topology import ChannelId, ProcessId
     from snapshots.domain.simulators.flink.checkpoints import Checkpoints
+    from snapshots.domain.simulators.flink.functions import Record
 
 UPLOAD, CHANNELS = "upload", "channels"
 
