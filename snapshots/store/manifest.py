@@ -34,6 +34,7 @@ class Extent:
     steps: int
 
     def as_json(self) -> dict[str, int]:
+        """Return the extent as the manifest holds it."""
         return {"from": self.from_, "to": self.to, "steps": self.steps}
 
 

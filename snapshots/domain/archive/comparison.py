@@ -45,6 +45,7 @@ class Share:
 
     @property
     def more(self) -> int:
+        """Return how much higher the slow checkpoint's value is; negative if it is lower."""
         return self.slow - self.healthy
 
 
@@ -59,6 +60,7 @@ class Rise:
 
     @property
     def more(self) -> int:
+        """Return how much higher the slow checkpoint's value is; negative if it is lower."""
         return self.slow - self.healthy
 
 

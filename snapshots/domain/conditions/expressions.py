@@ -60,6 +60,7 @@ class ExpressionError(ValueError):
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__
 
     def to_json(self) -> dict[str, object]:
+        """Return the error as JSON, with the place in the expression."""
         return {
             "sentence": self.sentence,
             "line": self.line,
@@ -144,6 +145,7 @@ class Expression:
 
     @cached_property
     def tree(self) -> Node:
+        """Parse the compiled expression into a tree."""
         return tree.read(self._serialized)
 
     @cached_property

@@ -52,6 +52,7 @@ class Interval:
     last: int
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return {"process": self.process, "first": self.first, "last": self.last}
 
 
@@ -65,6 +66,7 @@ class Obstacle:
     other: Interval | None = None
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return {
             "process": self.process,
             "interval": self.interval and self.interval.to_json(),
@@ -80,6 +82,7 @@ class Leg:
     until: Cut
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return {"process": self.process, "until": dict(self.until.positions)}
 
 
@@ -106,6 +109,7 @@ class PredicateAnswer:
     missing: tuple[str, ...]
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return {
             "expression": self.text,
             "possibly": _answer(self.possibly),

@@ -63,6 +63,8 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
+    """A connection of two vertices and the rule that distributes records over subtasks."""
+
     source: str
     target: str
     exchange: str = FORWARD
@@ -77,6 +79,7 @@ class Subtask:
 
     @property
     def id(self) -> ProcessId:
+        """Return the id of the process that stands for the subtask."""
         return ProcessId(f"{self.vertex}[{self.index}]")
 
 
@@ -99,6 +102,7 @@ class Dataflow:
 
     @cached_property
     def vertex_by_id(self) -> dict[str, Vertex]:
+        """Index the vertices by id."""
         return {vertex.id: vertex for vertex in self.vertices}
 
     @cached_property
@@ -112,12 +116,15 @@ class Dataflow:
 
     @cached_property
     def subtask_by_id(self) -> dict[ProcessId, Subtask]:
+        """Index the subtasks by the process that stands for each."""
         return {subtask.id: subtask for subtask in self.subtasks}
 
     def edges_from(self, vertex: str) -> tuple[Edge, ...]:
+        """Return the edges that leave a vertex."""
         return tuple(edge for edge in self.edges if edge.source == vertex)
 
     def edges_to(self, vertex: str) -> tuple[Edge, ...]:
+        """Return the edges that enter a vertex."""
         return tuple(edge for edge in self.edges if edge.target == vertex)
 
     def targets(self, edge: Edge, index: int) -> range:
@@ -127,6 +134,7 @@ class Dataflow:
         return range(self.vertex_by_id[edge.target].parallelism)
 
     def channel(self, edge: Edge, source: int, target: int) -> ChannelId:
+        """Return the id of the channel between two subtasks, which are given by index."""
         return ChannelId(f"{edge.source}[{source}]->{edge.target}[{target}]")
 
     @cached_property
@@ -191,6 +199,7 @@ class Dataflow:
                     )
 
     def to_json(self) -> dict[str, object]:
+        """Return the dataflow as a header holds it. Fields that are not set are left out."""
         return {
             "vertices": [_present(asdict(vertex)) for vertex in self.vertices],
             "edges": [asdict(edge) for edge in self.edges],

@@ -46,6 +46,7 @@ class Sizes(Protocol):
 
 
 def plan_operator(operator: OperatorInventory, parallelism: int, sizes: Sizes) -> OperatorPlan:
+    """Plan where the state of one Flink operator goes with another parallelism."""
     planning = _Planning(operator, parallelism, sizes)
     states = [planning.move(state) for state in operator.states]
     notes = list(_notes(operator, parallelism))

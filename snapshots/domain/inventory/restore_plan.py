@@ -67,6 +67,7 @@ class RestorePlan:
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return asdict(self)
 
 

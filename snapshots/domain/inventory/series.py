@@ -90,6 +90,8 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class FileTotals:
+    """How many files changed in one way, and how many bytes they have."""
+
     files: int = 0
     bytes: int = 0
 
@@ -123,6 +125,7 @@ class Side:
 
 
 def compare_checkpoints(before: Side, after: Side, files: Iterable[FileUse]) -> CheckpointChange:
+    """Compare two checkpoints of a job by operators, states and files."""
     one, other = before.inventory, after.inventory
     needed = tuple(_files(files, before.number, after.number))
     return CheckpointChange(

@@ -45,6 +45,7 @@ class Adding:
     fields: dict[Path, Number | None] | None = field(default_factory=dict)
 
     def add(self, value: object) -> None:
+        """Add the numbers of a value to the sums."""
         self.total = plus(self.total, value)
         if self.fields is None:
             return

@@ -31,9 +31,11 @@ class Cut:
     positions: Mapping[ProcessId, int] = field(default_factory=dict)
 
     def position(self, process: ProcessId) -> int:
+        """Return how many events of a process lie inside."""
         return self.positions.get(process, 0)
 
     def includes(self, process: ProcessId, index: int) -> bool:
+        """Tell whether an event of a process lies inside."""
         return index < self.position(process)
 
 
@@ -159,6 +161,7 @@ def orphans(recording: Recording, cut: Cut) -> tuple[Message, ...]:
 
 
 def is_consistent(recording: Recording, cut: Cut) -> bool:
+    """Tell whether every message that is received inside is also sent inside."""
     return not orphans(recording, cut)
 
 

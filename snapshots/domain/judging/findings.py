@@ -44,6 +44,7 @@ class Place:
     at: Instant
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return {"process": self.process, "index": self.index, "at": self.at}
 
 
@@ -58,6 +59,7 @@ class Companion:
     received: Place | None
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return _present(
             message=self.message,
             snapshot=self.snapshot,
@@ -115,6 +117,7 @@ class Findings:
     counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, finding: Finding) -> None:
+        """Count a finding and keep it while its verdict has fewer than MOST_WITNESSES."""
         kept = self.kept.setdefault(finding.verdict, [])
         self.counts[finding.verdict] = self.counts.get(finding.verdict, 0) + 1
         if len(kept) < MOST_WITNESSES:
@@ -134,11 +137,13 @@ class Findings:
         return found or (consistent(),)
 
     def worst_first_counts(self) -> dict[str, int]:
+        """Count the findings of each verdict. Without findings, count one as consistent."""
         counts = {verdict: self.counts[verdict] for verdict in VERDICTS if self.counts.get(verdict)}
         return counts or {CONSISTENT: 1}
 
 
 def consistent() -> Finding:
+    """Return the finding of a snapshot with which nothing is wrong."""
     return Finding(
         CONSISTENT,
         "Consistent: no message was received inside the cut and sent outside it, and nothing that "

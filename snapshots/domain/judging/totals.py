@@ -23,6 +23,7 @@ class Totals:
 
     @property
     def total(self) -> int | float | None:
+        """Return the sum over processes and channels, or None if one is not known."""
         if self.processes is None or self.channels is None:
             return None
         return self.processes + self.channels
@@ -37,6 +38,7 @@ class Totals:
         return math.isclose(self.total, self.start, rel_tol=_NEAR)
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return {
             "start": self.start,
             "processes": self.processes,
@@ -51,4 +53,5 @@ def totals(
     processes: Iterable[JsonText | None],
     channels: Iterable[JsonText | None],
 ) -> Totals:
+    """Sum the states at the start, the recorded states and the recorded messages."""
     return Totals(total(start), total(processes), total(channels))

@@ -71,9 +71,11 @@ class Property:
     conclusions: Conclusions = STABLE
 
     def evaluate(self, state: GlobalState, start: GlobalState) -> "Answer":
+        """Answer the property for one recorded state."""
         return concluded(self.name, state, self.look(state, start), self.conclusions)
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return {
             "property": self.name,
             "title": self.title,
@@ -97,9 +99,11 @@ class Answer:
 
     @property
     def answer(self) -> str:
+        """Return the answer in a word: true, false or unknown."""
         return {True: "true", False: "false", None: "unknown"}[self.holds]
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return {
             "property": self.property,
             "snapshot": self.snapshot,
@@ -140,14 +144,17 @@ def _conclusion(state: GlobalState, found: Found, conclusions: Conclusions) -> s
 
 
 def unknown(sentence: str, missing: tuple[str, ...]) -> Found:
+    """Return the answer for a state that does not tell. ``missing``: what would decide it."""
     return Found(None, sentence, {}, missing)
 
 
 def state_missing(process: str) -> str:
+    """Name the missing state of a process."""
     return f"the state of {process}"
 
 
 def contents_missing(channel: str) -> str:
+    """Name the missing contents of a channel."""
     return f"the contents of {channel}"
 
 

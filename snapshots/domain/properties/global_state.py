@@ -37,13 +37,16 @@ class GlobalState:
 
     @property
     def unknown_processes(self) -> tuple[str, ...]:
+        """Return the processes whose state is not known."""
         return tuple(process for process, value in self.processes.items() if value is None)
 
     @property
     def unknown_channels(self) -> tuple[str, ...]:
+        """Return the channels whose contents are not known."""
         return tuple(channel for channel, values in self.channels.items() if values is None)
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return {
             "snapshot": self.snapshot,
             "processes": dict(self.processes),
@@ -117,6 +120,7 @@ def of_stored(detail: Mapping, topology: Topology) -> GlobalState:
 
 
 def ends_of(topology: Topology) -> dict[str, tuple[str, str]]:
+    """Return the source and the target of each channel."""
     return {channel.id: (channel.source, channel.target) for channel in topology.channels}
 
 

@@ -87,20 +87,25 @@ class Reordering:
 
     @property
     def holds(self) -> bool:
+        """Tell whether no check failed."""
         return no_check_fails(self.checks)
 
     @cached_property
     def prerecording(self) -> tuple[Event, ...]:
+        """Return the events before the recorded state, in the new order."""
         return tuple(self.events[row] for row in self.permuted[: self.middle])
 
     @cached_property
     def postrecording(self) -> tuple[Event, ...]:
+        """Return the events after the recorded state, in the new order."""
         return tuple(self.events[row] for row in self.permuted[self.middle :])
 
     def check(self, name: str) -> Check:
+        """Return the check of this name."""
         return next(check for check in self.checks if check.name == name)
 
     def to_json(self, most: int = MOST_EVENTS_SHOWN) -> dict[str, object]:
+        """Return the report as JSON, with at most ``most`` events."""
         return self.report(most).to_json()
 
     def report(self, most: int = MOST_EVENTS_SHOWN) -> ReorderingReport:

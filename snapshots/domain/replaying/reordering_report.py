@@ -60,6 +60,7 @@ class Check:
     reason: str | None = None
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return {
             "name": self.name,
             "sentence": SENTENCES[self.name],
@@ -192,11 +193,13 @@ def _unknown_in(middle: Middle) -> tuple[bool | None, str | None]:
 
 
 def too_many_swaps(swaps: int, most: int) -> Check:
+    """Return the check that was skipped because it needs too many swaps."""
     reason = f"It takes {swaps:,} swaps; up to {most:,} are tried one by one."
     return Check(SWAPS, None, reason)
 
 
 def swaps_lead_elsewhere() -> Check:
+    """Return the failed check for swaps that end in another order."""
     return Check(SWAPS, False, "Swapping gives another order than the partition.")
 
 

@@ -86,6 +86,7 @@ class Contents:
     channels: Mapping[ChannelId, tuple[MessageId, ...]]
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return {
             "processes": {name: parsed(state) for name, state in self.processes.items()},
             "channels": {name: list(messages) for name, messages in self.channels.items()},
@@ -113,13 +114,16 @@ class RestoreReport:
 
     @property
     def equal(self) -> bool:
+        """Tell whether the replay ends as the original did."""
         return not self.differences_total
 
     @property
     def first_difference(self) -> Difference | None:
+        """Return the first difference from the original, or None."""
         return self.differences[0] if self.differences else None
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         first = self.first_difference
         return {
             "snapshot": self.snapshot,
@@ -164,6 +168,7 @@ def require_all_recorded(
 
 
 def state_difference(event: Event, replay: ProcessReplay) -> Difference:
+    """Describe a state that differs before an event."""
     return Difference(
         f"Before its event {event.index} ({event.kind}) the state of {event.process} is "
         f"{replay.found}; in the original it is {replay.expected}.",
@@ -175,6 +180,7 @@ def state_difference(event: Event, replay: ProcessReplay) -> Difference:
 
 
 def missing_message(event: Event) -> Difference:
+    """Describe a receive whose message the restored system does not have."""
     return Difference(
         f"{event.process} cannot receive {event.message} on {event.channel}: the restored channel "
         "does not hold it, and it is not sent after the snapshot.",
@@ -187,6 +193,7 @@ def missing_message(event: Event) -> Difference:
 
 
 def overtaking_message(event: Event, head: MessageId) -> Difference:
+    """Describe a receive on a FIFO channel whose message is not the first."""
     return Difference(
         f"{event.process} receives {event.message} on the FIFO channel {event.channel}, but {head} "
         "stands before it.",
@@ -200,6 +207,7 @@ def overtaking_message(event: Event, head: MessageId) -> Difference:
 
 
 def end_state_difference(process: ProcessId, expected: JsonText, found: JsonText) -> Difference:
+    """Describe a state that differs at the end."""
     return Difference(
         f"At the end the state of {process} is {found}; in the original it is {expected}.",
         process=process,

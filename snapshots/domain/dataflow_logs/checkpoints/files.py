@@ -50,6 +50,7 @@ class FileReport:
     free_at: int | None
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return asdict(self) | {
             "named_by": list(self.named_by),
             "needed_by": list(self.needed_by),
@@ -67,6 +68,7 @@ class Decision:
     waits: bool
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return asdict(self)
 
 

@@ -77,11 +77,13 @@ def decisions(recording: Recording) -> tuple[Decision, ...]:
 
 
 def plan_of(recording: Recording) -> Plan:
+    """Return what the recording's header says of the dataflow."""
     extra = recording.header_extra
     return Plan(recording.topology, dataflow_of(extra), recording.time_unit, is_derived(extra))
 
 
 def run_of(recording: Recording) -> RunEvents:
+    """Collect the events of a recording that belong to checkpoints and failures."""
     return RunEvents(protocol_events(recording, RUN_KINDS), plan_of(recording))
 
 
@@ -104,6 +106,7 @@ class Records:
         self.recording = recording
 
     def count(self, asked: list[Span | Ahead | Early]) -> list[int]:
+        """Answer each question by counting records, in the order of the questions."""
         return [self._one(item) for item in asked]
 
     def _one(self, asked: Span | Ahead | Early) -> int:

@@ -36,6 +36,7 @@ class Blocked:
     held_back: int | None
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return _with_from(self)
 
 
@@ -58,9 +59,11 @@ class Segment:
 
     @property
     def length(self) -> int:
+        """Return the length of the segment, or 0 while it has no end."""
         return 0 if self.to is None else self.to - self.from_
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return _with_from(self)
 
 
@@ -99,6 +102,7 @@ class TaskReport:
     busy_with: str | None = None
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return asdict(self) | {"blocked": [item.to_json() for item in self.blocked]}
 
 
@@ -130,6 +134,7 @@ class CheckpointReport:
         return own | {"critical_path": [segment.to_json() for segment in self.critical_path]}
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return self.summary() | {"tasks": [task.to_json() for task in self.tasks]}
 
 

@@ -82,10 +82,12 @@ class Question:
 
     @property
     def is_two_phase(self) -> bool:
+        """Tell whether the vertex is a sink with a two-phase commit."""
         return self.kind == TWO_PHASE
 
     @property
     def is_idempotent(self) -> bool:
+        """Tell whether the vertex is a sink whose repeated writes change nothing."""
         return self.kind == IDEMPOTENT
 
 

@@ -32,6 +32,7 @@ class ReRead:
     examples: tuple[Rid, ...] = ()
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return {name.rstrip("_"): value for name, value in asdict(self).items()} | {
             "examples": list(self.examples)
         }
@@ -63,6 +64,7 @@ class SinkEffect:
     examples: dict[str, tuple[Rid, ...]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         own = {name: getattr(self, name) for name in SinkEffect.__slots__}
         return own | {"examples": {name: list(rids) for name, rids in self.examples.items()}}
 
@@ -81,6 +83,7 @@ class SinkTotal:
     timed_out: int = 0
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         own = {name: getattr(self, name) for name in self.__slots__ if name != "effect"}
         return self.effect.to_json() | own
 
@@ -94,6 +97,7 @@ class Dropped:
     examples: tuple[Rid, ...] = ()
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return asdict(self) | {"examples": list(self.examples)}
 
 
@@ -126,13 +130,16 @@ class FailoverReport:
 
     @property
     def records_re_read(self) -> int:
+        """Return how many records were read again over all splits."""
         return sum(item.records for item in self.re_read)
 
     @property
     def time_to_catch_up(self) -> int | None:
+        """Return how long the job took to catch up, or None if it did not."""
         return None if self.caught_up_at is None else self.caught_up_at - self.at
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         own = {name: getattr(self, name) for name in self.__slots__}
         return own | {
             "scope": list(self.scope),
@@ -152,6 +159,7 @@ class Failovers:
     dropped: tuple[Dropped, ...]
 
     def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return {
             "items": [report.to_json() for report in self.reports],
             "sinks": [total.to_json() for total in self.sinks],
