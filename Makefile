@@ -3,7 +3,7 @@ export PORT
 PYTHON := .venv/bin/python
 WITH_ROWS := tests/archive tests/files tests/jobs tests/services tests/web tests/webapp
 
-.PHONY: run test test-fast test-long test-postgres lint bench clean
+.PHONY: run check test test-fast test-long test-postgres bench clean
 
 run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
@@ -30,9 +30,13 @@ test-postgres: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
 	@TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder $(WITH_ROWS)
 
-lint: .venv/test.stamp
+# Style, the import contract and types, in about a minute; and the pages, where that is a target.
+check: .venv/test.stamp
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
+	@.venv/bin/lint-imports --no-cache
+	@$(PYTHON) -m mypy
+	@if grep -q '^check-pages:' Makefile; then $(MAKE) --no-print-directory check-pages; fi
 
 bench: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium
@@ -40,7 +44,7 @@ bench: .venv/test.stamp
 
 # What can be made again; the data in var stay.
 clean:
-	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis artifacts
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis artifacts
 	@find . -name __pycache__ -not -path './var/*' -prune -exec rm -rf {} +
 
 .venv/run.stamp: requirements.txt

@@ -133,7 +133,7 @@ def restore_plan(
         )
     except NotPlannable as reason:
         raise Refused(str(reason), code="not-restorable", field="parallelism") from None
-    body = plan.to_json()
+    body: dict[str, Any] = plan.to_json()
     for source in body["read_again"]:
         source["positions"] = [
             {"state": state}

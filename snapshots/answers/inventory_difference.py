@@ -22,7 +22,7 @@ _TOO_MANY = "There are too many keys to count them all at once: ask for this sta
 def difference(opened: StoredInventory, before: int, after: int) -> dict[str, Any]:
     """CheckpointChange as JSON. Raises: NotFound."""
     pair = inventory.checkpoint(opened, before), inventory.checkpoint(opened, after)
-    sides = (
+    older, newer = (
         Side(number, as_checkpoint(found), _key_groups(opened, found))
         for number, found in zip((before, after), pair, strict=True)
     )
@@ -30,7 +30,7 @@ def difference(opened: StoredInventory, before: int, after: int) -> dict[str, An
         FileUse(**file | {"checkpoints": tuple(file["checkpoints"])})
         for file in opened.upload["files"]
     )
-    return asdict(_counted(opened, compare_checkpoints(*sides, files), *pair))
+    return asdict(_counted(opened, compare_checkpoints(older, newer, files), *pair))
 
 
 def _key_groups(opened: StoredInventory, found: dict[str, Any]) -> dict[str, Any]:

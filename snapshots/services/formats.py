@@ -9,9 +9,10 @@ MOST_MAPPINGS = 100  # the last changed; a mapping's own page reads a log with i
 
 def choices(user) -> list[tuple[str, str]]:
     """(format, title) of each reader, and of the person's mappings."""
-    readers = (*recognition.READERS.values(), *registry.READERS.values())
+    logs = [(reader.name, reader.title) for reader in recognition.READERS.values()]
+    engines = [(reader.name, reader.title) for reader in registry.READERS.values()]
     mapped = [(row.format, f"mapping “{row.name}”") for row in _mappings(user)]
-    return [(reader.name, reader.title) for reader in readers] + mapped
+    return logs + engines + mapped
 
 
 def _mappings(user):

@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from snapshots import access
+from snapshots.files.uploads import flushed_path
 from snapshots.limits import recording_limits
 from snapshots.models import Mapping
 from snapshots.payloads import mappings
@@ -80,8 +81,7 @@ def of_format(user, format: str) -> Mapping | None:
 
 def require_fit(mapping: Mapping, file: UploadedFile) -> None:
     """Raises: Refused where no event is among the first lines."""
-    file.draft.file.flush()
-    found = preview(file.draft.path, checked(mapping.document), recording_limits(), most=1)
+    found = preview(flushed_path(file), checked(mapping.document), recording_limits(), most=1)
     if found.events:
         return
     line, reason = next(iter(found.misfits.places), (None, None))
@@ -120,7 +120,7 @@ def _event(shown: Shown) -> mappings.PreviewedEvent:
         "line": shown.line,
         "process": told.process,
         "kind": told.kind,
-        "channel": told.link and told.link.id,
+        "channel": None if told.link is None else told.link.id,
         "message": shown.message,
         "at": shown.at,
         "instant": shown.instant,

@@ -17,6 +17,8 @@ from snapshots.store.layout import NONE
 from snapshots.store.tables import TIME, Tables
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from snapshots.domain.model.topology import ProcessId
 
 _BUDGET = 5 * 10**6  # messages
@@ -46,7 +48,7 @@ def _records(tables: Tables, snapshot: SnapshotId) -> pa.RecordBatch:
     return tables.records.slice(first, end - first)
 
 
-def _own(tables: Tables, snapshot: SnapshotId):
+def _own(tables: Tables, snapshot: SnapshotId) -> "Iterator[tuple[ProcessId, Place]]":
     """Each process whose own piece is whole, and the record that made it so."""
     topology = tables.topology
     rows = _records(tables, snapshot).select(["process", "index", "at", "channel"])
@@ -63,7 +65,7 @@ def _own(tables: Tables, snapshot: SnapshotId):
                 yield process, Place(process, row["index"], row["at"])
 
 
-def _received(tables: Tables, snapshot: SnapshotId):
+def _received(tables: Tables, snapshot: SnapshotId) -> "Iterator[tuple[ProcessId, Place]]":
     """(whose piece, the receive that brought it), for every piece that arrived."""
     flights = tables.messages
     records = _records(tables, snapshot)

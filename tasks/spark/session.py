@@ -15,6 +15,7 @@ import sys
 import threading
 import zipfile
 from contextlib import suppress
+from typing import Any
 
 from grpc import RpcError
 from py4j.protocol import Py4JError
@@ -200,7 +201,8 @@ def _built(master: str, options: dict[str, str]) -> SparkSession:
     for key, value in options.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    session.sparkContext._accumulatorServer.handle_error = _note_lost_connection
+    server: Any = session.sparkContext._accumulatorServer
+    server.handle_error = _note_lost_connection
     return session
 
 

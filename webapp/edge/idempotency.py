@@ -93,7 +93,7 @@ def idempotent(
 
     @wraps(view)
     def answer(request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        request.attempt = found = _claimed(request)
+        request.attempt = found = _claimed(request)  # type: ignore[attr-defined]
         if isinstance(found, HttpResponse):
             return found
         if found._row is None:

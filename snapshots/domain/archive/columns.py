@@ -1,6 +1,6 @@
 """The checkpoints of one job as columns, and which of them pass a filter."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -42,7 +42,7 @@ class Coded:
     def __getitem__(self, row: int) -> str:
         return self.names[self.codes[row]]
 
-    def where(self, holds) -> NDArray[np.bool_]:
+    def where(self, holds: Callable[[str], bool]) -> NDArray[np.bool_]:
         """bool[rows]: where ``holds(text)``; asked once for each text."""
         passing = np.array([bool(holds(name)) for name in self.names], np.bool_)
         return passing[self.codes] if len(self.names) else np.zeros(len(self.codes), np.bool_)

@@ -97,7 +97,7 @@ class Causality:
         goal: where to move a process that must be at a position at least; None: nowhere, and the
         answer is False.
         """
-        waiting = deque()
+        waiting: deque[tuple[int, int, int]] = deque()
         for process, position in to.items():
             waiting.append((process, positions[process], position))
             positions[process] = max(positions[process], position)

@@ -55,9 +55,10 @@ class ExpressionError(ValueError):
         self.column = offset - (before.rfind("\n") + 1) + 1
         self.excerpt = _excerpt(text, self.line, self.column)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[object, ...]:
         """It can be sent between processes, which would else call ``__init__`` with less."""
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__
+        rebuild = copyreg.__newobj__  # type: ignore[attr-defined]
+        return rebuild, (type(self), *self.args), self.__dict__
 
     def to_json(self) -> dict[str, object]:
         """Return the error as JSON, with the place in the expression."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
+from typing import Any
 
 from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
 
@@ -157,8 +158,8 @@ class Dataflow:
             before = [depth[edge.source] for edge in self.edges_to(vertex)]
             depth[vertex] = 1 + max(before, default=-1)
         layers: list[list[str]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
-        for vertex in self.vertices:
-            layers[depth[vertex.id]].append(vertex.id)
+        for id_ in self.vertex_by_id:
+            layers[depth[id_]].append(id_)
         return tuple(map(tuple, layers))
 
     @cached_property
@@ -292,7 +293,9 @@ class Dataflow:
                 )
 
 
-def components(names: Iterable[str], links: Iterable[tuple[str, str]]) -> tuple[tuple, ...]:
+def components(
+    names: Iterable[str], links: Iterable[tuple[str, str]]
+) -> tuple[tuple[str, ...], ...]:
     """Connected components, each and all in the order of the names."""
     parent = {name: name for name in names}
 
@@ -372,7 +375,7 @@ def _present(document: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in document.items() if value is not None}
 
 
-def _parts(document: Mapping, name: str, part: type) -> tuple:
+def _parts(document: Mapping[str, Any], name: str, part: type) -> tuple[Any, ...]:
     items = document.get(name, [])
     if not isinstance(items, list):
         raise DataflowRefused(name, "It is a list.")

@@ -81,7 +81,7 @@ def plus(total: Number | None, value: object) -> Number | None:
     return total + value
 
 
-def _numbers(value: Mapping, before: Path = ()) -> Iterator[tuple[Path, object]]:
+def _numbers(value: Mapping[str, object], before: Path = ()) -> Iterator[tuple[Path, object]]:
     """The leaves; a list, or what lies too deep, is one that is no number."""
     for own, part in value.items():
         path = (*before, str(own))

@@ -8,9 +8,10 @@ Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, sectio
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
@@ -20,6 +21,8 @@ from snapshots.domain.model.recording import (
     Recording,
 )
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
+
+_Item = TypeVar("_Item")
 
 NEVER = 2**63 - 1  # the index of a receive that has not happened: later than every index
 
@@ -129,8 +132,8 @@ class ChannelLog:
         return [received_index(message) for message in arrived], tuple(arrived)
 
 
-def _running(items, choose) -> list:
-    chosen: list = []
+def _running(items: Iterable[_Item], choose: Callable[[_Item, _Item], _Item]) -> list[_Item]:
+    chosen: list[_Item] = []
     for item in items:
         chosen.append(choose(chosen[-1], item) if chosen else item)
     return chosen

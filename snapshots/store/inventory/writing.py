@@ -97,8 +97,7 @@ def _listed(upload: UploadInventory) -> dict[str, object]:
 
 def _summary(checkpoint: CheckpointInventory) -> dict[str, object]:
     """Without facts and settings, which a list would have to show as none."""
-    parts = {"operators": (), "channels": (), "missing": (), "facts": (), "settings": {}}
-    own = asdict(replace(checkpoint, **parts))
+    own = asdict(replace(checkpoint, operators=(), channels=(), missing=(), facts=(), settings={}))
     return {name: value for name, value in own.items() if name not in ("facts", "settings")}
 
 

@@ -106,7 +106,9 @@ def upload_recording(
     fields = {
         "format": format,
         "name": name,
-        "before_commit": lambda jobs: request.attempt.keep(_accepted(jobs)),
+        "before_commit": lambda jobs: request.attempt.keep(  # type: ignore[attr-defined]
+            _accepted(jobs)
+        ),
     }
     if together:
         return _accepted([accept_together(request.user, file, paths, **fields)])

@@ -116,7 +116,7 @@ class StoredEvents:
     ) -> list[ProtocolEvent]:
         """first, end: range of snapshot codes, where one is given."""
         held = {} if end is None else self._held(first, end)
-        found = []
+        found: list[ProtocolEvent] = []
         for number, rows in self._rows(kinds):
             if end is not None:
                 snapshot = self.tables.events.column(number, "snapshot")[rows]

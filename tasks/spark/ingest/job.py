@@ -311,8 +311,8 @@ class Ingest:
         for part in ordered:
             self._tell(part.clocks)
         self._tell_placed(item for part in matched for item in part.early)
-        for part in matched:
-            self._tell(part.overtaken)
+        for channels in matched:
+            self._tell(channels.overtaken)
 
     def _tell_records(self, records: pa.Table, matched: list[Matched]) -> None:
         unknown = [item for part in matched for item in part.unknown]

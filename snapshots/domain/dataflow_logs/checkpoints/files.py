@@ -6,6 +6,7 @@ shared state registry; see also algorithms/flink_files.py, which says what is up
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from snapshots.domain.dataflow_logs.checkpoints.tasks import handles
 from snapshots.domain.dataflow_logs.events import ProtocolEvent, whole
@@ -89,7 +90,7 @@ def acknowledged(name: str, events: Iterable[ProtocolEvent]) -> list[Acknowledge
     ]
 
 
-def _handle(item: dict) -> tuple[str, int, str | None]:
+def _handle(item: dict[str, Any]) -> tuple[str, int, str | None]:
     since = item.get("since_cid")
     return item["file"], item["bytes"], None if since is None else str(since)
 

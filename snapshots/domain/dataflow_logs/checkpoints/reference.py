@@ -6,7 +6,7 @@ they mean the same. Source: docs/formats/protocols.md, "2. Flink" and "6. What i
 what".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from snapshots.domain.dataflow_logs.checkpoints.files import (
@@ -48,7 +48,7 @@ from snapshots.domain.dataflow_logs.events import (
     dataflow_of,
 )
 from snapshots.domain.model.derived import is_derived
-from snapshots.domain.model.recording import Message, Recording
+from snapshots.domain.model.recording import Event, Message, Recording
 from snapshots.domain.simulators.protocols.flink_task import TIMEOUT
 
 _MODES = {TIMEOUT: "timeout"}
@@ -133,7 +133,7 @@ class Records:
         )
 
 
-def _received_before(message: Message, receiver: tuple, step: int) -> bool:
+def _received_before(message: Message, receiver: Sequence[Event], step: int) -> bool:
     index = message.received_index
     return index is not None and receiver[index].step < step
 

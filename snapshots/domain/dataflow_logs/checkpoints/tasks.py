@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from snapshots.domain.dataflow_logs.checkpoints.report import (
     DECLINED,
@@ -287,7 +288,7 @@ def sync_end(record: ProtocolEvent | None, upload: ProtocolEvent | None) -> int 
     return upload and upload.whole("start")
 
 
-def handles(ack: ProtocolEvent | None) -> list[dict] | None:
+def handles(ack: ProtocolEvent | None) -> list[dict[str, Any]] | None:
     """The files that an acknowledgement names, each with its name and size."""
     named = ack and ack.fields.get("handles")
     if not isinstance(named, list):

@@ -124,7 +124,9 @@ def questions_of(run: RunEvents) -> tuple[Question, ...]:
     )
 
 
-def _restarts(run: RunEvents) -> tuple[dict, dict]:
+def _restarts(
+    run: RunEvents,
+) -> tuple[dict[ProcessId, list[tuple[int, int]]], dict[str, list[Position]]]:
     """Of each process its restarts; of each source the positions that they name, where an
     enumerator names them, too: a split is called after the reader that it was made for."""
     restarts: dict[ProcessId, list[tuple[int, int]]] = {}

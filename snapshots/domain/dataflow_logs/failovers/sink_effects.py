@@ -1,6 +1,7 @@
 """What failures did at one sink, write by write: repeated, seen twice, lost."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from snapshots.domain.dataflow_logs.events import fields_of, whole
 from snapshots.domain.dataflow_logs.failovers.facts import COMMITTED, GIVEN_UP, TIMED_OUT, Question
@@ -15,7 +16,7 @@ from snapshots.domain.model.recording import Event
 from snapshots.domain.model.values import canonical, parsed
 
 
-def rid_of(fields: dict) -> Rid | None:
+def rid_of(fields: dict[str, Any]) -> Rid | None:
     """``[split, offset, derived]``."""
     rid = fields.get("rid")
     well_formed = (
