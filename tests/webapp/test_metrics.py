@@ -9,6 +9,7 @@ from channels.testing import WebsocketCommunicator
 from prometheus_client.parser import text_string_to_metric_families
 
 from snapshots.jobs import running
+from snapshots.jobs.steps import STEPS
 from snapshots.models import Job, Recording
 from snapshots.routing import websocket_urlpatterns
 from tests.web.given import a_client, a_person, a_ready_recording
@@ -97,7 +98,7 @@ def test_the_times_of_jobs_are_a_histogram_over_all_workers(client, live, token,
     job_times.note("ingest", "done", 0.4)
     job_times.note("ingest", "done", 7.5)
     job_times.note("ingest", "done", 5000)
-    monkeypatch.setitem(running.STEPS, "restore", lambda lease: lease.write(state=Job.State.DONE))
+    monkeypatch.setitem(STEPS, "restore", lambda lease: lease.write(state=Job.State.DONE))
     running.run(Job.objects.create(kind="restore").pk)
     samples = scraped(client, token)
     name = "cutline_job_seconds"
@@ -110,7 +111,7 @@ def test_the_times_of_jobs_are_a_histogram_over_all_workers(client, live, token,
 
 
 def test_a_job_that_is_put_back_is_not_an_end(live, monkeypatch):
-    monkeypatch.setitem(running.STEPS, "restore", lambda lease: lease.write(state=Job.State.QUEUED))
+    monkeypatch.setitem(STEPS, "restore", lambda lease: lease.write(state=Job.State.QUEUED))
     running.run(Job.objects.create(kind="restore").pk)
     assert job_times.times(live) == {}
 
