@@ -126,14 +126,6 @@ def valid_token(token: str) -> ApiToken:
     return row
 
 
-def user_of_token(token: str) -> User | None:
-    """Return whose token it is; None where it opens nothing."""
-    try:
-        return valid_token(token).user
-    except TokenRefused:
-        return None
-
-
 def note_use(token: ApiToken) -> None:
     """To the minute: a write for every request would make readers wait."""
     now = timezone.now()

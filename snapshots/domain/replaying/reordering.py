@@ -175,19 +175,6 @@ def swaps(is_prerecording: Sequence[bool] | np.ndarray) -> Iterator[int]:
             settled += 1
 
 
-def order_after(is_prerecording: np.ndarray, swaps_done: int) -> np.ndarray:
-    """int64[N]: the order after the first ``swaps_done`` swaps; 0 .. inversions."""
-    moving = np.flatnonzero(is_prerecording)
-    passed = np.cumsum(~is_prerecording)[is_prerecording]
-    done = np.cumsum(passed)
-    settled = int(np.searchsorted(done, swaps_done, side="right"))
-    rest = np.setdiff1d(np.arange(len(is_prerecording)), moving[:settled], assume_unique=True)
-    if settled < len(moving):
-        behind = int(done[settled] - swaps_done)
-        rest = np.insert(np.delete(rest, passed[settled]), behind, moving[settled])
-    return np.concatenate((moving[:settled], rest))
-
-
 class _Theorem:
     """One reordering while it is made."""
 
