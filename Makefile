@@ -8,12 +8,16 @@ WITH_ROWS := tests/archive tests/files tests/jobs tests/services tests/web tests
 run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
 
-# Everything on SQLite, then the quick tests that touch rows once more on PostgreSQL.
+# Everything on SQLite, then the quick tests that touch rows once more on PostgreSQL. Coverage slows
+# tests by more than a tenth, so it is of these alone; the lines not run are in artifacts/coverage.txt.
 test: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
 	@$(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder --durations=20 -m "not long"
+	@mkdir -p artifacts
 	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 $(WITH_ROWS) \
-		-m "not spark and not browser and not slow"
+		-m "not spark and not browser and not slow" --cov --cov-report=
+	@$(PYTHON) -m coverage report --show-missing > artifacts/coverage.txt
+	@tail -1 artifacts/coverage.txt
 
 # What takes minutes: frozen and killed servers of Spark, a cluster.
 test-long: .venv/test.stamp
