@@ -19,7 +19,8 @@ from snapshots.jobs import running
 from snapshots.jobs.steps import STEPS, _answer
 from snapshots.models import Job
 from snapshots.readers import recognition
-from snapshots.readers.logs.base import Limits
+from snapshots.readers.formats.head import Head
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.json_events import Told, ToldLinesReader
 from tests.stack import ROOT
 
@@ -66,6 +67,10 @@ class PostReader(ToldLinesReader):
     name = title = key = "post"
     notes = ()
 
+    def recognises(self, head: Head) -> str | None:
+        """Return a reason if the first line has a writer."""
+        return "Letters" if head.fields and "who" in head.fields else None
+
     def tell(self, fields: dict) -> Told | None:
         """Return a letter as an event of its writer."""
         return Told(fields["who"], INTERNAL, at=None)
@@ -75,7 +80,8 @@ def test_a_log_format_needs_its_reader_and_an_entry(tmp_path, monkeypatch):
     monkeypatch.setitem(recognition.READERS, "post", PostReader())
     log = tmp_path / "letters.jsonl"
     log.write_text("".join(json.dumps({"who": who}) + "\n" for who in "ABA"))
-    reader, defects = recognition.reader_named("post"), Defects()
+    reader, defects = recognition.sniff(log, Limits()).reader, Defects()
+    assert reader.name == "post"
     header = reader.header(log, Limits())
     events = list(recognition.events(reader, log, header, Limits(), defects))
     assert [event.process for event in events] == ["A", "B", "A"]

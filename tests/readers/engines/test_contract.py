@@ -1,4 +1,4 @@
-"""What every engine's reader must give, whatever the engine: see snapshots/readers/engines/README.md."""
+"""What every engine's reader must give, as snapshots/readers/engines/README.md lists it."""
 
 from dataclasses import dataclass
 from itertools import chain, groupby
