@@ -3,17 +3,21 @@ export PORT
 PYTHON := .venv/bin/python
 WITH_ROWS := tests/archive tests/files tests/jobs tests/services tests/web tests/webapp
 
-.PHONY: run test test-fast test-long test-postgres lint bench clean
+.PHONY: run check test test-fast test-long test-postgres bench clean
 
 run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
 
-# Everything on SQLite, then the quick tests that touch rows once more on PostgreSQL.
+# Everything on SQLite, then the quick tests that touch rows once more on PostgreSQL. Coverage slows
+# tests by more than a tenth, so it is of these alone; the lines not run are in artifacts/coverage.txt.
 test: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
 	@$(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder --durations=20 -m "not long"
+	@mkdir -p artifacts
 	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 $(WITH_ROWS) \
-		-m "not spark and not browser and not slow"
+		-m "not spark and not browser and not slow" --cov --cov-report=
+	@$(PYTHON) -m coverage report --show-missing > artifacts/coverage.txt
+	@tail -1 artifacts/coverage.txt
 
 # What takes minutes: frozen and killed servers of Spark, a cluster.
 test-long: .venv/test.stamp
@@ -30,9 +34,13 @@ test-postgres: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
 	@TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder $(WITH_ROWS)
 
-lint: .venv/test.stamp
+# Style, the import contract and types, in about a minute; and the pages, where that is a target.
+check: .venv/test.stamp
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
+	@.venv/bin/lint-imports --no-cache
+	@$(PYTHON) -m mypy
+	@if grep -q '^check-pages:' Makefile; then $(MAKE) --no-print-directory check-pages; fi
 
 bench: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium
@@ -40,7 +48,7 @@ bench: .venv/test.stamp
 
 # What can be made again; the data in var stay.
 clean:
-	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis artifacts
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis artifacts
 	@find . -name __pycache__ -not -path './var/*' -prune -exec rm -rf {} +
 
 .venv/run.stamp: requirements.txt

@@ -49,10 +49,7 @@ def main() -> None:
             stack.start_redis()
             token = stack.token(EMAIL)
             began = perf_counter()
-            filling = FILL.format(email=EMAIL, count=count)
-            job = int(stack.manage("shell", "--verbosity", "0", "-c", filling))
-            few = FILL.format(email=EMAIL, count=FEW)
-            small = int(stack.manage("shell", "--verbosity", "0", "-c", few))
+            job, small = fill(stack, count), fill(stack, FEW)
             report(f"{count:,} checkpoints written", perf_counter() - began, "s", "")
             stack.start_server()
             measure(stack, Client(stack.url, token), job, count)
@@ -60,6 +57,12 @@ def main() -> None:
             report("memory of the web process, at most", memory(stack), "MB", "")
         finally:
             stack.stop()
+
+
+def fill(stack: Stack, count: int) -> int:
+    """Archive a job with so many checkpoints, and return its id."""
+    command = FILL.format(email=EMAIL, count=count)
+    return int(stack.manage("shell", "--verbosity", "0", "-c", command))
 
 
 def measure(stack: Stack, client: Client, job: int, count: int) -> None:

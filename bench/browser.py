@@ -6,6 +6,7 @@ URL is a recording's page; LINK what `manage.py sign_in_link` prints.
 """
 
 import argparse
+import itertools
 import json
 from dataclasses import asdict, dataclass
 
@@ -61,7 +62,7 @@ def measure(url: str, *, sign_in: str | None = None, seconds: float = 8) -> Meas
         first_picture = open_once(page, url)
         frames, in_flight = play(page, seconds)
         browser.close()
-    steps = sorted(b - a for a, b in zip(frames, frames[1:], strict=False))
+    steps = sorted(b - a for a, b in itertools.pairwise(frames))
     return Measured(
         first_picture=round(first_picture, 3),
         frames_per_second=round(1000 * len(steps) / (frames[-1] - frames[0]), 1),

@@ -38,7 +38,7 @@ class JsonField(models.JSONField):
         """Keep Django from inserting several rows by way of an array of ``jsonb``."""
         return "%s"
 
-    def get_db_prep_value(self, value, connection, prepared=False):
+    def get_db_prep_value(self, value, connection, prepared=False):  # noqa: FBT002, Django's signature
         if connection.vendor != "postgresql":
             return super().get_db_prep_value(value, connection, prepared)
         return Json(value)

@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items):
 
 def scope_of(test_id: str) -> str:
     """Tests of one scope run in one process: those of a file, and all that need the whole stack."""
-    path = test_id.split("::")[0]
+    path = test_id.split("::", maxsplit=1)[0]
     return STACK if path.startswith(NEED_THE_STACK) else path
 
 

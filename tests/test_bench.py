@@ -1,17 +1,51 @@
-"""The measurements of ``bench`` run as far as can be seen without waiting for them."""
+"""Every measurement of ``bench`` runs to its end, at a small size.
+
+What needs a server or a browser is in ``tests/browser/test_bench.py``.
+"""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
-from bench import server, store
+from bench import __main__ as bench
+from bench import server
+from tests.stack import ROOT
 
 pytestmark = pytest.mark.slow
 
+IN_THE_BROWSER = {"bench.server", "bench.fairness", "bench.archive"}
+HERE = {  # and a word of what each prints last
+    "bench.jobs": "memory of this process",
+    "bench.simulator": "reference",
+    "bench.store": "p95 at 4e+03 / p95 at 2e+03",
+}
+SPARK = dict.fromkeys(("bench.jobs", "bench.simulator"), pytest.mark.spark)
+HELPERS = {"browser", "recordings", "synthetic_archive", "synthetic_store"}  # of the measurements
+ELSEWHERE = {"real_flink_job"}  # in a Python that has apache-flink
 
-def test_the_store_is_measured(capsys):
-    assert "cut" in store._measured(2000)
-    assert "window, time, all" in capsys.readouterr().out
+
+@pytest.mark.parametrize(
+    "module", [pytest.param(name, marks=SPARK.get(name, ())) for name in sorted(HERE)]
+)
+def test_a_measurement_runs_to_its_end(module):
+    sizes = ["2000"] if module in SPARK else ["2000", "4e3"]
+    command = [sys.executable, "-m", module, *sizes]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    assert HERE[module] in answer.stdout
+
+
+def test_make_bench_runs_every_measurement():
+    rows = (*bench.MEASUREMENTS, *bench.OF_THEIR_OWN_SIZE)
+    assert {row[1] for row in rows} == HERE.keys() | IN_THE_BROWSER
+
+
+def test_every_module_of_bench_is_run_or_used_by_a_test():
+    modules = {path.stem for path in (ROOT / "bench").glob("*.py")} - {"__main__"}
+    measured = {name.removeprefix("bench.") for name in HERE.keys() | IN_THE_BROWSER}
+    assert modules == measured | HELPERS | ELSEWHERE
 
 
 def test_a_log_larger_than_the_default_limit_is_let_in(tmp_path):

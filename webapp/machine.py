@@ -83,7 +83,7 @@ def find_java() -> Path | None:
 def java_version(program: str | Path) -> int:
     """Return Java's major version, or 0 if the program does not run."""
     try:
-        answer = subprocess.run([program, "-version"], capture_output=True, text=True)
+        answer = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
     except OSError:
         return 0
     version = re.search(r'version "(\d+)', answer.stderr)
@@ -114,11 +114,12 @@ def may_install() -> bool:
 
 
 def apt_install(package: str) -> bool:
-    print(f"Installing {package} …", flush=True)
+    sys.stdout.write(f"Installing {package} …\n")
+    sys.stdout.flush()
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package]
     for command in (["apt-get", "update", "-qq"], install):
-        answer = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL)
+        answer = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False)
     return answer.returncode == 0
 
 

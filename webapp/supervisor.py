@@ -77,7 +77,7 @@ class KeptProcess(Process):
         self.returncode = 0
         self._child_ctor = partial(Popen, preexec_fn=prepare_child, pass_fds=inherited)
 
-    def run(self, events=None, ignore_signals=False):
+    def run(self, events=None, ignore_signals=False):  # noqa: FBT002, honcho's signature
         set_signals(signal.SIG_IGN)
         self.launcher = os.getppid()
         Thread(target=self._end_what_must_not_go_on, daemon=True).start()

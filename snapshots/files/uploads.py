@@ -139,6 +139,16 @@ class DraftUpload(UploadedFile):
         self.draft.close()
 
 
+def flushed_path(file: UploadedFile) -> Path:
+    """Return where the bytes of an uploaded file lie, after writing what is still in memory.
+
+    ``UploadHandler`` makes every file of a request a ``DraftUpload``.
+    """
+    draft: Draft = file.draft  # type: ignore[attr-defined]
+    draft.file.flush()
+    return draft.path
+
+
 class UploadHandler(FileUploadHandler):
     """Writes the files of a request straight to drafts, and stops reading if one is too large."""
 

@@ -5,30 +5,21 @@ with the end of the job. Before that nothing has changed; a sweep removes what a
 """
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from snapshots.archive import uploads as archive_uploads
-from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.replaying.reordering_report import NotReorderable
 from snapshots.domain.replaying.restore import NotRestorable
-from snapshots.files import identity, recordings, uploads
-from snapshots.jobs import leases, opening, postponing, sweeping, turns
+from snapshots.files import recordings, uploads
+from snapshots.jobs import leases, postponing, steps, sweeping, turns
 from snapshots.jobs.leases import Cancelled, Lease, LeaseLost
-from snapshots.jobs.opening import Source
-from snapshots.limits import recording_limits
-from snapshots.models import Job, Recording, Snapshot
-from snapshots.payloads.progress import reached
+from snapshots.models import Job, Recording
 from snapshots.problems import Refused, cancelled, problem
-from snapshots.readers.logs.native import NativeReader
-from snapshots.simulating import simulations
-from snapshots.store.inventory.writing import write_inventory
 from webapp.operating.job_times import timed
 from webapp.operating.logging import about
 
@@ -83,7 +74,7 @@ def _guarded(lease: Lease) -> None:
             raise WorkerDied
         if lease.job.cancel_requested:
             raise Cancelled
-        STEPS[lease.job.kind](lease)
+        steps.STEPS[lease.job.kind](lease)
     except LeaseLost:
         raise
     except Cancelled:
@@ -131,13 +122,13 @@ def _refuse(lease: Lease, refused: InputRefused) -> None:
 def _end(lease: Lease, state: str, status: str, error: dict[str, Any], **fields: Any) -> None:
     """Write the end of a job that did not succeed.
 
-    The recording gets ``status``, ``error`` and ``fields``; a READING job leaves it as it is.
+    The recording gets ``status``, ``error`` and ``fields``, unless the job only reads it.
     """
 
     @transaction.atomic
     def write() -> None:
         lease.write(state=state, finished_at=timezone.now(), error=error, rate=None)
-        if lease.job.kind not in Job.READING:
+        if lease.job.kind in Job.WRITING:
             row = Recording.objects.filter(pk=lease.job.recording_id)
             row.update(status=status, error=error, **fields)
 

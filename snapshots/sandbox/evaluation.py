@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import BoundedSemaphore
+from typing import Any
 
 import orjson
 
@@ -157,7 +158,7 @@ def _expression_at(questions: Sequence[Question], counts: Sequence[int], number:
     )
 
 
-def _outcome(answer: Mapping[str, object], expression: Expression) -> Outcome:
+def _outcome(answer: Mapping[str, Any], expression: Expression) -> Outcome:
     if answer["error"] is None:
         return Outcome(
             answer["value"], compared=tuple(Compared(*parts) for parts in answer["compared"])

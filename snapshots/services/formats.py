@@ -11,7 +11,7 @@ def choices(user) -> list[tuple[str, str]]:
     """Return (format, title) of each reader, and of the person's mappings."""
     readers = (*recognition.READERS.values(), *registry.READERS.values())
     mapped = [(row.format, f"mapping “{row.name}”") for row in _mappings(user)]
-    return [(reader.name, reader.title) for reader in readers] + mapped
+    return logs + engines + mapped
 
 
 def _mappings(user):

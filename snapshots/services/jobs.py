@@ -108,7 +108,7 @@ def cancel_job(job: Job) -> Job:
 
 
 def _note_cancelled(job: Job) -> None:
-    if job.kind not in Job.READING:
+    if job.kind in Job.WRITING:
         Recording.objects.filter(pk=job.recording_id).update(
             status=Recording.Status.FAILED, error=cancelled()
         )

@@ -31,6 +31,7 @@ class Bins:
 
     @property
     def width(self) -> int:
+        """Return how many steps or time units one bin spans."""
         return 1 << self.exponent
 
     @property

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from snapshots.domain.model.recording import APPLICATION_KINDS, Message
-from snapshots.domain.model.topology import ChannelId, JsonText
+from snapshots.domain.model.topology import Channel, ChannelId, JsonText
 from snapshots.domain.model.values import number
 from snapshots.store.layout import IN_FLIGHT
 from snapshots.store.mapped import Ints, ragged
@@ -198,5 +198,5 @@ class StoredCut:
         return self.positions[self.tables.target]
 
     @property
-    def _channels(self):
+    def _channels(self) -> tuple[Channel, ...]:
         return self.tables.topology.channels

@@ -4,16 +4,22 @@ Only the messages that were sent after the snapshot's first record are looked at
 _BUDGET of them.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.domain.judging.findings import Place
 from snapshots.domain.model.recording import SnapshotId
-from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.protocols.flooding import MARK, Knowledge, piece_of
 from snapshots.store.layout import NONE
 from snapshots.store.tables import TIME, Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snapshots.domain.model.topology import ProcessId
 
 _BUDGET = 5 * 10**6  # messages
 
@@ -42,7 +48,7 @@ def _records(tables: Tables, snapshot: SnapshotId) -> pa.RecordBatch:
     return tables.records.slice(first, end - first)
 
 
-def _own(tables: Tables, snapshot: SnapshotId):
+def _own(tables: Tables, snapshot: SnapshotId) -> "Iterator[tuple[ProcessId, Place]]":
     """Each process whose own piece is whole, and the record that made it so."""
     topology = tables.topology
     rows = _records(tables, snapshot).select(["process", "index", "at", "channel"])
@@ -59,7 +65,7 @@ def _own(tables: Tables, snapshot: SnapshotId):
                 yield process, Place(process, row["index"], row["at"])
 
 
-def _received(tables: Tables, snapshot: SnapshotId):
+def _received(tables: Tables, snapshot: SnapshotId) -> "Iterator[tuple[ProcessId, Place]]":
     """(whose piece, the receive that brought it), for every piece that arrived."""
     flights = tables.messages
     records = _records(tables, snapshot)

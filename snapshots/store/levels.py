@@ -6,6 +6,7 @@ aligned to its multiples; each level's bins are twice as wide as the finer one's
 the finest. A recording that a window can count at once has no levels.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def write_levels(
     Raises: StoreDamaged, OSError.
     """
     if manifest.counts["events"] <= above:
-        return {axis: () for axis in AXES}
+        return dict.fromkeys(AXES, ())
     tables = Tables(folder, manifest)
     (folder / LEVELS).mkdir(exist_ok=True)
     with ThreadPoolExecutor(len(AXES)) as pool:  # numpy lets threads run side by side
@@ -75,7 +76,9 @@ def span(extent: Extent, axis: str) -> tuple[int, int]:
     return (extent.from_, extent.to) if axis == TIME else (0, extent.steps)
 
 
-def _stacked(lengths, bins: Bins, counted) -> np.ndarray:
+def _stacked(
+    lengths: np.ndarray, bins: Bins, counted: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
     """``counted`` of all codes, a few at a time, so that memory stays bounded."""
     matrices = [np.zeros((0, bins.count), np.int64)]
     codes = np.arange(len(lengths))
@@ -88,7 +91,7 @@ def _stacked(lengths, bins: Bins, counted) -> np.ndarray:
     return np.concatenate([matrix.astype(kind) for matrix in matrices])
 
 
-def _paired(matrix: np.ndarray, odd: int, joined) -> np.ndarray:
+def _paired(matrix: np.ndarray, odd: int, joined: np.ufunc) -> np.ndarray:
     """The next wider level: neighbours joined. odd: the first bin is the second of its pair."""
     width = matrix.shape[1]
     wide = matrix.astype(np.int64) if joined is np.add else matrix

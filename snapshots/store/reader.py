@@ -49,6 +49,7 @@ class StoredRecording:
 
     @property
     def topology(self) -> Topology:
+        """Return the topology from the recording's header."""
         return self.tables.topology
 
     def positions_at(self, *, at: int | None = None, step: int | None = None) -> Ints:

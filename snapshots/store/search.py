@@ -1,7 +1,7 @@
 """Single events of a stored recording: by place, by neighbourhood of a cursor, by text."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +16,12 @@ from snapshots.domain.model.recording import (
     SEND,
 )
 from snapshots.domain.model.topology import ProcessId
-from snapshots.store.in_flight import Flights
 from snapshots.store.layout import NONE
 from snapshots.store.mapped import Ints
 from snapshots.store.tables import ORDER, Tables
+
+if TYPE_CHECKING:
+    from snapshots.store.in_flight import Flights
 
 EVENT = "event"
 MARKER = "marker"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Message, MessageId, SnapshotId
@@ -140,6 +141,6 @@ def _channel(
     )
 
 
-def _messages(tables: Tables, channel: int, ordinals) -> tuple[Message, ...]:
-    ordinals = np.asarray(ordinals, np.int64)
-    return tables.read_messages(np.full(len(ordinals), channel), ordinals)
+def _messages(tables: Tables, channel: int, ordinals: ArrayLike) -> tuple[Message, ...]:
+    numbers = np.asarray(ordinals, np.int64)
+    return tables.read_messages(np.full(len(numbers), channel), numbers)

@@ -166,7 +166,7 @@ def window(
     to: float,
     width: int,
     axis: str = TIME,
-    limits: Limits = Limits(),  # noqa: B008, frozen
+    limits: Limits = Limits(),
 ) -> Window:
     """The window ``from_`` .. ``to``; width: pixels, of which a bin takes at least one.
 

@@ -187,7 +187,7 @@ def _launch(options: Mapping[str, str], address: Path) -> subprocess.Popen:
         stderr=subprocess.STDOUT,
         env=os.environ
         | {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)},
-        preexec_fn=_ignore_interrupts,
+        preexec_fn=_ignore_interrupts,  # noqa: PLW1509, it only sets a signal
     )
 
 

@@ -15,6 +15,7 @@ import sys
 import threading
 import zipfile
 from contextlib import suppress
+from typing import Any
 
 from grpc import RpcError
 from py4j.protocol import Py4JError
@@ -200,7 +201,8 @@ def _built(master: str, options: dict[str, str]) -> SparkSession:
     for key, value in options.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    session.sparkContext._accumulatorServer.handle_error = _note_lost_connection
+    server: Any = session.sparkContext._accumulatorServer
+    server.handle_error = _note_lost_connection
     return session
 
 
@@ -245,7 +247,8 @@ def _need_java() -> None:
             "On Debian or Ubuntu: apt install openjdk-17-jre-headless."
         )
     try:
-        answer = subprocess.run([java, "-version"], capture_output=True, timeout=start_seconds())
+        version = [java, "-version"]
+        answer = subprocess.run(version, capture_output=True, timeout=start_seconds(), check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SparkUnavailable(f"Spark needs Java 17, and {java} does not run: {error}.") from error
     if answer.returncode:

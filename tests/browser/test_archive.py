@@ -55,7 +55,7 @@ def drawn(page, name: str = "trend") -> None:
 def hold_plotly(page) -> list:
     """The requests for it, which nobody answers."""
     held = []
-    page.route("**/plotly.min.js", lambda route: held.append(route))
+    page.route("**/plotly.min.js", held.append)
     return held
 
 

@@ -6,14 +6,16 @@ each later piece of the same kind must come to.
 
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.campaign.client import Client
 from tests.campaign.logs import BROKEN, Sample, samples
 from tests.campaign.system import System
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RING = {
     "name": "ring",

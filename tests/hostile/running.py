@@ -44,7 +44,7 @@ class Watch:
 
     def _hook(self, event: str, arguments: tuple) -> None:
         if event == "open":
-            path, mode, flags = arguments
+            path, _mode, flags = arguments
             writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
             if writes and isinstance(path, str | bytes):
                 self._note(path)

@@ -17,6 +17,7 @@ from snapshots.domain.simulators.samples import two_banks
 from snapshots.files import recordings
 from snapshots.jobs import leases, postponing, running
 from snapshots.jobs.leases import Cancelled, LeaseLost
+from snapshots.jobs.steps import STEPS, _answer
 from snapshots.models import Job, Recording
 from snapshots.problems import Conflict
 from snapshots.services.jobs import cancel_job, create_job, request_reordering, request_restore
@@ -37,7 +38,7 @@ def job(ada) -> Job:
 
 def steps(monkeypatch, step) -> None:
     """Run ``step`` in the place of an ingest."""
-    monkeypatch.setitem(running.STEPS, Job.Kind.INGEST, step)
+    monkeypatch.setitem(STEPS, Job.Kind.INGEST, step)
 
 
 def test_one_of_two_workers_gets_the_job(job):
@@ -220,7 +221,7 @@ def test_what_passes_by_itself_puts_a_job_off(job, monkeypatch, error, sentence)
     job.refresh_from_db()
     assert job.state == "queued"
     assert sentence in job.error["detail"]
-    steps(monkeypatch, lambda lease: running._answer(lease, "ready", {}))
+    steps(monkeypatch, lambda lease: _answer(lease, "ready", {}))
     running.run(job.pk)
     job.refresh_from_db()
     assert (job.state, job.error, job.retry_at) == ("done", None, None)
@@ -238,7 +239,7 @@ def test_a_database_that_is_locked_at_the_end_is_asked_until_it_answers(job, mon
         write(lease, **fields)
 
     monkeypatch.setattr(leases.Lease, "write", locked)
-    steps(monkeypatch, lambda lease: running._answer(lease, "ready", {}))
+    steps(monkeypatch, lambda lease: _answer(lease, "ready", {}))
     running.run(job.pk)
     job.refresh_from_db()
     assert (job.state, job.attempt) == ("done", 1)
@@ -321,7 +322,7 @@ def test_a_restore_that_fails_leaves_its_recording_ready(ada, monkeypatch):
     def broken(lease):
         raise Cancelled
 
-    monkeypatch.setitem(running.STEPS, Job.Kind.RESTORE, broken)
+    monkeypatch.setitem(STEPS, Job.Kind.RESTORE, broken)
     running.run(restore.pk)
     assert Job.objects.get().state == "cancelled"
     assert Recording.objects.get().status == "ready"

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from snapshots.jobs import leases, turns
 from snapshots.jobs import running as runs
+from snapshots.jobs.steps import STEPS, _answer
 from snapshots.models import Job, Recording
 from snapshots.services.jobs import create_job
 from tasks.queue import jobs as queue
@@ -40,9 +41,9 @@ def order(monkeypatch) -> list:
 
     def step(lease):
         ran.append(lease.job.owner.username[:3] if lease.job.owner else "nobody")
-        runs._answer(lease, "ready", {})
+        _answer(lease, "ready", {})
 
-    monkeypatch.setitem(runs.STEPS, Job.Kind.INGEST, step)
+    monkeypatch.setitem(STEPS, Job.Kind.INGEST, step)
     return ran
 
 
@@ -155,7 +156,7 @@ def test_the_page_of_a_job_that_is_put_off_says_why_and_when_it_goes_on(ada, mon
     def stopped(lease):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setitem(runs.STEPS, Job.Kind.INGEST, stopped)
+    monkeypatch.setitem(STEPS, Job.Kind.INGEST, stopped)
     job = a_job(ada)
     runs.run_next()
     browser = Client()

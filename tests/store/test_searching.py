@@ -1,6 +1,6 @@
 """Binary searches over many runs find what a search of each run finds."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,9 @@ from snapshots.store.mapped import ragged
 from snapshots.store.tables import Tables
 from snapshots.store.writer import finish
 from tests.effort import examples
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ARRIVALS = st.lists(
     st.permutations(range(12)).flatmap(
@@ -91,7 +94,7 @@ def long_runs(tmp_path_factory) -> tuple[Tables, list[np.ndarray]]:
     for codes in ((1, 3, 6), (2, 4, 5, 8)):
         written += parts.write_messages(folder, _messages({code: sent[code] for code in codes}))
     states = pa.table(
-        dict.fromkeys(PROCESS_COLUMNS.names, [None, None]) | {"id": ["p", "q"]}, PROCESS_COLUMNS
+        {name: [None, None] for name in PROCESS_COLUMNS.names} | {"id": ["p", "q"]}, PROCESS_COLUMNS
     )
     count = len(lengths)
     channels = {

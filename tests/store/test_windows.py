@@ -1,5 +1,6 @@
 """A window holds exactly what a look at every event and every message would put in it."""
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -168,9 +169,7 @@ def assert_bins(bins: WindowBins, recording: Recording, expected: Expected) -> N
         before = [expected.before(process.id, edge) for edge in edges]
         assert bins.events[row].tolist() == np.diff(before).tolist()
     for row, channel in enumerate(recording.topology.channels):
-        depths = [
-            expected.most(channel, first, end) for first, end in zip(edges, edges[1:], strict=False)
-        ]
+        depths = [expected.most(channel, first, end) for first, end in itertools.pairwise(edges)]
         assert bins.depth[row].tolist() == depths
 
 
@@ -277,7 +276,7 @@ def test_edges_that_are_no_window_are_refused(from_, to, axis):
 
 
 NOTHING: dict[str, Callable] = {
-    "no events": lambda: a_run(),
+    "no events": a_run,
     "no channels": lambda: a_run({"p": 1}, []).internal("p", "think"),
     "no message on one channel": lambda: a_run().send("p->q", "m", value=1),
 }

@@ -192,24 +192,24 @@ def test_other_headers_are_nobody(rf, header):
 
 
 def test_a_tokens_last_use_is_noted_to_the_minute(user):
-    row, token = services.make_token(user, "checks")
-    services.user_of_token(token)
+    _row, token = services.make_token(user, "checks")
+    services.valid_token(token)
     first = ApiToken.objects.get().last_used_at
-    services.user_of_token(token)
+    services.valid_token(token)
     assert ApiToken.objects.get().last_used_at == first
     ApiToken.objects.update(last_used_at=first - timedelta(minutes=2))
-    services.user_of_token(token)
+    services.valid_token(token)
     assert ApiToken.objects.get().last_used_at > first - timedelta(minutes=1)
 
 
 def test_create_token_makes_the_user_and_prints_the_token_alone(capsys):
     token = command(capsys, "create_token", "Eve@Example.org")
-    assert services.user_of_token(token).username == "eve@example.org"
+    assert services.valid_token(token).user.username == "eve@example.org"
 
 
 def test_the_same_address_is_the_same_user(capsys):
-    first = services.user_of_token(command(capsys, "create_token", "eve@example.org"))
-    assert services.user_of_token(command(capsys, "create_token", "EVE@example.org")) == first
+    first = services.valid_token(command(capsys, "create_token", "eve@example.org")).user
+    assert services.valid_token(command(capsys, "create_token", "EVE@example.org")).user == first
 
 
 def test_create_token_refuses_what_is_no_address():

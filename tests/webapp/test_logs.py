@@ -10,6 +10,7 @@ from ipaddress import ip_network
 import pytest
 
 from snapshots.jobs import running
+from snapshots.jobs.steps import STEPS
 from snapshots.models import Job
 from tests.web.given import a_person
 from tests.webapp.asgi import get
@@ -182,7 +183,7 @@ def test_what_a_job_logs_names_the_job_and_its_owner(monkeypatch):
     def fail(lease):
         raise ValueError("a fault")
 
-    monkeypatch.setitem(running.STEPS, "ingest", fail)
+    monkeypatch.setitem(STEPS, "ingest", fail)
     with written(LineFormatter(), "snapshots.jobs.running") as lines:
         running.run(job.pk)
     assert f"[user={owner.pk} job={job.pk}]" in "\n".join(lines())

@@ -9,6 +9,7 @@ from channels.testing import WebsocketCommunicator
 from prometheus_client.parser import text_string_to_metric_families
 
 from snapshots.jobs import running
+from snapshots.jobs.steps import STEPS
 from snapshots.models import Job, Recording
 from snapshots.routing import websocket_urlpatterns
 from tests.web.given import a_client, a_person, a_ready_recording
@@ -72,7 +73,10 @@ def test_jobs_workers_bytes_and_disks_are_told(client, live, token, data_dir):
     Recording.objects.create(name="b", upload="", size=500, stored_bytes=70)
     presence.note_worker("2026-11-22T08:00:00+00:00", [4711])
     presence.note_sweep()
-    live.set(f"{presence.SPARK}h:9", json.dumps(dict(state="up", since="", reason="", restarts=2)))
+    live.set(
+        f"{presence.SPARK}h:9",
+        json.dumps({"state": "up", "since": "", "reason": "", "restarts": 2}),
+    )
     live.rpush("celery", "message")
     samples = scraped(client, token)
     assert samples["cutline_jobs", "ingest", "queued"] == 2
@@ -94,7 +98,7 @@ def test_the_times_of_jobs_are_a_histogram_over_all_workers(client, live, token,
     job_times.note("ingest", "done", 0.4)
     job_times.note("ingest", "done", 7.5)
     job_times.note("ingest", "done", 5000)
-    monkeypatch.setitem(running.STEPS, "restore", lambda lease: lease.write(state=Job.State.DONE))
+    monkeypatch.setitem(STEPS, "restore", lambda lease: lease.write(state=Job.State.DONE))
     running.run(Job.objects.create(kind="restore").pk)
     samples = scraped(client, token)
     name = "cutline_job_seconds"
@@ -107,7 +111,7 @@ def test_the_times_of_jobs_are_a_histogram_over_all_workers(client, live, token,
 
 
 def test_a_job_that_is_put_back_is_not_an_end(live, monkeypatch):
-    monkeypatch.setitem(running.STEPS, "restore", lambda lease: lease.write(state=Job.State.QUEUED))
+    monkeypatch.setitem(STEPS, "restore", lambda lease: lease.write(state=Job.State.QUEUED))
     running.run(Job.objects.create(kind="restore").pk)
     assert job_times.times(live) == {}
 

@@ -12,7 +12,7 @@ from snapshots.models import Recording
 from snapshots.web.api import api, scopes
 from tests.web.given import a_file, a_person, a_ready_recording, post_json
 from webapp.accounts.models import ApiToken
-from webapp.accounts.services import make_token, user_of_token
+from webapp.accounts.services import make_token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 CHANGING = ("post", "put", "patch", "delete")

@@ -16,6 +16,9 @@ class SignInLink(models.Model):
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
 
+    def __str__(self) -> str:
+        return f"sign-in link of {self.user}"
+
 
 class Session(AbstractBaseSession):
     """One person's session; ``session_key`` holds the SHA-256 of the key in the cookie.
@@ -143,3 +146,8 @@ class AuditEntry(models.Model):
     def delete(self, *args, **options) -> tuple[int, dict[str, int]]:
         """Refuse to delete an entry. Raises: PermissionError."""
         raise PermissionError(KEPT_AS_IT_IS)
+
+    @property
+    def words(self) -> str:
+        """The action as people read it: ``signed-in`` is "signed in"."""
+        return action_words(self.action)

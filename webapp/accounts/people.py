@@ -258,7 +258,10 @@ def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
     if not taker.is_active:
         raise Conflict(f"The account of {taker} is closed: open it first.")
     Job.objects.filter(owner=giver).update(owner=taker)
-    moved = {kind: model.objects.filter(owner=giver).update(owner=taker) for kind, model in OWNED}
+    moved = {
+        kind: model._default_manager.filter(owner=giver).update(owner=taker)
+        for kind, model in OWNED
+    }
     collectors, kept_collectors = _move(Collector, giver, taker, "engine", "url", "job_key")
     jobs, kept_jobs = _move(EngineJob, giver, taker, "engine", "key", "run")
     EngineJob.objects.filter(owner=taker, collector__owner=giver).update(collector=None)
@@ -281,7 +284,7 @@ def _move(model: type[Model], giver: User, taker: User, *key: str) -> tuple[int,
     rows = list(model.objects.filter(owner=giver))
     left = [row for row in rows if tuple(getattr(row, name) for name in key) in taken]
     going = {row.pk for row in rows} - {row.pk for row in left}
-    return model.objects.filter(pk__in=going).update(owner=taker), left
+    return model._default_manager.filter(pk__in=going).update(owner=taker), left
 
 
 @transaction.atomic
@@ -294,7 +297,7 @@ def delete(user: User, by: User | None) -> None:
     if user.is_active:
         raise Conflict(f"The account of {user} is open: close it first.")
     for kind, model in OWNED:
-        number = model.objects.filter(owner=user).count()
+        number = model._default_manager.filter(owner=user).count()
         if number:
             words = counted(number, kind, PLURALS.get(kind, ""))
             raise Conflict(f"{user} still has {words}: hand over first.")

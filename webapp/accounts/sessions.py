@@ -53,7 +53,7 @@ class SessionStore(DatabaseSessions):
     def create_model_instance(self, data: dict) -> Session:
         row = super().create_model_instance(data)
         row.session_key = key_hash(row.session_key)
-        row.user_id = data.get(SESSION_KEY)
+        row.user_id = data.get(SESSION_KEY)  # type: ignore[attr-defined]
         return row
 
     def delete(self, session_key: str | None = None) -> None:

@@ -21,7 +21,7 @@ def failed(request: HttpRequest) -> HttpResponse:
         return server_error(request)
     logger.warning("%s %s: %s (%s)", request.method, request.path, problem.status, error)
     answer = refusal(request, problem)
-    answer._has_been_logged = True  # Django would add a traceback
+    answer._has_been_logged = True  # type: ignore[attr-defined]  # Django would add a traceback
     return answer
 
 

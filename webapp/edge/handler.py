@@ -1,6 +1,7 @@
 """Handle requests with Django, with their bodies on our own disk."""
 
 import tempfile
+from typing import Any
 
 import django
 from django.conf import settings
@@ -15,8 +16,8 @@ class Handler(ASGIHandler):
     """
 
     async def read_body(self, receive):
-        body = tempfile.SpooledTemporaryFile(  # noqa: SIM115 (the request closes it)
-            max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE, mode="w+b", dir=settings.DATA_DIR
+        body: Any = tempfile.SpooledTemporaryFile(  # noqa: SIM115 (the request closes it)
+            max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE, mode="w+b", dir=str(settings.DATA_DIR)
         )
         try:
             await _fill(body, receive)

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -23,7 +24,7 @@ class Check:
     problem: str = ""
 
     @property
-    def status(self) -> str:
+    def status(self) -> Literal["ok", "failed"]:
         return "failed" if self.problem else "ok"
 
 

@@ -42,7 +42,10 @@ def _guarded(read, error: type[Exception]) -> list[Metric]:
         return []
 
 
-def _gauge(name: str, text: str, rows: Iterable[tuple], labels: Iterable[str] = ()) -> Metric:
+Rows = Iterable[tuple[Iterable[object], float]]
+
+
+def _gauge(name: str, text: str, rows: Rows, labels: Iterable[str] = ()) -> Metric:
     family = GaugeMetricFamily(f"cutline_{name}", text, labels=list(labels))
     for values, number in rows:
         family.add_metric([str(value) for value in values], number)
@@ -61,7 +64,7 @@ def _disk(health: report.OperatorHealth) -> Metric:
 
 def _oldest(health: report.OperatorHealth) -> Metric:
     queue = health["queue"]
-    rows = [([], queue["oldest_seconds"] or 0)] if queue else []
+    rows: Rows = [([], queue["oldest_seconds"] or 0)] if queue else []
     return _gauge("oldest_open_job_seconds", "Age of the oldest open job; 0 without one.", rows)
 
 

@@ -1,6 +1,6 @@
 """The checkpoints of one job as columns, and which of them pass a filter."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -34,6 +34,7 @@ class Coded:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Coded":
+        """Code texts by the order in which they first appear."""
         places = {text: code for code, text in enumerate(dict.fromkeys(texts))}
         codes = np.fromiter(map(places.__getitem__, texts), np.int32, len(texts))
         return cls(codes, tuple(places))
@@ -41,7 +42,7 @@ class Coded:
     def __getitem__(self, row: int) -> str:
         return self.names[self.codes[row]]
 
-    def where(self, holds) -> NDArray[np.bool_]:
+    def where(self, holds: Callable[[str], bool]) -> NDArray[np.bool_]:
         """bool[rows]: where ``holds(text)``; asked once for each text."""
         passing = np.array([bool(holds(name)) for name in self.names], np.bool_)
         return passing[self.codes] if len(self.names) else np.zeros(len(self.codes), np.bool_)
@@ -75,6 +76,7 @@ class Columns:
         return len(self.number)
 
     def has_status(self, name: str) -> NDArray[np.bool_]:
+        """Return a mask of the checkpoints with this status."""
         return self.status == STATUSES.index(name)
 
     def place(self, pipeline: int, number: int) -> int | None:
@@ -105,6 +107,7 @@ class Filter:
 
     @property
     def passes_all(self) -> bool:
+        """Tell whether no condition is set."""
         return all(getattr(self, field.name) in ("", None) for field in fields(self))
 
     def rows(self, columns: Columns) -> Ints:

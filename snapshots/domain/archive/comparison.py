@@ -50,6 +50,7 @@ class Share:
 
     @json_property
     def more(self) -> int:
+        """Return how much higher the slow checkpoint's value is; negative if it is lower."""
         return self.slow - self.healthy
 
 
@@ -64,6 +65,7 @@ class Rise:
 
     @json_property
     def more(self) -> int:
+        """Return how much higher the slow checkpoint's value is; negative if it is lower."""
         return self.slow - self.healthy
 
 

@@ -6,7 +6,7 @@ text; and a size that the engine told before one that was counted in files. So i
 which order sources arrive, nor how often.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import TypeVar
 
@@ -68,7 +68,12 @@ def _subtask(one: SubtaskFacts, other: SubtaskFacts) -> SubtaskFacts:
     return replace(one, **known)
 
 
-def _united(one: Iterable[_Item], other: Iterable[_Item], key: str, join) -> tuple[_Item, ...]:
+def _united(
+    one: Iterable[_Item],
+    other: Iterable[_Item],
+    key: str,
+    join: Callable[[_Item, _Item], _Item],
+) -> tuple[_Item, ...]:
     found = {getattr(item, key): item for item in one}
     for item in other:
         place = getattr(item, key)

@@ -104,10 +104,12 @@ class CheckpointFacts:
 
     @property
     def key(self) -> tuple[int, int]:
+        """Return what identifies the checkpoint within its job."""
         return self.pipeline, self.number
 
     @property
     def is_final(self) -> bool:
+        """Tell whether the checkpoint has ended and will not change."""
         return self.status in (FAILED, COMPLETED)
 
     def all_subtasks(self) -> Iterator[tuple[str, SubtaskFacts]]:
@@ -138,4 +140,5 @@ class JobFacts:
 
 
 def called(vertex: VertexFacts, index: int) -> str:
+    """Return the name of a subtask as people read it, such as ``parse[3]``."""
     return f"{vertex.name or vertex.id}[{index}]"

@@ -3,6 +3,7 @@
 import json
 import zlib
 from dataclasses import fields
+from typing import Any
 
 from snapshots.domain.archive.model import SubtaskFacts, VertexFacts
 
@@ -34,7 +35,7 @@ def _packed(vertex: VertexFacts) -> dict[str, object]:
     }
 
 
-def _unpacked(found: dict) -> VertexFacts:
+def _unpacked(found: dict[str, Any]) -> VertexFacts:
     columns = found["subtasks"]
     names = list(columns)
     subtasks = tuple(

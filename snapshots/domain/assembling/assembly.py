@@ -3,6 +3,7 @@
 Rows: all events numbered process by process, in the order of the header, each process's in order.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +14,7 @@ from snapshots.domain.assembling import irregular
 from snapshots.domain.assembling.clocks import NONE, CausalCycle, Times, causal_times, early, fallen
 from snapshots.domain.assembling.matching import Traffic, match
 from snapshots.domain.model import defects as say
-from snapshots.domain.model.defects import Defect, Defects, refuse
+from snapshots.domain.model.defects import Defect, Defects, InputRefused, refuse
 from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
@@ -116,7 +117,9 @@ def assemble(header: Header, logged_events: Iterable[LoggedEvent]) -> Assembly:
 def _by_process(
     topology: Topology, logged_events: Iterable[LoggedEvent], defects: Defects
 ) -> dict[ProcessId, list[LoggedEvent]]:
-    by_process = {process.id: [] for process in topology.processes}
+    by_process: dict[ProcessId, list[LoggedEvent]] = {
+        process.id: [] for process in topology.processes
+    }
     for event in logged_events:
         if event.process in by_process:
             by_process[event.process].append(event)
@@ -150,7 +153,7 @@ def _ordered(process: ProcessId, events: list[LoggedEvent], defects: Defects) ->
         (event for event in events if event.index is not None),
         key=lambda event: (event.index, event.line),
     )
-    for earlier, later in zip(indexed, indexed[1:], strict=False):
+    for earlier, later in itertools.pairwise(indexed):
         if earlier.index == later.index:
             defects.add(say.index_twice(process, later.index, later.line, earlier.line))
     if without and indexed:
@@ -220,7 +223,7 @@ def _timed(
         raise refused_cycle([(rows[row].process, rows[row].line) for row in cycle.rows]) from cycle
 
 
-def refused_cycle(events: list[tuple[ProcessId, int]]):
+def refused_cycle(events: list[tuple[ProcessId, int]]) -> InputRefused:
     """The InputRefused for a circle of events, given as (process, line), causes first."""
     shown = [f"{say.quoted(process)} in line {line}" for process, line in events[:6]]
     more = f" and {len(events) - 6} more" if len(events) > 6 else ""

@@ -12,6 +12,7 @@ CACM 21(7), 1978.
 """
 
 import heapq
+import itertools
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ def fallen(starts: np.ndarray, at: np.ndarray, known: np.ndarray) -> np.ndarray:
     """bool[N]: rows whose time lies before that of an earlier row of the same process."""
     given = np.where(known, at, np.iinfo(np.int64).min)
     falls = np.zeros(len(at), bool)
-    for first, end in zip(starts[:-1], starts[1:], strict=True):
+    for first, end in itertools.pairwise(starts):
         latest = np.maximum.accumulate(given[first:end])
         falls[first:end] = given[first:end] < latest
     return falls & known
@@ -108,8 +109,7 @@ def _walked(starts: np.ndarray, given: np.ndarray, cause: np.ndarray, tick: int)
                 if source >= walked_to:
                     asleep[source] = process
                     break
-                if here[source] + tick > time:
-                    time = here[source] + tick
+                time = max(time, here[source] + tick)
             here[row] = latest = time
             row += 1
             if row - 1 in asleep:

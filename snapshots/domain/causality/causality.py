@@ -80,6 +80,7 @@ class Causality:
             self.out_of[way.source].append(way)
 
     def arrivals(self, process: int) -> Arrivals:
+        """Return the messages that arrive at a process. The answer is kept for the next call."""
         if process not in self._arrivals:
             self._arrivals[process] = Arrivals(self.into[process], self.ends[process])
         return self._arrivals[process]
@@ -96,7 +97,7 @@ class Causality:
         goal: where to move a process that must be at a position at least; None: nowhere, and the
         answer is False.
         """
-        waiting = deque()
+        waiting: deque[tuple[int, int, int]] = deque()
         for process, position in to.items():
             waiting.append((process, positions[process], position))
             positions[process] = max(positions[process], position)
@@ -128,10 +129,12 @@ class Causality:
         return True
 
     def cut(self, positions: Sequence[int]) -> Cut:
+        """Return the cut at these positions, which are in the order of ``processes``."""
         return Cut(dict(zip(self.processes, positions, strict=True)))
 
 
 def causality(recording: Recording) -> Causality:
+    """Index a recording's messages by channel for questions about causality."""
     processes = [process.id for process in recording.topology.processes]
     number = {process: n for n, process in enumerate(processes)}
     return Causality(

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from snapshots.domain.judging.cuts import received_index
-from snapshots.domain.model.recording import Recording
+from snapshots.domain.model.recording import Marker, Message, Recording
 from snapshots.domain.model.topology import ProcessId
 
 MOST_CELLS = 5 * 10**7  # processes x events, 4 bytes each
@@ -92,10 +92,11 @@ def _arrivals(recording: Recording, codes: dict[ProcessId, int]) -> np.ndarray:
     for channel in recording.topology.channels:
         received = recording.events.get(channel.target, ())
         ends = codes[channel.target], codes[channel.source]
-        for travelling in (
+        travellers: list[Message | Marker] = [
             *recording.messages.get(channel.id, ()),
             *recording.markers.get(channel.id, ()),
-        ):
+        ]
+        for travelling in travellers:
             index = travelling.received_index
             if index is not None:
                 step = received[index].step

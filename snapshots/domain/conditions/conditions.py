@@ -204,6 +204,7 @@ def processes_of(conditions: Iterable[Condition]) -> tuple[ProcessId, ...]:
 
 
 def states_of(recording: Recording, process: ProcessId) -> States:
+    """Return the states that a process passes through, one for each position."""
     codes: dict[JsonText | None, int] = {None: -1}
     at_start = recording.topology.process_by_id[process].state
     current = codes.setdefault(at_start, len(codes) - 1)

@@ -40,6 +40,7 @@ class Node:
     is_test: bool = False
 
     def is_call(self, function: str) -> bool:
+        """Tell whether the node calls this function."""
         return self.kind == CALL and self.name == function
 
 

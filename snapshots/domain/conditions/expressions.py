@@ -55,11 +55,13 @@ class ExpressionError(ValueError):
         self.column = offset - (before.rfind("\n") + 1) + 1
         self.excerpt = _excerpt(text, self.line, self.column)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[object, ...]:
         """It can be sent between processes, which would else call ``__init__`` with less."""
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__
+        rebuild = copyreg.__newobj__  # type: ignore[attr-defined]
+        return rebuild, (type(self), *self.args), self.__dict__
 
     def to_json(self) -> dict[str, object]:
+        """Return the error as JSON, with the place in the expression."""
         return {
             "sentence": self.sentence,
             "line": self.line,
@@ -144,6 +146,7 @@ class Expression:
 
     @cached_property
     def tree(self) -> Node:
+        """Parse the compiled expression into a tree."""
         return tree.read(self._serialized)
 
     @cached_property

@@ -296,7 +296,8 @@ class _IntervalSearch:
         interval before while a third stayed outside, and so on back to the start. At the end the
         first process has left its last interval for good.
         """
-        order, legs, total = self.order, [], 1
+        order, total = self.order, 1
+        legs: list[Leg] = []
         blocked = order.number[obstacle.process]
         positions = [0] * len(order.ends)
         for leaver, interval, waiting in self._story(blocked) if obstacle.interval else ():

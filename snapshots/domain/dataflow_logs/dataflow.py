@@ -70,6 +70,8 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
+    """A connection of two vertices and the rule that distributes records over subtasks."""
+
     source: str
     target: str
     exchange: str = FORWARD
@@ -84,6 +86,7 @@ class Subtask:
 
     @property
     def id(self) -> ProcessId:
+        """Return the id of the process that stands for the subtask."""
         return ProcessId(f"{self.vertex}[{self.index}]")
 
 
@@ -106,6 +109,7 @@ class Dataflow:
 
     @cached_property
     def vertex_by_id(self) -> dict[str, Vertex]:
+        """Index the vertices by id."""
         return {vertex.id: vertex for vertex in self.vertices}
 
     @cached_property
@@ -119,12 +123,15 @@ class Dataflow:
 
     @cached_property
     def subtask_by_id(self) -> dict[ProcessId, Subtask]:
+        """Index the subtasks by the process that stands for each."""
         return {subtask.id: subtask for subtask in self.subtasks}
 
     def edges_from(self, vertex: str) -> tuple[Edge, ...]:
+        """Return the edges that leave a vertex."""
         return tuple(edge for edge in self.edges if edge.source == vertex)
 
     def edges_to(self, vertex: str) -> tuple[Edge, ...]:
+        """Return the edges that enter a vertex."""
         return tuple(edge for edge in self.edges if edge.target == vertex)
 
     def targets(self, edge: Edge, index: int) -> range:
@@ -134,6 +141,7 @@ class Dataflow:
         return range(self.vertex_by_id[edge.target].parallelism)
 
     def channel(self, edge: Edge, source: int, target: int) -> ChannelId:
+        """Return the id of the channel between two subtasks, which are given by index."""
         return ChannelId(f"{edge.source}[{source}]->{edge.target}[{target}]")
 
     @cached_property
@@ -156,8 +164,8 @@ class Dataflow:
             before = [depth[edge.source] for edge in self.edges_to(vertex)]
             depth[vertex] = 1 + max(before, default=-1)
         layers: list[list[str]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
-        for vertex in self.vertices:
-            layers[depth[vertex.id]].append(vertex.id)
+        for id_ in self.vertex_by_id:
+            layers[depth[id_]].append(id_)
         return tuple(map(tuple, layers))
 
     @cached_property
@@ -284,7 +292,9 @@ class Dataflow:
                 )
 
 
-def components(names: Iterable[str], links: Iterable[tuple[str, str]]) -> tuple[tuple, ...]:
+def components(
+    names: Iterable[str], links: Iterable[tuple[str, str]]
+) -> tuple[tuple[str, ...], ...]:
     """Connected components, each and all in the order of the names."""
     parent = {name: name for name in names}
 

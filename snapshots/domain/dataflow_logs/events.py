@@ -109,6 +109,7 @@ class ProtocolEvent:
 
     @classmethod
     def of(cls, event: Event) -> "ProtocolEvent":
+        """Build a protocol event from an event of the recording."""
         return cls(
             process=event.process,
             index=event.index,
@@ -123,13 +124,16 @@ class ProtocolEvent:
         )
 
     def text(self, name: str) -> str | None:
+        """Return a field that holds text, or None for anything else."""
         value = self.fields.get(name)
         return value if isinstance(value, str) else None
 
     def whole(self, name: str) -> int | None:
+        """Return a field that holds a whole number, or None for anything else."""
         return whole(self.fields.get(name))
 
     def is_so(self, name: str) -> bool:
+        """Tell whether a field is exactly true."""
         return self.fields.get(name) is True
 
     def is_inferred(self, name: str) -> bool:
@@ -145,6 +149,7 @@ class ProtocolEvent:
 
 
 def fields_of(extra: str | None) -> dict[str, Any]:
+    """Parse an event's extra fields. Anything but a JSON object counts as no fields."""
     found = parsed(extra)
     return found if isinstance(found, dict) else {}
 

@@ -1,5 +1,6 @@
 """Entries of state, and data in flight: what there is too much of for one document."""
 
+import builtins
 from dataclasses import dataclass
 
 
@@ -8,7 +9,7 @@ class NotRead:
     """Bytes whose meaning is not known. head: the first of them."""
 
     bytes: int
-    head: bytes
+    head: builtins.bytes
     reason: str
 
 
@@ -32,8 +33,8 @@ class StateEntry:
     bytes: int
     key_group: int | None = None
     namespace: object = None
-    identity: bytes = b""
-    digest: bytes | None = None
+    identity: builtins.bytes = b""
+    digest: builtins.bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

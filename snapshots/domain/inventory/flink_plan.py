@@ -4,7 +4,7 @@ Source: Flink, StateAssignmentOperation, KeyGroupRangeAssignment.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Protocol
@@ -46,6 +46,7 @@ class Sizes(Protocol):
 
 
 def plan_operator(operator: OperatorInventory, parallelism: int, sizes: Sizes) -> OperatorPlan:
+    """Plan where the state of one Flink operator goes with another parallelism."""
     planning = _Planning(operator, parallelism, sizes)
     states = [planning.move(state) for state in operator.states]
     notes = list(_notes(operator, parallelism))
@@ -206,8 +207,8 @@ class _OwnState:
                 self.lists.setdefault(index, []).extend(stretches)
         self._shared = self._of_all(states)
         self._old: dict[int, int] = {}
-        for own in self.elements.values():
-            for subtask, size in own:
+        for pieces in self.elements.values():
+            for subtask, size in pieces:
                 self._old[subtask] = self._old.get(subtask, 0) + size
 
     def _of_all(self, states: Sequence[StateInventory]) -> _Shared:
@@ -273,7 +274,7 @@ def _rule(state: StateInventory, same: bool) -> str:
     return _RULES.get(state.kind, "Entries go with the key group of their key.")
 
 
-def _notes(operator: OperatorInventory, parallelism: int):
+def _notes(operator: OperatorInventory, parallelism: int) -> Iterator[str]:
     if operator.finished:
         yield "It had finished: it is not run again."
         return

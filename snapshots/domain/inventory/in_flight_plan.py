@@ -122,7 +122,7 @@ def _edge(
         return EdgePlan(**told, rule="It cannot be divided anew.", problem=problem)
     rule, filtered, olds = _RULES[exchange]
     each = [olds(index, receiver.before, after) for index in range(after)]
-    return _planned(told, rule + _of_senders(sender), each, channels, filtered)
+    return _planned(told, rule + _of_senders(sender), each, channels, filtered=filtered)
 
 
 def _of_halves(told: dict[str, object], sender: Width | None, receiver: Width | None) -> EdgePlan:
@@ -144,6 +144,7 @@ def _planned(
     rule: str,
     each: Sequence[range],
     channels: Sequence[ChannelContents],
+    *,
     filtered: bool = False,
 ) -> EdgePlan:
     held = _by_target(channels)

@@ -108,6 +108,7 @@ def planned(
     notes: Sequence[str] = (),
     problem: str | None = None,
 ) -> OperatorPlan:
+    """Build the plan of an operator with the totals that all engines have in common."""
     coordinators = [one.bytes or 0 for one in operator.subtasks if one.index == COORDINATOR]
     return OperatorPlan(
         operator=operator.id,

@@ -158,7 +158,8 @@ def _problems(
     operators: Sequence[OperatorPlan],
     edges: Sequence[EdgePlan],
 ) -> list[str]:
-    found = [plan.problem for plan in (*operators, *edges) if plan.problem]
+    plans: list[OperatorPlan | EdgePlan] = [*operators, *edges]
+    found = [plan.problem for plan in plans if plan.problem]
     if checkpoint.status in (FAILED, IN_PROGRESS):
         found.append(f"It is {checkpoint.status}: only a completed checkpoint can be restored.")
     return found

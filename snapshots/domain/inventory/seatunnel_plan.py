@@ -29,6 +29,7 @@ _IN_TURN = "Subtask j gets those of the old subtasks j, j + n, j + 2n … of n s
 
 
 def plan_action(action: OperatorInventory, parallelism: int, sizes: object) -> OperatorPlan:
+    """Plan where the state of one SeaTunnel action goes with another parallelism."""
     own = [one for one in action.subtasks if one.index != COORDINATOR]
     by_index = {one.index: one for one in own}
     after = [

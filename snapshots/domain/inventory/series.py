@@ -151,6 +151,7 @@ class Side:
 
 
 def compare_checkpoints(before: Side, after: Side, files: Iterable[FileUse]) -> CheckpointChange:
+    """Compare two checkpoints of a job by operators, states and files."""
     one, other = before.inventory, after.inventory
     needed = tuple(_files(files, before.number, after.number))
     return CheckpointChange(

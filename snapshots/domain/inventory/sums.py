@@ -45,6 +45,7 @@ class Adding:
     fields: dict[Path, Number | None] | None = field(default_factory=dict)
 
     def add(self, value: object) -> None:
+        """Add the numbers of a value to the sums."""
         self.total = plus(self.total, value)
         if self.fields is None:
             return
@@ -80,7 +81,7 @@ def plus(total: Number | None, value: object) -> Number | None:
     return total + value
 
 
-def _numbers(value: Mapping, before: Path = ()) -> Iterator[tuple[Path, object]]:
+def _numbers(value: Mapping[str, object], before: Path = ()) -> Iterator[tuple[Path, object]]:
     """The leaves; a list, or what lies too deep, is one that is no number."""
     for own, part in value.items():
         path = (*before, str(own))

@@ -8,9 +8,10 @@ Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, sectio
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
@@ -20,6 +21,8 @@ from snapshots.domain.model.recording import (
     Recording,
 )
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
+
+_Item = TypeVar("_Item")
 
 NEVER = 2**63 - 1  # the index of a receive that has not happened: later than every index
 
@@ -34,9 +37,11 @@ class Cut:
         return dict(self.positions)
 
     def position(self, process: ProcessId) -> int:
+        """Return how many events of a process lie inside."""
         return self.positions.get(process, 0)
 
     def includes(self, process: ProcessId, index: int) -> bool:
+        """Tell whether an event of a process lies inside."""
         return index < self.position(process)
 
 
@@ -130,8 +135,8 @@ class ChannelLog:
         return [received_index(message) for message in arrived], tuple(arrived)
 
 
-def _running(items, choose) -> list:
-    chosen: list = []
+def _running(items: Iterable[_Item], choose: Callable[[_Item, _Item], _Item]) -> list[_Item]:
+    chosen: list[_Item] = []
     for item in items:
         chosen.append(choose(chosen[-1], item) if chosen else item)
     return chosen
@@ -162,6 +167,7 @@ def orphans(recording: Recording, cut: Cut) -> tuple[Message, ...]:
 
 
 def is_consistent(recording: Recording, cut: Cut) -> bool:
+    """Tell whether every message that is received inside is also sent inside."""
     return not orphans(recording, cut)
 
 

@@ -19,18 +19,36 @@ INCOMPLETE = "incomplete"
 UNKNOWN = "unknown"
 CONSISTENT = "consistent"
 
-VERDICTS = (
-    ORPHAN,
-    LOST,
-    DUPLICATED,
-    STATE_MISMATCH,
-    MARKER_RULE,
-    FIFO_VIOLATION,
-    INCOMPLETE,
-    UNKNOWN,
-    CONSISTENT,
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a snapshot can be found to be.
+
+    Args:
+        name: as the API and the pages have it.
+        title: what it means, in words that complete "this verdict says that".
+        colour: the custom property ``--color-COLOUR`` in which the pages show it.
+    """
+
+    name: str
+    title: str
+    colour: str = "inconsistent"
+
+
+REGISTRY = (
+    Verdict(ORPHAN, "a message is received inside the cut and sent outside it"),
+    Verdict(LOST, "the recorded channel lacks a message that is in flight"),
+    Verdict(DUPLICATED, "the recorded channel counts a message twice"),
+    Verdict(STATE_MISMATCH, "the recorded state of a process is not its state at the cut"),
+    Verdict(MARKER_RULE, "a message passed between recording and marker (paper, section 3.2)"),
+    Verdict(FIFO_VIOLATION, "a message or marker overtook another on a FIFO channel"),
+    Verdict(INCOMPLETE, "a process never recorded, or a marker never arrived", "incomplete"),
+    Verdict(UNKNOWN, "the log does not hold what is needed to tell", "unknown"),
+    Verdict(CONSISTENT, "recorded equals recomputed, and the cut is consistent", "consistent"),
 )
-"""Worst first."""
+"""Worst first. README and the style sheet are tested against it."""
+
+VERDICTS = tuple(verdict.name for verdict in REGISTRY)
 
 MOST_WITNESSES = 100  # kept of one verdict of one snapshot; the count is always the true one
 
@@ -92,6 +110,7 @@ class Findings:
     counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, finding: Finding) -> None:
+        """Count a finding and keep it while its verdict has fewer than MOST_WITNESSES."""
         kept = self.kept.setdefault(finding.verdict, [])
         self.counts[finding.verdict] = self.counts.get(finding.verdict, 0) + 1
         if len(kept) < MOST_WITNESSES:
@@ -111,11 +130,13 @@ class Findings:
         return found or (consistent(),)
 
     def worst_first_counts(self) -> dict[str, int]:
+        """Count the findings of each verdict. Without findings, count one as consistent."""
         counts = {verdict: self.counts[verdict] for verdict in VERDICTS if self.counts.get(verdict)}
         return counts or {CONSISTENT: 1}
 
 
 def consistent() -> Finding:
+    """Return the finding of a snapshot with which nothing is wrong."""
     return Finding(
         CONSISTENT,
         "Consistent: no message was received inside the cut and sent outside it, and nothing that "

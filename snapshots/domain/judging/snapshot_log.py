@@ -46,6 +46,7 @@ class SnapshotLog:
 
     @property
     def has_markers(self) -> bool:
+        """Tell whether the log holds a marker of the snapshot."""
         return bool(self.markers_sent or self.markers_received)
 
     def initiators(self) -> tuple[ProcessId, ...]:

@@ -27,6 +27,7 @@ class Totals:
 
     @json_property
     def total(self) -> int | float | None:
+        """Return the sum over processes and channels, or None if one is not known."""
         if self.processes is None or self.channels is None:
             return None
         return self.processes + self.channels
@@ -46,4 +47,5 @@ def totals(
     processes: Iterable[JsonText | None],
     channels: Iterable[JsonText | None],
 ) -> Totals:
+    """Sum the states at the start, the recorded states and the recorded messages."""
     return Totals(total(start), total(processes), total(channels))

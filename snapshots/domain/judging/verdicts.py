@@ -27,6 +27,7 @@ not compared: what was recorded is not known.
 Witnesses of one verdict stand by channel (or process) in the order of the header, then as sent.
 """
 
+import itertools
 from collections import defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -280,7 +281,7 @@ def _recorded_backwards(
     for message in flying:
         expected[message.id].append(message)
     recorded = [expected[entry].popleft() for entry in record.messages if expected[entry]]
-    neighbours = zip(recorded, recorded[1:], strict=False)
+    neighbours = itertools.pairwise(recorded)
     return [(one, next_) for one, next_ in neighbours if next_.ordinal < one.ordinal]
 
 

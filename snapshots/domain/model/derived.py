@@ -43,6 +43,7 @@ ABOUT = (
 
 
 def is_derived(header_extra: Mapping[str, object]) -> bool:
+    """Tell whether the header says that the recording was derived from other data."""
     return header_extra.get("derived") is True
 
 

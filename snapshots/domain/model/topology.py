@@ -47,10 +47,12 @@ class Topology:
 
     @cached_property
     def process_by_id(self) -> dict[ProcessId, Process]:
+        """Index the processes by id."""
         return {process.id: process for process in self.processes}
 
     @cached_property
     def channel_by_id(self) -> dict[ChannelId, Channel]:
+        """Index the channels by id."""
         return {channel.id: channel for channel in self.channels}
 
     @cached_property

@@ -73,6 +73,7 @@ class Property:
     conclusions: Hidden[Conclusions] = STABLE
 
     def evaluate(self, state: GlobalState, start: GlobalState) -> "Answer":
+        """Answer the property for one recorded state."""
         return concluded(self.name, state, self.look(state, start), self.conclusions)
 
 
@@ -133,14 +134,17 @@ def _conclusion(state: GlobalState, found: Found, conclusions: Conclusions) -> s
 
 
 def unknown(sentence: str, missing: tuple[str, ...]) -> Found:
+    """Return the answer for a state that does not tell. ``missing``: what would decide it."""
     return Found(None, sentence, {}, missing)
 
 
 def state_missing(process: str) -> str:
+    """Name the missing state of a process."""
     return f"the state of {process}"
 
 
 def contents_missing(channel: str) -> str:
+    """Name the missing contents of a channel."""
     return f"the contents of {channel}"
 
 

@@ -37,6 +37,7 @@ class WaitFor:
 
 
 def wait_for(state: GlobalState) -> WaitFor:
+    """Build the graph of who waits for whom in a recorded state."""
     graph = WaitFor()
     channels = _channels_between(state)
     everyone = list(state.processes)
@@ -101,11 +102,11 @@ def circle(edges: dict[str, list[str]]) -> list[str] | None:
     Depth first; a circle is found where an edge leads back onto the path.
     """
     done: set[str] = set()
-    for first in edges:
+    for first, followers in edges.items():
         if first in done:
             continue
         path, place = [first], {first: 0}
-        unread = [iter(edges[first])]
+        unread = [iter(followers)]
         while path:
             following = next(unread[-1], None)
             if following is None:
@@ -122,6 +123,7 @@ def circle(edges: dict[str, list[str]]) -> list[str] | None:
 
 
 def look(state: GlobalState, start: GlobalState) -> Found:
+    """Look for a circle of processes that wait for each other."""
     graph = wait_for(state)
     found = circle(graph.certain)
     if found is not None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from snapshots.domain.judging.cuts import Cut, contents, state_at
 from snapshots.domain.judging.findings import CONSISTENT
 from snapshots.domain.judging.verdicts import SnapshotReport
 from snapshots.domain.model.recording import Message, MessageId, Recording
 from snapshots.domain.model.scopes import in_scope
-from snapshots.domain.model.topology import Topology
+from snapshots.domain.model.topology import ChannelId, Topology
 from snapshots.domain.model.values import parsed
 
 START = "start"
@@ -37,10 +38,12 @@ class GlobalState:
 
     @property
     def unknown_processes(self) -> tuple[str, ...]:
+        """Return the processes whose state is not known."""
         return tuple(process for process, value in self.processes.items() if value is None)
 
     @property
     def unknown_channels(self) -> tuple[str, ...]:
+        """Return the channels whose contents are not known."""
         return tuple(channel for channel, values in self.channels.items() if values is None)
 
 
@@ -84,7 +87,7 @@ def of_report(recording: Recording, report: SnapshotReport) -> GlobalState:
     )
 
 
-def of_stored(detail: Mapping, topology: Topology) -> GlobalState:
+def of_stored(detail: Mapping[str, Any], topology: Topology) -> GlobalState:
     """The same from a stored snapshot.
 
     detail: the JSON of GET /api/recordings/ID/snapshots/SNAPSHOT (``snapshot``, ``verdict``, and
@@ -107,11 +110,12 @@ def of_stored(detail: Mapping, topology: Topology) -> GlobalState:
 
 
 def ends_of(topology: Topology) -> dict[str, tuple[str, str]]:
+    """Return the source and the target of each channel."""
     return {channel.id: (channel.source, channel.target) for channel in topology.channels}
 
 
 def _channel_of_report(
-    recording: Recording, report: SnapshotReport, channel: str
+    recording: Recording, report: SnapshotReport, channel: ChannelId
 ) -> tuple[object, ...] | None:
     messages = recording.messages.get(channel, ())
     if channel in report.recorded_channels:

@@ -105,6 +105,7 @@ def look_for_tokens(state: GlobalState, start: GlobalState) -> Found:
 
 
 def look_for_conservation(state: GlobalState, start: GlobalState) -> Found:
+    """Compare the sum of a recorded state with the sum at the start."""
     sums = _compared(state, start)
     if isinstance(sums, Found):
         return sums

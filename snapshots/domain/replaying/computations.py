@@ -31,12 +31,14 @@ class GlobalState:
     channels: Mapping[ChannelId, tuple[int, ...]]
 
     def ids(self, recording: Recording) -> dict[ChannelId, tuple[MessageId, ...]]:
+        """Return the ids of the messages in each channel."""
         return {
             channel: tuple(recording.messages[channel][ordinal].id for ordinal in ordinals)
             for channel, ordinals in self.channels.items()
         }
 
     def to_json(self, recording: Recording) -> dict[str, object]:
+        """Return the fields as JSON values."""
         return state_json(self.processes, self.ids(recording))
 
 
@@ -126,15 +128,18 @@ class Walk:
         self.faults = Faults()
 
     def state(self) -> GlobalState:
+        """Return the global state after all events so far."""
         return GlobalState(
             dict(self._states), {name: tuple(held) for name, held in self._channels.items()}
         )
 
     def take_all(self, events: Iterable[Event]) -> None:
+        """Execute events one after the other."""
         for event in events:
             self.take(event)
 
     def take(self, event: Event) -> None:
+        """Execute one event. Raises an exception if it is not possible now."""
         self._take_turn(event)
         if event.kind == SEND:
             self._send(event)
@@ -143,6 +148,7 @@ class Walk:
         self._states[event.process] = event.state
 
     def differs(self, target: GlobalState, process: ProcessId) -> bool:
+        """Tell whether a process has another state than in the target."""
         return self._states[process] != target.processes[process]
 
     def holds_other(self, target: GlobalState, channel: ChannelId) -> bool:

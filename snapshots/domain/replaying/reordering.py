@@ -88,17 +88,21 @@ class Reordering:
 
     @property
     def holds(self) -> bool:
+        """Tell whether no check failed."""
         return no_check_fails(self.checks)
 
     @cached_property
     def prerecording(self) -> tuple[Event, ...]:
+        """Return the events before the recorded state, in the new order."""
         return tuple(self.events[row] for row in self.permuted[: self.middle])
 
     @cached_property
     def postrecording(self) -> tuple[Event, ...]:
+        """Return the events after the recorded state, in the new order."""
         return tuple(self.events[row] for row in self.permuted[self.middle :])
 
     def check(self, name: str) -> Check:
+        """Return the check of this name."""
         return next(check for check in self.checks if check.name == name)
 
     def report(self, most: int = MOST_EVENTS_SHOWN) -> ReorderingReport:
@@ -166,19 +170,6 @@ def swaps(is_prerecording: Sequence[bool] | np.ndarray) -> Iterator[int]:
         if is_pre:
             yield from range(row - 1, settled - 1, -1)
             settled += 1
-
-
-def order_after(is_prerecording: np.ndarray, swaps_done: int) -> np.ndarray:
-    """int64[N]: the order after the first ``swaps_done`` swaps; 0 .. inversions."""
-    moving = np.flatnonzero(is_prerecording)
-    passed = np.cumsum(~is_prerecording)[is_prerecording]
-    done = np.cumsum(passed)
-    settled = int(np.searchsorted(done, swaps_done, side="right"))
-    rest = np.setdiff1d(np.arange(len(is_prerecording)), moving[:settled], assume_unique=True)
-    if settled < len(moving):
-        behind = int(done[settled] - swaps_done)
-        rest = np.insert(np.delete(rest, passed[settled]), behind, moving[settled])
-    return np.concatenate((moving[:settled], rest))
 
 
 class _Theorem:

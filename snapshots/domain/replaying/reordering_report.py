@@ -192,11 +192,13 @@ def _unknown_in(middle: Middle) -> tuple[bool | None, str | None]:
 
 
 def too_many_swaps(swaps: int, most: int) -> Check:
+    """Return the check that was skipped because it needs too many swaps."""
     reason = f"It takes {swaps:,} swaps; up to {most:,} are tried one by one."
     return Check(SWAPS, None, reason)
 
 
 def swaps_lead_elsewhere() -> Check:
+    """Return the failed check for swaps that end in another order."""
     return Check(SWAPS, False, "Swapping gives another order than the partition.")
 
 

@@ -102,10 +102,12 @@ class RestoreReport:
 
     @json_property
     def equal(self) -> bool:
+        """Tell whether the replay ends as the original did."""
         return not self.differences_total
 
     @json_property
     def first_difference(self) -> Difference | None:
+        """Return the first difference from the original, or None."""
         return self.differences[0] if self.differences else None
 
     @json_property
@@ -138,6 +140,7 @@ def require_all_recorded(
 
 
 def state_difference(event: Event, replay: ProcessReplay) -> Difference:
+    """Describe a state that differs before an event."""
     return Difference(
         f"Before its event {event.index} ({event.kind}) the state of {event.process} is "
         f"{replay.found}; in the original it is {replay.expected}.",
@@ -149,6 +152,7 @@ def state_difference(event: Event, replay: ProcessReplay) -> Difference:
 
 
 def missing_message(event: Event) -> Difference:
+    """Describe a receive whose message the restored system does not have."""
     return Difference(
         f"{event.process} cannot receive {event.message} on {event.channel}: the restored channel "
         "does not hold it, and it is not sent after the snapshot.",
@@ -161,6 +165,7 @@ def missing_message(event: Event) -> Difference:
 
 
 def overtaking_message(event: Event, head: MessageId) -> Difference:
+    """Describe a receive on a FIFO channel whose message is not the first."""
     return Difference(
         f"{event.process} receives {event.message} on the FIFO channel {event.channel}, but {head} "
         "stands before it.",
@@ -174,6 +179,7 @@ def overtaking_message(event: Event, head: MessageId) -> Difference:
 
 
 def end_state_difference(process: ProcessId, expected: JsonText, found: JsonText) -> Difference:
+    """Describe a state that differs at the end."""
     return Difference(
         f"At the end the state of {process} is {found}; in the original it is {expected}.",
         process=process,

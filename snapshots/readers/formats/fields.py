@@ -52,7 +52,8 @@ def _without_fractions(value: object, levels: int) -> bool:
     if not levels:
         raise Unfit("wrong-type", f"is nested more than {DEEPEST} levels deep")
     items = value.values() if kind is dict else value
-    return all([_without_fractions(item, levels - 1) for item in items])
+    # A list, since every item must be looked at for what is refused.
+    return all([_without_fractions(item, levels - 1) for item in items])  # noqa: C419
 
 
 def json_problem(value: object) -> Problem | None:

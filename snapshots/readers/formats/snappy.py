@@ -49,7 +49,7 @@ def _frame(cursor: Cursor, limit: int) -> bytes:
     at, kind = cursor.position, cursor.u8()
     length = int.from_bytes(cursor.take(3), "little")
     content = cursor.take(length)
-    if kind == _IDENTIFIER and content == _IDENTITY or kind == _PADDING or kind in _SKIPPABLE:
+    if (kind == _IDENTIFIER and content == _IDENTITY) or kind == _PADDING or kind in _SKIPPABLE:
         return b""
     if kind not in (_COMPRESSED, _PLAIN) or length < _CHECKSUM_BYTES:
         raise Malformed(f"A frame of the kind {kind} with {length} bytes is not Snappy's", at)

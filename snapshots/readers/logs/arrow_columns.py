@@ -101,7 +101,9 @@ class _Rows:
             indices = pc.if_else(pa.array(where), indices, pa.scalar(None, pa.int64()))
         return pa.DictionaryArray.from_arrays(indices, column.dictionary.cast(pa.string()))
 
-    def _texts(self, name: str, needed: bool = False, where: np.ndarray | None = None) -> pa.Array:
+    def _texts(
+        self, name: str, *, needed: bool = False, where: np.ndarray | None = None
+    ) -> pa.Array:
         column = self._dictionary(name, where)
         if needed:
             self._report_absent(name, column)

@@ -62,6 +62,7 @@ class StoredInventory:
 
     @property
     def exists(self) -> bool:
+        """Tell whether the recording was made from an engine's upload."""
         return (self.folder / UPLOAD).exists()
 
     @cached_property

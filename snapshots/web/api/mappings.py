@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, File, Form, Router, Schema, UploadedFile
 
 from snapshots import access
+from snapshots.files.uploads import flushed_path
 from snapshots.payloads import mappings as mapping_payloads
 from snapshots.services import mappings
 from snapshots.web.api.parameters import Limit, MappingId, Offset
@@ -56,8 +57,7 @@ def preview_mapping(
     The answer also lists the lines that cannot be mapped, with the reason. Nothing is kept.
     """
     found = mappings.read(mapping)
-    file.draft.file.flush()
-    return reply(mappings.previewed(file.draft.path, found))
+    return reply(mappings.previewed(flushed_path(file), found))
 
 
 @router.get("/mappings/{int:id}", response=mapping_payloads.MappingDetail)

@@ -89,7 +89,9 @@ def upload_recording(
         ),
     ] = "",
     name: Annotated[str, Form(description="The recording's name; empty for the file's.")] = "",
-    together: Annotated[bool, Form(description="Make one recording of all files.")] = False,
+    together: Annotated[  # noqa: FBT002, a field of a form
+        bool, Form(description="Make one recording of all files.")
+    ] = False,
     paths: Annotated[
         list[str],
         Form(description="With `together`: where each file lies, in the order of the files."),
@@ -106,7 +108,9 @@ def upload_recording(
     fields = {
         "format": format,
         "name": name,
-        "before_commit": lambda jobs: request.attempt.keep(_accepted(jobs)),
+        "before_commit": lambda jobs: request.attempt.keep(  # type: ignore[attr-defined]
+            _accepted(jobs)
+        ),
     }
     if together:
         return _accepted([accept_together(request.user, file, paths, **fields)])

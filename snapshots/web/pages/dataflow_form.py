@@ -131,7 +131,8 @@ def _field_of(path: str, protocol: str, subtasks: list[str]) -> str | None:
         return "slow_factor" if path.removeprefix("slow.") in subtasks else "slow_task"
     if path.startswith("start_from.parallelism"):
         return "start_parallelism"
-    names = {item.paths.get(protocol): item.name for item in (*_INPUTS, *_CHOICES)}
+    fields: list[Input | Choices] = [*_INPUTS, *_CHOICES]
+    names = {item.paths.get(protocol): item.name for item in fields}
     return names.get(path) or names.get(re.sub(r"\[\d+\]$", "", path))
 
 

@@ -18,7 +18,7 @@ _PLACES = {"peer.send": "peer_sent", "peer.receive": "peer_received", "at.unit":
 
 
 def blank() -> dict[str, str]:
-    return {name: "" for name in FIELDS} | {
+    return dict.fromkeys(FIELDS, "") | {
         "rules": "send = send\nreceive = receive",
         "otherwise": "internal",
         "unit": SECONDS,
@@ -53,7 +53,7 @@ def document(typed: Mapping[str, str]) -> dict[str, Any]:
 
 def typed(name: str, document: Mapping[str, Any]) -> dict[str, str]:
     """A checked document in the form's words."""
-    found = {field: "" for field in FIELDS} | {"name": name, "unit": SECONDS}
+    found = dict.fromkeys(FIELDS, "") | {"name": name, "unit": SECONDS}
     found |= {field: document[field] for field in PLAIN if document.get(field)}
     found |= {field: _lines(document[field]) for field in SEVERAL if document.get(field)}
     kind = document.get("kind")

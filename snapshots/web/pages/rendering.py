@@ -34,7 +34,8 @@ def page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 def wants_list_alone(request: HttpRequest) -> bool:
     """Whether htmx puts the answer into a page; going back in history, it asks for the page."""
-    return bool(request.htmx) and not request.htmx.history_restore_request
+    htmx = request.htmx  # type: ignore[attr-defined]  # django-htmx sets it
+    return bool(htmx) and not htmx.history_restore_request
 
 
 def problem_page(request: HttpRequest, body: dict[str, Any]) -> HttpResponse:

@@ -9,6 +9,7 @@ last row of each code.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -38,9 +39,11 @@ from snapshots.domain.model.recording import KINDS, RECEIVE
 from snapshots.domain.model.values import canonical, parsed
 from snapshots.store.layout import NONE
 from snapshots.store.mapped import Ints
-from snapshots.store.tables import Tables
 from tasks.spark.checkpoints import json_fields
 from tasks.spark.checkpoints.kernels import StoredEvents
+
+if TYPE_CHECKING:
+    from snapshots.store.tables import Tables
 
 _NEVER = 2**62
 

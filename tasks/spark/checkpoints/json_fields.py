@@ -23,7 +23,7 @@ _NUMBER = r"-?(?:0|[1-9][0-9]{0,17})"
 def rids(extra: pa.Array) -> pa.Array:
     """Return the canonical text of each ``rid``; null if it is missing or invalid."""
     pattern = rf"\[{_STRING},{_NUMBER},{_STRING}\]"
-    return _field(extra, "rid", pattern, lambda fields: rid_of(fields))
+    return _field(extra, "rid", pattern, rid_of)
 
 
 def texts(extra: pa.Array, name: str) -> pa.Array:

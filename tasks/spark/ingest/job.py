@@ -13,6 +13,7 @@ nothing half done. A small source goes through all stages in one Spark task. The
 ``snapshots.domain.assembling.assembly.assemble`` with ``snapshots.store.writer``.
 """
 
+import itertools
 import pickle
 import secrets
 import shutil
@@ -425,7 +426,7 @@ def _orderly(staged: list[Staged]) -> bool:
     """Tell whether every event has a time and times never fall in the order of the source."""
     if not all(chunk.orderly for chunk in staged):
         return False
-    pairs = zip(staged, staged[1:], strict=False)
+    pairs = itertools.pairwise(staged)
     return all(earlier.last_at <= later.first_at for earlier, later in pairs)
 
 

@@ -5,6 +5,7 @@ checks (``kernels``). Their results are joined here into the report of the refer
 ``snapshots.domain.replaying.reordering``. The snapshots must have been judged.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -226,7 +227,7 @@ class Reorder:
         span = self.ended + 1 - self.began
         parts = max(-(-span // ROWS_PER_TASK), min(8, span // schemas.MANY_ROWS), 1)
         edges = [self.began + span * part // parts for part in range(parts + 1)]
-        return list(zip(edges, edges[1:], strict=False))
+        return list(itertools.pairwise(edges))
 
     def _events(self, process: np.ndarray, index: np.ndarray) -> tuple[Event, ...]:
         """Return the events at these indexes, without values and states."""

@@ -116,7 +116,8 @@ class Restore:
         at_events = [placed for channel in channels for placed in channel.at_events]
         at_states = [process.at_event for process in processes if process.at_event]
         listed = _by_step(at_states, at_events)
-        at_end = [item.at_end for item in (*processes, *channels) if item.at_end]
+        at_end = [item.at_end for item in processes if item.at_end]
+        at_end += [item.at_end for item in channels if item.at_end]
         total = sum(channel.at_events_total for channel in channels) + len(at_states)
         recorded = self.positions != NONE
         skipped = int(self.positions[recorded].sum())

@@ -4,6 +4,7 @@ Each seed is another dataflow with other parameters; DATAFLOW_EXAMPLES=1000 trie
 mode.
 """
 
+import itertools
 import json
 import os
 from collections import Counter
@@ -132,7 +133,7 @@ def test_the_critical_path_leads_from_the_trigger_to_the_completion(mode):
         for report in checkpoints(recorded(any_run(seed, mode))):
             path = [segment for segment in report.critical_path if segment.phase != COMMIT]
             assert report.sentence.endswith("."), report
-            for one, next_ in zip(path, path[1:], strict=False):
+            for one, next_ in itertools.pairwise(path):
                 assert one.to == next_.from_, (seed, report.checkpoint, path)
             if report.status != "completed":
                 continue
@@ -235,7 +236,9 @@ def test_a_checkpoint_given_up_with_all_acknowledgements_on_their_way():
 
 def test_the_transactions_of_a_lost_notice_are_committed_with_the_next_word():
     heard, lost = (
-        [task for task in checkpoints(recorded(a_rail(**how)))[0].tasks if task.vertex == "sink"][0]
+        next(
+            task for task in checkpoints(recorded(a_rail(**how)))[0].tasks if task.vertex == "sink"
+        )
         for how in ({}, {"lost_notices": frozenset({1})})
     )
     assert heard.committed_at == heard.notified_at

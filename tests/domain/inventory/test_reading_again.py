@@ -50,7 +50,7 @@ def test_a_source_without_positions_or_a_finished_one_reads_nothing_again():
 def test_sinks_with_transactions_commit_again_and_others_write_again():
     committer = an_operator(
         "out: Committer", StateInventory("streaming_committer_raw_states", LISTED, entries=1)
-    )  # noqa: E501
+    )
     plain = an_operator("Sink: print")
     last = an_operator("slow", StateInventory("pending", LISTED), vertex="map -> slow")
     before = an_operator("map", vertex="map -> slow")

@@ -168,15 +168,13 @@ sides = st.lists(st.booleans(), max_size=30).map(lambda sides: np.array(sides, b
 
 
 @given(sides)
-def test_the_order_after_any_number_of_swaps_is_the_one_that_swapping_gives(is_pre):
+def test_the_swaps_change_neighbours_until_the_order_is_the_partition(is_pre):
     swaps = list(reordering.swaps(is_pre.tolist()))
     assert len(swaps) == reordering.inversions(is_pre)
     order = list(range(len(is_pre)))
-    assert reordering.order_after(is_pre, 0).tolist() == order
-    for done, place in enumerate(swaps, start=1):
+    for place in swaps:
         assert (is_pre[order[place]], is_pre[order[place + 1]]) == (False, True)
         order[place], order[place + 1] = order[place + 1], order[place]
-        assert reordering.order_after(is_pre, done).tolist() == order
     assert reordering.partition_order(is_pre).tolist() == order
 
 

@@ -1,6 +1,6 @@
 """The simulator: one seed one run, in order, within its budget."""
 
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 
@@ -73,7 +73,7 @@ def overtaken(recording):
     return any(
         earlier.received_index > later.received_index
         for messages in recording.messages.values()
-        for earlier, later in zip(messages, messages[1:], strict=False)
+        for earlier, later in pairwise(messages)
     )
 
 

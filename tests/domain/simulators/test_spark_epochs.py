@@ -83,7 +83,7 @@ def test_a_task_runs_when_those_before_it_have_ended_and_sinks_when_all_have():
 
 
 def test_no_more_tasks_run_at_once_than_there_are_cores():
-    wide = {name: NONE for name in "abc"}
+    wide = dict.fromkeys("abc", NONE)
     driver = spark_epochs.start(BatchSettings(cores=2), wide, ("a",))
     driver, effects = spark_epochs.on_trigger(driver, {"a": 2})
     assert [effect.task for effect in effects[1:]] == ["a", "b"]

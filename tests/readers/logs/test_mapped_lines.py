@@ -138,7 +138,7 @@ def test_channels_by_name_have_the_ends_that_use_them(tmp_path):
 def test_a_channel_with_a_name_and_peers_is_one_for_each_pair(tmp_path):
     mapping = {"process": "p", "kind": "k", "peer": "q", "channel": "topic", "message": "m"}
     sends = [{"p": "A", "k": "send", "q": q, "topic": "t", "m": 1} for q in "BC"]
-    header, events, _ = read_by(mapping, tmp_path, *sends)
+    _header, events, _ = read_by(mapping, tmp_path, *sends)
     assert [event.channel for event in events] == ["t: A->B", "t: A->C"]
 
 

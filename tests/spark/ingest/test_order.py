@@ -1,5 +1,7 @@
 """Events are put in order on whole columns, and what is wrong with their indexes is told."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -67,7 +69,7 @@ def test_ranges_are_balanced_and_cover_all_that_counts():
     found = ranges([0, 500_000, 500_000, 0, 1_000_000, 0], 1_000_000)
     assert found[0][0] == 0
     assert found[-1][1] > 4
-    assert all(one[1] == other[0] for one, other in zip(found, found[1:], strict=False))
+    assert all(one[1] == other[0] for one, other in itertools.pairwise(found))
     assert len(found) == 3
 
 

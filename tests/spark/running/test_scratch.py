@@ -76,7 +76,7 @@ def test_what_killed_jvms_and_killed_worker_processes_left_is_removed(tmp_path, 
     settings.DATA_DIR = tmp_path
     base = tmp_path / "tmp" / "spark"
     assert len(list(base.glob("session-*/blockmgr-*"))) <= 1
-    [left] = scratch.sweep()
+    [_left] = scratch.sweep()
     assert list(base.iterdir()) == []
 
 

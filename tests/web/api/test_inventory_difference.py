@@ -1,5 +1,6 @@
 """Real series of checkpoints side by side, held against what Flink itself says of each."""
 
+import itertools
 import json
 from collections import Counter
 
@@ -35,7 +36,7 @@ def pairs(opened):
     """Of checkpoints with files, each with the next one."""
     listed = opened.upload["checkpoints"]
     whole = [place for place, one in enumerate(listed) if not one["problem"]]
-    return list(zip(whole, whole[1:], strict=False))
+    return list(itertools.pairwise(whole))
 
 
 def keys_by_flink(shared_data, case, id_):

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from snapshots.jobs import leases
-from snapshots.jobs.running import Progress
+from snapshots.jobs.steps import Progress
 from snapshots.models import Job, Recording
 from snapshots.payloads.jobs import job_detail
 from snapshots.services.jobs import create_job

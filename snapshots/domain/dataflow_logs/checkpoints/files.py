@@ -89,7 +89,7 @@ def acknowledged(name: str, events: Iterable[ProtocolEvent]) -> list[Acknowledge
     ]
 
 
-def _handle(item: dict) -> tuple[str, int, str | None]:
+def _handle(item: dict[str, Any]) -> tuple[str, int, str | None]:
     since = item.get("since_cid")
     return item["file"], item["bytes"], None if since is None else str(since)
 

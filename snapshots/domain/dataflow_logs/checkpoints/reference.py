@@ -6,7 +6,7 @@ they mean the same. Source: docs/formats/protocols.md, "2. Flink" and "6. What i
 what".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from snapshots.domain.dataflow_logs.checkpoints.files import (
@@ -48,7 +48,7 @@ from snapshots.domain.dataflow_logs.events import (
     dataflow_of,
 )
 from snapshots.domain.model.derived import is_derived
-from snapshots.domain.model.recording import Message, Recording
+from snapshots.domain.model.recording import Event, Message, Recording
 from snapshots.domain.simulators.protocols.flink_task import TIMEOUT
 
 _MODES = {TIMEOUT: "timeout"}
@@ -77,11 +77,13 @@ def decisions(recording: Recording) -> tuple[Decision, ...]:
 
 
 def plan_of(recording: Recording) -> Plan:
+    """Return what the recording's header says of the dataflow."""
     extra = recording.header_extra
     return Plan(recording.topology, dataflow_of(extra), recording.time_unit, is_derived(extra))
 
 
 def run_of(recording: Recording) -> RunEvents:
+    """Collect the events of a recording that belong to checkpoints and failures."""
     return RunEvents(protocol_events(recording, RUN_KINDS), plan_of(recording))
 
 
@@ -104,6 +106,7 @@ class Records:
         self.recording = recording
 
     def count(self, asked: list[Span | Ahead | Early]) -> list[int]:
+        """Answer each question by counting records, in the order of the questions."""
         return [self._one(item) for item in asked]
 
     def _one(self, asked: Span | Ahead | Early) -> int:
@@ -130,7 +133,7 @@ class Records:
         )
 
 
-def _received_before(message: Message, receiver: tuple, step: int) -> bool:
+def _received_before(message: Message, receiver: Sequence[Event], step: int) -> bool:
     index = message.received_index
     return index is not None and receiver[index].step < step
 

@@ -68,6 +68,7 @@ class Segment:
 
     @property
     def length(self) -> int:
+        """Return the length of the segment, or 0 while it has no end."""
         return 0 if self.to is None else self.to - self.from_
 
 

@@ -42,6 +42,7 @@ def sentence(
     duration: int | None,
     path: tuple[Segment, ...],
 ) -> str:
+    """Summarise a checkpoint in one or two sentences for people."""
     unit = checkpoint.plan.time_unit
     told = _fate(checkpoint, status, None if duration is None else spelled(duration, unit))
     if status not in (COMPLETED, DECLINED, EXPIRED, PENDING):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from snapshots.domain.dataflow_logs.checkpoints.report import (
     DECLINED,
@@ -144,10 +145,12 @@ class CheckpointEvents:
         return next((event for event in self.all if event.kind == kind), None)
 
     def first(self, process: ProcessId, kind: str) -> ProtocolEvent | None:
+        """Return the first event of this kind at a task, or None."""
         return next(iter(self.at.get((process, kind), ())), None)
 
     @property
     def end(self) -> ProtocolEvent | None:
+        """Return the event that completed or aborted the checkpoint, or None."""
         return self.complete or self.abort
 
     @property
@@ -194,6 +197,7 @@ class CheckpointEvents:
         return tuple(name for name in self.plan.tasks if name in active)
 
     def record(self, process: ProcessId) -> ProtocolEvent | None:
+        """Return the event with which a task recorded its state, or None."""
         return self.first(process, RECORD_STATE)
 
     def arrivals(self, process: ProcessId) -> list[ProtocolEvent]:
@@ -214,6 +218,7 @@ class CheckpointEvents:
         return last if first is None or last is None else min(first, last)
 
     def last_barrier(self, process: ProcessId) -> int | None:
+        """Return the time of a task's last barrier, or None if none arrived."""
         aligned = self.first(process, ALIGN_END)
         if aligned is not None:
             return aligned.at
@@ -222,6 +227,7 @@ class CheckpointEvents:
 
 
 def task_reports(checkpoint: CheckpointEvents, count: Count) -> list[TaskReport]:
+    """Report on every task of a checkpoint and on what its blocked channels held back."""
     reports = [_task_report(checkpoint, process) for process in checkpoint.tasks]
     spans = [_spans(checkpoint, process) for process in checkpoint.tasks]
     known = [span for own in spans for _, span in own if span is not None]
@@ -282,7 +288,7 @@ def sync_end(record: ProtocolEvent | None, upload: ProtocolEvent | None) -> int 
     return upload and upload.whole("start")
 
 
-def handles(ack: ProtocolEvent | None) -> list[dict] | None:
+def handles(ack: ProtocolEvent | None) -> list[dict[str, Any]] | None:
     """The files that an acknowledgement names, each with its name and size."""
     named = ack and ack.fields.get("handles")
     if not isinstance(named, list):

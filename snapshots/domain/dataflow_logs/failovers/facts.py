@@ -82,10 +82,12 @@ class Question:
 
     @property
     def is_two_phase(self) -> bool:
+        """Tell whether the vertex is a sink with a two-phase commit."""
         return self.kind == TWO_PHASE
 
     @property
     def is_idempotent(self) -> bool:
+        """Tell whether the vertex is a sink whose repeated writes change nothing."""
         return self.kind == IDEMPOTENT
 
 
@@ -122,7 +124,9 @@ def questions_of(run: RunEvents) -> tuple[Question, ...]:
     )
 
 
-def _restarts(run: RunEvents) -> tuple[dict, dict]:
+def _restarts(
+    run: RunEvents,
+) -> tuple[dict[ProcessId, list[tuple[int, int]]], dict[str, list[Position]]]:
     """Of each process its restarts; of each source the positions that they name, where an
     enumerator names them, too: a split is called after the reader that it was made for."""
     restarts: dict[ProcessId, list[tuple[int, int]]] = {}

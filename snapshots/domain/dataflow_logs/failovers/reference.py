@@ -80,6 +80,8 @@ def answer(question: Question, recording: Recording) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class Read:
+    """A record that a source read, with its place in the split."""
+
     split: str
     offset: int
     rid: Rid | None

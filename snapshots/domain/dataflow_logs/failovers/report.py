@@ -137,10 +137,12 @@ class FailoverReport:
 
     @json_property
     def records_re_read(self) -> int:
+        """Return how many records were read again over all splits."""
         return sum(item.records for item in self.re_read)
 
     @json_property
     def time_to_catch_up(self) -> int | None:
+        """Return how long the job took to catch up, or None if it did not."""
         return None if self.caught_up_at is None else self.caught_up_at - self.at
 
 

@@ -1,6 +1,7 @@
 """What failures did at one sink, write by write: repeated, seen twice, lost."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from snapshots.domain.dataflow_logs.events import fields_of, whole
 from snapshots.domain.dataflow_logs.failovers.facts import COMMITTED, GIVEN_UP, TIMED_OUT, Question
@@ -15,7 +16,7 @@ from snapshots.domain.model.recording import Event
 from snapshots.domain.model.values import canonical, parsed
 
 
-def rid_of(fields: dict) -> Rid | None:
+def rid_of(fields: dict[str, Any]) -> Rid | None:
     """``[split, offset, derived]``."""
     rid = fields.get("rid")
     well_formed = (
@@ -41,6 +42,7 @@ class Write:
 
 
 def writes_of(question: Question, events: list[Event]) -> list[Write]:
+    """Collect the writes of a vertex from its events, in their order."""
     found = []
     for event in events:
         if event.kind != WRITE:
@@ -62,6 +64,7 @@ def writes_of(question: Question, events: list[Event]) -> list[Write]:
 
 
 def text_of(rid: Rid | None) -> str | None:
+    """Return the JSON text of a record's id, or None without one."""
     return None if rid is None else canonical(rid)
 
 
@@ -87,6 +90,7 @@ class Tally:
     examples: dict[str, list[Rid]] = field(default_factory=dict)
 
     def add(self, name: str, rid: str | None = None) -> None:
+        """Count an effect and keep the record as an example while there is room."""
         self.counts[name] = self.counts.get(name, 0) + 1
         if rid is not None:
             shown = self.examples.setdefault(name, [])
@@ -100,6 +104,7 @@ class Tally:
             self.examples.setdefault(name, []).extend(map(parsed, rids))
 
     def effect(self, question: Question) -> SinkEffect:
+        """Return the counts and examples as the effect on a sink."""
         examples = {name: tuple(rids) for name, rids in self.examples.items()}
         return SinkEffect(question.vertex, question.kind, **self.counts, examples=examples)
 
@@ -120,10 +125,12 @@ class Effects:
         self._tell_lost()
 
     def by_failure(self) -> dict[int, SinkEffect]:
+        """Return the effect of each failure, by the number of the failure."""
         numbers = {n for own in self.question.restarts.values() for _, n in own}
         return {n: self.own.get(n, Tally()).effect(self.question) for n in sorted(numbers)}
 
     def total(self) -> SinkTotal:
+        """Return the effect of all failures together, with the fates of the transactions."""
         fates = [tx.fate for own in self.question.transactions.values() for tx in own.values()]
         return SinkTotal(
             effect=self.whole.effect(self.question),

@@ -238,7 +238,9 @@ def _begin(aligner: Aligner, barrier: Barrier) -> Step:
     return aligner, (*effects, *timer)
 
 
-def _arrive(aligner: Aligner, channel: ChannelId, overtaking: bool, blocking: bool = True) -> Step:
+def _arrive(
+    aligner: Aligner, channel: ChannelId, overtaking: bool, *, blocking: bool = True
+) -> Step:
     barrier = aligner.barrier
     before: tuple[Effect, ...] = ()
     unaligned = barrier.mode == UNALIGNED or overtaking

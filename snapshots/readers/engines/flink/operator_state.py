@@ -69,7 +69,7 @@ def read_operator_state(
     data = memoryview(data)
     if raw:
         return _opaque(state, data, "Raw operator state is private to its operator.")
-    if not state.states and not len(data):
+    if not state.states and not data:
         return OperatorStateInventory(())
     cursor = Cursor(data)
     try:

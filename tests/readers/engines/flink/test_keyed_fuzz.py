@@ -64,7 +64,7 @@ def test_damaged_streams_give_entries_and_notes(shared_data, layout):
     seeds = [
         (part, stream, bytes(part.read(stream)))
         for part in case
-        for stream in {stream: None for stream in streams[id(part)]}
+        for stream in dict.fromkeys(streams[id(part)])
     ]
     complete = found = 0
     each = MANY // len(LAYOUTS) + 1

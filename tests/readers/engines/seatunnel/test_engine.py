@@ -154,7 +154,7 @@ def test_every_file_is_told_once_with_its_size(case):
 
 
 def test_the_derived_recording_has_no_defect_and_claims_nothing(case):
-    name, expected, folder = case
+    name, _expected, folder = case
     upload = upload_of(folder)
     found = assembled(upload)
     assert len(derived(upload)[1]) == EVENTS[name]
@@ -203,7 +203,7 @@ def test_times_are_those_of_the_files(case):
 
 
 def test_what_is_contained_is_kept_beside_a_recording(case, tmp_path):
-    _, expected, folder = case
+    _, _expected, folder = case
     into = tmp_path / "store"
     into.mkdir()
     write_inventory(into, upload_of(folder))

@@ -157,7 +157,7 @@ def test_left_overs_of_a_failed_attempt_are_named(read):
 
 
 def test_a_missing_partition_is_said(read):
-    folder, upload, expected = read("incident-partial-partitions")
+    folder, upload, _expected = read("incident-partial-partitions")
     assert upload.checkpoints[MAIN].missing_partitions == {}
     for file in (folder / MAIN / "state/0/1").iterdir():
         file.unlink()

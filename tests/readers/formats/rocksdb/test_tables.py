@@ -66,7 +66,7 @@ def test_an_older_table_alone_gives_older_values():
 
 
 def test_a_damaged_block_is_left_out_and_said():
-    tables, expected = cases()["zlib 4 plain"]
+    tables, _expected = cases()["zlib 4 plain"]
     table = opened(max(tables, key=len)).table
     blocks = list(table.blocks())
     assert len(blocks) > 2
@@ -107,7 +107,7 @@ def test_all_blocks_of_a_table_are_bounded_together():
 
 def test_no_block_is_read_twice():
     data = max(cases()["none 2 plain"][0], key=len)
-    first, second = list(opened(data).table.blocks())[:2]
+    _first, second = list(opened(data).table.blocks())[:2]
     written = varint(second.offset) + varint(second.size)
     assert data.count(written) == 1
     overlapping = data.replace(written, varint(second.offset - 1) + varint(second.size))

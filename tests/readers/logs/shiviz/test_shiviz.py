@@ -49,7 +49,7 @@ def simulated(events, hosts, chance):
 
     Each message brings its receiver something new, and nothing that another one brings as well.
     """
-    clocks = [dict() for _ in range(hosts)]
+    clocks = [{} for _ in range(hosts)]
     pending, lines, messages = [], [], 0
     for _ in range(events):
         host = chance.randrange(hosts)

@@ -7,6 +7,7 @@ state's number stands and all the rest of the key group decodes from there exact
 """
 
 import heapq
+import itertools
 from collections.abc import Callable, Iterator
 
 from snapshots.readers.engines.flink.keyed.entries import TIMERS, Entry, Limits, Notes, unread
@@ -60,9 +61,7 @@ class HeapLayout:
                 continue
             if len(seen) == len(self._meta.states):
                 order = list(seen)
-                self._next = {
-                    number: {follower} for number, follower in zip(order, order[1:], strict=False)
-                }
+                self._next = {number: {follower} for number, follower in itertools.pairwise(order)}
                 return
 
     def _body(self, part: Part, data: memoryview) -> Cursor:

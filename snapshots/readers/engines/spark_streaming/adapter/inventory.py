@@ -5,6 +5,7 @@ A batch is a checkpoint: planned when it was triggered, committed when it is com
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from snapshots.domain.inventory.batches import spans_text
 from snapshots.domain.inventory.model import (
@@ -51,10 +52,12 @@ from snapshots.readers.engines.spark_streaming.state.readings import (
     VARIABLE,
     Reading,
 )
-from snapshots.readers.engines.spark_streaming.state.schemas import ColumnFamily
 from snapshots.readers.engines.spark_streaming.state.sql_types import Struct
 from snapshots.readers.engines.spark_streaming.state.store_files import DEFAULT_STORE
 from snapshots.readers.engines.spark_streaming.timeline import Batch
+
+if TYPE_CHECKING:
+    from snapshots.readers.engines.spark_streaming.state.schemas import ColumnFamily
 
 BATCH, NO_DATA, EPOCH = "batch", "no-data batch", "epoch"
 MOST_PARTS = 500_000  # operators, partitions and stores of all batches; the newest first

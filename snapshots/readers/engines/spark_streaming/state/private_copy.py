@@ -136,7 +136,7 @@ class PrivateCopy:
         else:
             self._add(file.path)
 
-    def _add(self, path: str, with_checksum: bool = True) -> None:
+    def _add(self, path: str, *, with_checksum: bool = True) -> None:
         if path in self._added:
             return
         self._added.add(path)

@@ -130,7 +130,7 @@ def _plain(name: str) -> Plain:
         return Plain("binary", None)
     if _TEXT.fullmatch(name) is not None:
         return Plain("string", None)
-    if name.startswith("interval year") or name.startswith("interval month"):
+    if name.startswith(("interval year", "interval month")):
         return Plain("months", 4)
     if name.startswith(("interval day", "interval hour", "interval minute", "interval second")):
         return Plain("microseconds", 8)

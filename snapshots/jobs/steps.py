@@ -1,0 +1,181 @@
+"""What each kind of job does. A new kind is a function here and an entry in ``STEPS``.
+
+A step writes files under names that nobody else uses, and makes them count in one transaction
+together with the end of the job. What it raises is dealt with in ``running.py``.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from snapshots.archive import uploads as archive_uploads
+from snapshots.domain.archive.model import JobFacts
+from snapshots.files import identity, recordings, uploads
+from snapshots.jobs import opening, postponing
+from snapshots.jobs.leases import Lease
+from snapshots.jobs.opening import Source
+from snapshots.limits import recording_limits
+from snapshots.models import Job, Recording, Snapshot
+from snapshots.payloads.progress import reached
+from snapshots.readers.logs.native import NativeReader
+from snapshots.simulating import simulations
+from snapshots.store.inventory.writing import write_inventory
+
+
+class Progress:
+    """Reports the progress of a job: its phase, how much of it is done, and of how much."""
+
+    def __init__(self, lease: Lease) -> None:
+        self._lease = lease
+
+    def __call__(self, phase: str, done: int = 0, total: int = 0) -> None:
+        """Note the progress. Raises: Cancelled, LeaseLost."""
+        self._lease.report(phase, *reached(phase, done, total))
+
+
+def _with_spark(step: Callable[[Lease], None]) -> Callable[[Lease], None]:
+    """Start Spark before a step, and tell a Spark that ended during it from a step that failed."""
+
+    def run_step(lease: Lease) -> None:
+        from tasks.spark import session
+
+        session.get()
+        try:
+            step(lease)
+        except Exception as error:
+            explained = session.explained(error)
+            if explained is error:
+                raise
+            raise explained from error
+
+    return run_step
+
+
+def _ingest(lease: Lease) -> None:
+    """Read an upload into a store, judge it, publish it, and write the rows in one transaction."""
+    from tasks.spark.checkpoints.job import explain_checkpoints
+    from tasks.spark.ingest.job import ingest
+    from tasks.spark.judge.job import judge_snapshots
+
+    recording = lease.job.recording
+    Recording.objects.filter(pk=recording.pk).update(status=Recording.Status.RUNNING, error=None)
+    name = recordings.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
+    temporary = recordings.store().temporary(name)
+    progress = Progress(lease)
+    with opening.opened(recording, name, progress) as source:
+        ingest(
+            source.path,
+            temporary,
+            limits=recording_limits(),
+            progress=progress,
+            format=source.format,
+            name=recording.name,
+        )
+        judge_snapshots(temporary, progress)
+        explain_checkpoints(temporary, progress)
+        if source.upload is not None:
+            progress("keeping contents", 0, 0)
+            write_inventory(temporary, source.upload)
+        told = archive_uploads.told_by(source.upload)
+    lease.report("publishing", 0.99)
+    recordings.publish(temporary, name)
+    postponing.insist(lambda: _make_ready(lease, name, source, told))
+
+
+def _make_ready(lease: Lease, name: str, source: Source, told: tuple[JobFacts, ...] = ()) -> None:
+    """Replace the recording's rows by those of the new store, and end the job.
+
+    Args:
+        name: the folder of the new store.
+        source: what was read.
+        told: what the engine says of its jobs, for the archive.
+    """
+    recording = lease.job.recording
+    summary = recordings.summary(name)
+    if source.shown_format is not None:
+        summary.fields["format"] = source.shown_format
+    if source.reason is not None:
+        summary.fields["parameters"] = (recording.parameters or {}) | {"recognised": source.reason}
+    replaced = recording.store
+    with transaction.atomic():
+        lease.write(
+            state=Job.State.DONE,
+            finished_at=timezone.now(),
+            phase="ready",
+            progress=1.0,
+            done=summary.fields["event_count"],
+            total=summary.fields["event_count"],
+            error=None,
+            result={"recording": recording.pk, "verdicts": summary.verdicts},
+        )
+        Snapshot.objects.filter(recording=recording).delete()
+        Snapshot.objects.bulk_create(
+            [Snapshot(recording=recording, **fields) for fields in summary.snapshots],
+            batch_size=200,
+        )
+        Recording.objects.filter(pk=recording.pk).update(
+            status=Recording.Status.READY, store=name, ready_at=timezone.now(), **summary.fields
+        )
+        archive_uploads.take_upload(recording, recordings.store().folder(name), told)
+        transaction.on_commit(identity.beat, robust=True)
+        transaction.on_commit(lambda: recordings.remove(replaced))
+
+
+def _simulate(lease: Lease) -> None:
+    """Simulate to a native file, which is then ingested like any upload."""
+    recording = lease.job.recording
+    lease.report("simulating", 0.0)
+    with uploads.Draft() as draft:
+        simulations.write(draft, recording.name, recording.parameters, Progress(lease))
+        draft.keep()
+        replaced, recording.upload = recording.upload, draft.name
+        fields = {"upload": draft.name, "size": draft.size, "format": NativeReader.name}
+        with transaction.atomic():
+            lease.write(phase="simulated")
+            Recording.objects.filter(pk=recording.pk).update(**fields)
+    uploads.remove(replaced)
+    _ingest(lease)
+
+
+def _restore(lease: Lease) -> None:
+    """Restore a snapshot and replay the rest. The report is the job's result."""
+    from tasks.spark.restore.job import restore_snapshot
+
+    folder = recordings.store().folder(lease.job.recording.store)
+    report = restore_snapshot(folder, lease.job.snapshot, Progress(lease))
+    _answer(lease, "restored", report.to_json())
+
+
+def _reorder(lease: Lease) -> None:
+    """Reorder a run so that it passes through a snapshot. The report is the job's result."""
+    from tasks.spark.reorder.job import reorder_snapshot
+
+    folder = recordings.store().folder(lease.job.recording.store)
+    report = reorder_snapshot(folder, lease.job.snapshot, Progress(lease))
+    _answer(lease, "reordered", report.to_json())
+
+
+def _search(lease: Lease) -> None:
+    """Search for a predicate. The answer is the job's result."""
+    from tasks.spark.search.job import search_predicate
+
+    folder = recordings.store().folder(lease.job.recording.store)
+    answer = search_predicate(folder, lease.job.expression, Progress(lease))
+    _answer(lease, "searched", answer.to_json())
+
+
+def _answer(lease: Lease, phase: str, result: dict[str, Any]) -> None:
+    """Write the end of a job that only reads and has succeeded."""
+    fields = {"phase": phase, "progress": 1.0, "result": result, "finished_at": timezone.now()}
+    postponing.insist(lambda: lease.write(state=Job.State.DONE, **fields))
+
+
+STEPS: dict[str, Callable[[Lease], None]] = {
+    Job.Kind.INGEST: _with_spark(_ingest),
+    Job.Kind.SIMULATE: _with_spark(_simulate),
+    Job.Kind.RESTORE: _with_spark(_restore),
+    Job.Kind.REORDERING: _with_spark(_reorder),
+    Job.Kind.PREDICATE: _with_spark(_search),
+}

@@ -1,0 +1,34 @@
+"""The measurements that need a server, a worker or a browser run to their end, at a small size."""
+
+import pytest
+
+from bench import archive, fairness, server
+from bench.recordings import write_log
+
+
+@pytest.fixture
+def few_rounds(monkeypatch):
+    for module in (archive, fairness, server):
+        monkeypatch.setattr(module, "ROUNDS", 3)
+
+
+def test_a_persons_waiting_is_measured(stack, tmp_path, few_rounds, capsys):
+    log = tmp_path / "log.jsonl"
+    write_log(log, 2000)
+    server.measure(stack, log, log, 2000)
+    printed = capsys.readouterr().out
+    assert "window of everything over HTTP" in printed
+    assert "frames a second while playing" in printed
+
+
+def test_an_upload_among_many_jobs_is_measured(stack, tmp_path, few_rounds, capsys):
+    fairness.measure(stack, tmp_path, jobs=3)
+    assert "ratio of the medians" in capsys.readouterr().out
+
+
+def test_the_archive_is_measured(server, few_rounds, capsys):
+    token = server.token(archive.EMAIL)
+    job, few = archive.fill(server, 300), archive.fill(server, 50)
+    archive.measure(server, archive.Client(server.url, token), job, 300)
+    archive.in_browser(server, job, few, 300)
+    assert "peer: plain SQL" in capsys.readouterr().out
