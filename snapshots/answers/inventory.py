@@ -140,7 +140,7 @@ def restore_plan(
         )
     except NotPlannable as reason:
         raise Refused(str(reason), code="not-restorable", field="parallelism") from None
-    body = as_json(plan)
+    body: dict[str, Any] = as_json(plan)
     for source in body["read_again"]:
         source["positions"] = [
             {"state": state}

@@ -23,7 +23,7 @@ _TOO_MANY = "There are too many keys to count them all at once. Compare this sta
 def difference(opened: StoredInventory, before: int, after: int) -> dict[str, Any]:
     """Return a CheckpointChange as JSON. Raises: NotFound."""
     pair = inventory.checkpoint(opened, before), inventory.checkpoint(opened, after)
-    sides = (
+    first, second = (
         Side(number, as_checkpoint(held), _key_groups(opened, held))
         for number, held in zip((before, after), pair, strict=True)
     )
@@ -31,7 +31,7 @@ def difference(opened: StoredInventory, before: int, after: int) -> dict[str, An
         FileUse(**file | {"checkpoints": tuple(file["checkpoints"])})
         for file in opened.upload["files"]
     )
-    return as_json(_counted(opened, compare_checkpoints(*sides, files), *pair))
+    return as_json(_counted(opened, compare_checkpoints(first, second, files), *pair))
 
 
 def _key_groups(opened: StoredInventory, held: dict[str, Any]) -> dict[str, Any]:

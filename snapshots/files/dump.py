@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from django.apps import apps
 from django.core import serializers
@@ -60,12 +61,13 @@ def one_moment() -> Iterator[None]:
 @contextlib.contextmanager
 def _deferred() -> Iterator[None]:
     """Begin transactions without SQLite's lock for writing, which others would wait for."""
-    connection.ensure_connection()
-    previous, connection.transaction_mode = connection.transaction_mode, "DEFERRED"
+    sqlite: Any = connection  # Django's own, which alone has the mode
+    sqlite.ensure_connection()
+    previous, sqlite.transaction_mode = sqlite.transaction_mode, "DEFERRED"
     try:
         yield
     finally:
-        connection.transaction_mode = previous
+        sqlite.transaction_mode = previous
 
 
 def write(path: Path) -> dict[str, int]:

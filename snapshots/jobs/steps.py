@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from snapshots.archive import uploads as archive_uploads
 from snapshots.domain.archive.model import JobFacts
+from snapshots.domain.model.as_json import as_json
 from snapshots.files import identity, recordings, uploads
 from snapshots.jobs import opening, postponing
 from snapshots.jobs.leases import Lease
@@ -78,7 +79,7 @@ def _ingest(lease: Lease) -> None:
         if source.upload is not None:
             progress("keeping contents", 0, 0)
             write_inventory(temporary, source.upload)
-        told = archive_uploads.told_by(source.upload)
+        told = archive_uploads.reported_by(source.upload)
     lease.report("publishing", 0.99)
     recordings.publish(temporary, name)
     postponing.insist(lambda: _make_ready(lease, name, source, told))
@@ -145,7 +146,7 @@ def _restore(lease: Lease) -> None:
 
     folder = recordings.store().folder(lease.job.recording.store)
     report = restore_snapshot(folder, lease.job.snapshot, Progress(lease))
-    _answer(lease, "restored", report.to_json())
+    _answer(lease, "restored", as_json(report))
 
 
 def _reorder(lease: Lease) -> None:
@@ -154,7 +155,7 @@ def _reorder(lease: Lease) -> None:
 
     folder = recordings.store().folder(lease.job.recording.store)
     report = reorder_snapshot(folder, lease.job.snapshot, Progress(lease))
-    _answer(lease, "reordered", report.to_json())
+    _answer(lease, "reordered", as_json(report))
 
 
 def _search(lease: Lease) -> None:

@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from snapshots import access
+from snapshots.files.uploads import flushed_path
 from snapshots.limits import recording_limits
 from snapshots.models import Mapping
 from snapshots.payloads import mappings
@@ -80,8 +81,8 @@ def of_format(user, format: str) -> Mapping | None:
 
 def require_fit(mapping: Mapping, file: UploadedFile) -> None:
     """Check that the file's first lines hold an event of the mapping. Raises: Refused."""
-    file.draft.file.flush()
-    first_events = preview(file.draft.path, checked(mapping.document), recording_limits(), most=1)
+    document = checked(mapping.document)
+    first_events = preview(flushed_path(file), document, recording_limits(), most=1)
     if first_events.events:
         return
     line, reason = next(iter(first_events.misfits.places), (None, None))
@@ -122,7 +123,7 @@ def _event(shown: Shown) -> mappings.PreviewedEvent:
         "line": shown.line,
         "process": source.process,
         "kind": source.kind,
-        "channel": source.link and source.link.id,
+        "channel": source.link.id if source.link else None,
         "message": shown.message,
         "at": shown.at,
         "instant": shown.instant,

@@ -166,7 +166,7 @@ class Taker:
 
     def _read(self, recording, told: dict) -> None:
         """What a worker reads and writes before and after the ingest, and all events."""
-        from snapshots.archive.uploads import told_by
+        from snapshots.archive.uploads import reported_by
         from snapshots.domain.model.defects import Defects, InputRefused
         from snapshots.files import recordings
         from snapshots.jobs import opening
@@ -185,7 +185,7 @@ class Taker:
                 defects.raise_refused()
                 if source.upload is not None:
                     write_inventory(temporary, source.upload)
-                told_by(source.upload)
+                reported_by(source.upload)
             told["outcome"] = "done"
         except InputRefused as refused:
             told["outcome"], told["sentence"] = "refused", str(refused.defects[0])

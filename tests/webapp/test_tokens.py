@@ -12,7 +12,7 @@ from snapshots.models import Recording
 from snapshots.web.api import api, scopes
 from tests.web.given import a_file, a_person, a_ready_recording, post_json
 from webapp.accounts.models import ApiToken
-from webapp.accounts.services import make_token
+from webapp.accounts.services import make_token, valid_token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 CHANGING = ("post", "put", "patch", "delete")
@@ -85,8 +85,8 @@ def test_the_command_takes_scope_and_end(capsys):
     row = ApiToken.objects.get()
     assert row.only_reads
     assert timedelta(days=29) < row.expires_at - timezone.now() <= timedelta(days=30)
-    assert user_of_token(capsys.readouterr().out.strip()) == row.user
-    with pytest.raises(CommandError, match="--days must be from 1 to 3,650"):
+    assert valid_token(capsys.readouterr().out.strip()).user == row.user
+    with pytest.raises(CommandError, match="--days is from 1 to 3,650"):
         call_command("create_token", "eve@example.org", "--days", "0")
 
 

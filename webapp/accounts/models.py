@@ -9,7 +9,7 @@ KEPT_AS_IT_IS = "Entries of the audit log are neither changed nor removed."
 
 
 class SignInLink(models.Model):
-    """A link that opens one session, once, within an hour; only its token's hash is stored."""
+    """Opens one session, once, for an hour. Only the token's hash is kept."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
     token_hash = models.CharField(max_length=64, unique=True)
@@ -23,7 +23,7 @@ class SignInLink(models.Model):
 class Session(AbstractBaseSession):
     """One person's session; ``session_key`` holds the SHA-256 of the key in the cookie.
 
-    A session ends at its ``expire_date``, which is set at its beginning and never moved.
+    A session ends at its ``expire_date``, which is set when it begins and stays.
     """
 
     session_key = models.CharField(max_length=64, primary_key=True)
@@ -37,14 +37,14 @@ class Session(AbstractBaseSession):
         ordering = ["-created_at", "session_key"]
 
     def save(self, *args, **options) -> None:
-        """Write a new session completely; of an existing one only the data and the person."""
+        """Write a new session whole; of one that is there already, only what it holds."""
         if options.get("force_update"):
             options["update_fields"] = ["session_data", "user"]
         super().save(*args, **options)
 
     @property
     def address(self) -> str:
-        """Return the address from which the person signed in, or an empty text if unknown."""
+        """The address from which the person signed in; empty where that is not known."""
         return self.get_decoded().get("address", "")
 
     @classmethod
@@ -55,7 +55,7 @@ class Session(AbstractBaseSession):
 
 
 class ApiToken(models.Model):
-    """A bearer token for the API; the list shows its first characters to tell tokens apart."""
+    """A bearer token for the API. Its first characters tell tokens apart in the list."""
 
     class Scope(models.TextChoices):
         READ = "read"
@@ -68,7 +68,7 @@ class ApiToken(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     last_used_at = models.DateTimeField(null=True)
     scope = models.CharField(max_length=5, choices=Scope.choices, default=Scope.WRITE)
-    expires_at = models.DateTimeField(null=True)  # null: it never expires
+    expires_at = models.DateTimeField(null=True)  # null: it does not end
 
     class Meta:
         ordering = ["-created_at", "-pk"]
@@ -86,7 +86,7 @@ class ApiToken(models.Model):
 
 
 class AppendOnly(models.QuerySet):
-    """Rows that can only be added and read; every other write raises PermissionError."""
+    """Rows that are added and read. Every other write raises PermissionError."""
 
     def update(self, **fields) -> int:
         raise PermissionError(KEPT_AS_IT_IS)
@@ -99,15 +99,15 @@ class AppendOnly(models.QuerySet):
 
 
 def action_words(action: str) -> str:
-    """Return an action as people read it: ``signed-in`` is "signed in"; "sign-in" stays."""
+    """``signed-in`` is "signed in"; the noun sign-in keeps its hyphen."""
     return action.replace("-", " ").replace("sign in", "sign-in")
 
 
 class AuditEntry(models.Model):
     """One thing that somebody did. Entries are added and read, never changed or removed.
 
-    ``actor`` is the person's name at that time, so that the entry outlives the account.
-    ``person_id`` is the person whom the entry concerns, if that is not only the actor.
+    ``actor`` is the person's name as it was then, so that the entry outlives the account.
+    ``person_id`` is the person whom the entry concerns, where that is not only the actor.
     """
 
     at = models.DateTimeField(default=timezone.now)
@@ -115,7 +115,7 @@ class AuditEntry(models.Model):
     actor = Line(max_length=150, blank=True)
     person_id = models.BigIntegerField(null=True)
     action = models.CharField(max_length=40)
-    subject = Line(max_length=200, blank=True)  # the object of the action
+    subject = Line(max_length=200, blank=True)  # what it was done to
     address = Line(max_length=64, blank=True)  # of the client; blank in the shell
     detail = JsonField(default=dict)
 
@@ -132,11 +132,6 @@ class AuditEntry(models.Model):
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M:%S} {self.actor} {self.action} {self.subject}"
 
-    @property
-    def words(self) -> str:
-        """Return the action as people read it: ``signed-in`` is "signed in"."""
-        return action_words(self.action)
-
     def save(self, *args, **options) -> None:
         """Add the entry. Raises: PermissionError for one that was added before."""
         if self.pk is not None:
@@ -144,7 +139,7 @@ class AuditEntry(models.Model):
         super().save(*args, **options | {"force_insert": True})
 
     def delete(self, *args, **options) -> tuple[int, dict[str, int]]:
-        """Refuse to delete an entry. Raises: PermissionError."""
+        """Refuse. Raises: PermissionError."""
         raise PermissionError(KEPT_AS_IT_IS)
 
     @property

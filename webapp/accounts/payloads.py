@@ -32,8 +32,8 @@ class OwnAccount(TypedDict):
     id: int
     email: str
     is_operator: bool
-    limits: LimitsPayload
-    usage: UsagePayload
+    limits: LimitsPayload  # type: ignore[valid-type]
+    usage: UsagePayload  # type: ignore[valid-type]
 
 
 @described

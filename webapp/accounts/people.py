@@ -280,8 +280,8 @@ def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
 
 def _move(model: type[Model], giver: User, taker: User, *key: str) -> tuple[int, list[Model]]:
     """Move the rows whose key the taker does not have; return their number and the other rows."""
-    taken = set(model.objects.filter(owner=taker).values_list(*key))
-    rows = list(model.objects.filter(owner=giver))
+    taken = set(model._default_manager.filter(owner=taker).values_list(*key))
+    rows = list(model._default_manager.filter(owner=giver))
     left = [row for row in rows if tuple(getattr(row, name) for name in key) in taken]
     going = {row.pk for row in rows} - {row.pk for row in left}
     return model._default_manager.filter(pk__in=going).update(owner=taker), left

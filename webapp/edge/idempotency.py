@@ -92,7 +92,7 @@ def idempotent(
 
     @wraps(view)
     def answer(request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        request.attempt = attempt = _claimed(request)
+        request.attempt = attempt = _claimed(request)  # type: ignore[attr-defined]
         if isinstance(attempt, HttpResponse):
             return attempt
         if attempt._row is None:

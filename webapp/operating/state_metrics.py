@@ -82,7 +82,7 @@ def _of_database() -> Iterator[Metric]:
 def _of_redis() -> Iterator[Metric]:
     with client() as redis:
         yield _gauge("queue_messages", "Waiting messages.", [([], redis.llen(report.QUEUE))])
-        workers = [([], len(presence.workers(redis)))]
+        workers: Rows = [([], len(presence.workers(redis)))]
         yield _gauge("workers", "Living workers.", workers)
         yield from _spark(presence.spark_conditions(redis))
         sweeps = CounterMetricFamily("cutline_sweeps", "Sweeps of all workers.")

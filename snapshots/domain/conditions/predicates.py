@@ -101,6 +101,7 @@ class PredicateAnswer:
     missing: tuple[str, ...]
 
     def to_json(self) -> dict[str, object]:
+        """Return the answer as JSON values."""
         words = {"possibly": _answer(self.possibly), "definitely": _answer(self.definitely)}
         return members_as_json(self) | words
 

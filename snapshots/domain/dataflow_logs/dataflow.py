@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 from snapshots.domain.model.as_json import Absent
 from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
@@ -370,7 +371,7 @@ def _one_of(value: object, allowed: tuple[str, ...]) -> str:
     return f"It is one of {', '.join(allowed)}, not {value!r}."
 
 
-def _parts(document: Mapping, name: str, part: type) -> tuple:
+def _parts(document: Mapping[str, Any], name: str, part: type) -> tuple[Any, ...]:
     items = document.get(name, [])
     if not isinstance(items, list):
         raise DataflowRefused(name, "It is a list.")

@@ -34,7 +34,8 @@ class Cut:
     positions: Mapping[ProcessId, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
-        return dict(self.positions)
+        """Return the positions by process."""
+        return {process: position for process, position in self.positions.items()}  # noqa: C416
 
     def position(self, process: ProcessId) -> int:
         """Return how many events of a process lie inside."""

@@ -74,7 +74,8 @@ def members(cls: type) -> tuple[Member, ...]:
 def _properties(cls: type) -> Iterator[Member]:
     for name, item in inspect.getmembers_static(cls, lambda item: isinstance(item, json_property)):
         hint = get_type_hints(item.fget, include_extras=True)["return"]
-        yield replace(_member(name, hint), text=inspect.cleandoc(item.__doc__ or ""))
+        if member := _member(name, hint):
+            yield replace(member, text=inspect.cleandoc(item.__doc__ or ""))
 
 
 def _member(attribute: str, hint: Any) -> Member | None:
@@ -94,12 +95,12 @@ def _marks(hint: Any) -> Sequence[object]:
 
 def as_json(value: Any) -> dict[str, object]:
     """Return a dataclass as JSON: by its own ``to_json`` where it has one, else by its members."""
-    return _writer(type(value))(value)
+    return _writer(type(value))(value)  # type: ignore[arg-type]
 
 
 def members_as_json(value: Any, without: tuple[str, ...] = ()) -> dict[str, object]:
     """Return the members of a dataclass as JSON, except those whose names are in ``without``."""
-    return _member_writer(type(value), without)(value)
+    return _member_writer(type(value), without)(value)  # type: ignore[arg-type]
 
 
 @cache

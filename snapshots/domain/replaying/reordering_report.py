@@ -67,6 +67,7 @@ class Check:
 
     @json_property
     def sentence(self) -> str:
+        """What the check claims, as a sentence."""
         return SENTENCES[self.name]
 
 
@@ -107,10 +108,12 @@ class ReorderingReport:
 
     @json_property
     def holds(self) -> bool:
+        """Whether no check fails."""
         return no_check_fails(self.checks)
 
     @json_property
     def events(self) -> list[dict[str, object]]:
+        """The events that are shown, as JSON values."""
         return list(map(_event_json, self.shown, self.is_prerecording))
 
     @json_property
@@ -120,6 +123,7 @@ class ReorderingReport:
 
     @json_property
     def postrecording_total(self) -> int:
+        """How many of the events are postrecording."""
         return self.events_total - self.prerecording_total
 
 

@@ -112,6 +112,7 @@ class RestoreReport:
 
     @json_property
     def from_log(self) -> dict[str, tuple[str, ...]]:
+        """The processes and channels whose contents are the log's own."""
         return {"processes": self.processes_from_log, "channels": self.channels_from_log}
 
 

@@ -119,7 +119,7 @@ class StoredEvents:
         ``first`` and ``end`` restrict them to a half-open range of snapshot codes.
         """
         held = {} if end is None else self._held(first, end)
-        events = []
+        events: list[ProtocolEvent] = []
         for number, rows in self._rows(kinds):
             if end is not None:
                 snapshot = self.tables.events.column(number, "snapshot")[rows]

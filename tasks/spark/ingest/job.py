@@ -324,8 +324,8 @@ class Ingest:
         for part in ordered:
             self._add_defects(part.clocks)
         self._add_placed(item for part in matched for item in part.early)
-        for part in matched:
-            self._add_defects(part.overtaken)
+        for channels in matched:
+            self._add_defects(channels.overtaken)
 
     def _add_record_defects(self, records: pa.Table, matched: list[Matched]) -> None:
         unknown = [item for part in matched for item in part.unknown]
@@ -419,7 +419,7 @@ def _covering(spans: list[tuple[int, int]], codes: int) -> list[tuple[int, int]]
     if not codes:
         return []
     bounds = [0, *(first for first, _ in spans[1:]), codes]
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(itertools.pairwise(bounds))
 
 
 def _orderly(staged: list[Staged]) -> bool:

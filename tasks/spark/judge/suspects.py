@@ -1,9 +1,10 @@
-"""Judge the suspect channels of snapshots one by one.
+"""Judging snapshots, the channels that are not as they should be, one after the other.
 
-Everything is searched for all snapshots of the channel at once; only findings become Python
-objects. Shapes: S snapshots, by their code in the manifest; M messages of one channel, by ordinal.
+Everything is searched for all snapshots of the channel at once; only what is wrong becomes a Python
+object. Shapes: S snapshots, by their code in the manifest; M messages of one channel, by ordinal.
 """
 
+import itertools
 from collections import defaultdict, deque
 
 import numpy as np
@@ -23,22 +24,22 @@ from tasks.spark.judge.lanes import NEVER, Lane
 
 
 class SuspectJudge:
-    """Finds what is wrong on one channel at a time and adds it to ``facts``, by snapshot code."""
+    """Finds what is wrong on one channel at a time; facts: by snapshot code, added to."""
 
     def __init__(self, names: tuple[str, ...], facts: list[SnapshotFacts]) -> None:
         self.names = names
         self.facts = facts
 
     def judge(self, cut: ChannelCut) -> None:
-        """Add all findings of one channel."""
+        """Adds all findings of the channel."""
         self._orphans(cut)
-        reversed_pairs = {
+        backwards = {
             snapshot: self._compare(cut, snapshot, entry) for snapshot, entry in self._unlike(cut)
         }
         snapshots = cut.markers.numbers("snapshot").astype(np.int64)
         self._marker_rules(cut, snapshots)
         if cut.lane.channel.fifo:
-            self._order(cut, snapshots, reversed_pairs)
+            self._order(cut, snapshots, backwards)
 
     # --- orphans and recorded lists ----------------------------------------------------------
 
@@ -54,7 +55,7 @@ class SuspectJudge:
             )
 
     def _add_all(self, snapshot: int, verdict: str, ordinals: np.ndarray, witness) -> None:
-        """Add a witness for each ordinal; those beyond MOST_WITNESSES are only counted."""
+        """Adds a witness for each ordinal: as many as are kept, the rest is counted."""
         findings = self.facts[snapshot].findings
         room = MOST_WITNESSES - len(findings.kept.get(verdict, ()))
         for ordinal in ordinals[:room].tolist():
@@ -63,8 +64,8 @@ class SuspectJudge:
             findings.count(verdict, len(ordinals) - max(room, 0))
 
     def _unlike(self, cut: ChannelCut) -> list[tuple[int, Entry]]:
-        """Return the snapshots whose recorded list differs from the messages in flight."""
-        differing = []
+        """The snapshots whose recorded list is not, id for id, what is in flight."""
+        unlike = []
         entries = [item for item in cut.entries.items() if cut.both[item[0]]]
         for snapshot, entry in entries:
             ordinals = cut.flying_in(snapshot)
@@ -72,14 +73,12 @@ class SuspectJudge:
             if same and len(ordinals):
                 same = cut.lane.texts("message", ordinals).to_pylist() == entry.messages
             if not same:
-                differing.append((snapshot, entry))
-        return differing
+                unlike.append((snapshot, entry))
+        return unlike
 
     def _compare(self, cut: ChannelCut, snapshot: int, entry: Entry) -> list[tuple[int, int]]:
-        """Add what a recorded list lost, duplicated or invented.
-
-        Returns neighbours in the wrong order, as (ordinal recorded first, ordinal sent first).
-        """
+        """Tells what is lost, duplicated or unknown; gives neighbours recorded in the wrong order
+        (ordinals: recorded before, sent before)."""
         lane, findings = cut.lane, self.facts[snapshot].findings
         flying = cut.flying_in(snapshot)
         ids = lane.texts("message", flying).to_pylist() if len(flying) else []
@@ -99,19 +98,13 @@ class SuspectJudge:
         known = dict(zip(entry.messages, cut.first_known[snapshot].tolist(), strict=True))
         for name in surplus:
             findings.add(self._surplus(cut, snapshot, name, first.get(name), known[name]))
-        pairs = zip(matched, matched[1:], strict=False)
-        return [(first, second) for first, second in pairs if second < first]
+        pairs = itertools.pairwise(matched)
+        return [(one, other) for one, other in pairs if other < one]
 
     def _surplus(
         self, cut: ChannelCut, snapshot: int, name: str, flying: int | None, known: int
     ) -> Finding:
-        """Explain a recorded id that is not in flight.
-
-        Args:
-            flying: the ordinal of a message in flight with that id, if it was recorded once too
-                often.
-            known: the ordinal of the first message with that id, NONE if it was never sent.
-        """
+        """known: the ordinal of the first message with that id, NONE where it was never sent."""
         lane = cut.lane
         if flying is not None:
             return say.recorded_twice(lane.channel, lane.message(flying))
@@ -122,7 +115,7 @@ class SuspectJudge:
         return say.recorded_but_not_sent(lane.channel, lane.message(known))
 
     def _marker_rules(self, cut: ChannelCut, snapshots: np.ndarray) -> None:
-        """Check the first marker of each snapshot: no message lies between it and a recording."""
+        """By the first marker of each snapshot: nothing between it and a recording."""
         codes, first = np.unique(snapshots, return_index=True)
         marker_sent, marker_received = cut.markers.sent[first], cut.markers.received[first]
         lane = cut.lane
@@ -146,14 +139,14 @@ class SuspectJudge:
         )
 
     def _between(self, codes, recorded, begin, end, ordinals, witness, lane: Lane) -> None:
-        """Add, for each snapshot, a witness for every message in ``ordinals[begin:end]``."""
-        for row in np.flatnonzero(recorded & (begin < end)).tolist():
-            snapshot = int(codes[row])
+        """A witness for every message at the places begin .. end of ``ordinals``, by snapshot."""
+        for place in np.flatnonzero(recorded & (begin < end)).tolist():
+            snapshot = int(codes[place])
             name = self.names[snapshot]
             self._add_all(
                 snapshot,
                 MARKER_RULE,
-                ordinals[begin[row] : end[row]],
+                ordinals[begin[place] : end[place]],
                 lambda n, name=name: witness(lane.channel, lane.message(n), name),
             )
 
@@ -165,13 +158,11 @@ class SuspectJudge:
         lane, markers = cut.lane, cut.markers
         after = np.searchsorted(lane.sent, markers.sent)
         reach, floor = np.append(0, lane.reach), np.append(lane.floor, NEVER)
-        out_of_order = floor[after] < markers.received
+        crooked = floor[after] < markers.received
         if not lane.channel.overtaking:
-            out_of_order |= reach[after] > markers.received
-        out_of_order &= cut.in_scope[snapshots]
-        suspects = set(snapshots[out_of_order].tolist()) | {
-            n for n, pairs in backwards.items() if pairs
-        }
+            crooked |= reach[after] > markers.received
+        crooked &= cut.in_scope[snapshots]
+        suspects = set(snapshots[crooked].tolist()) | {n for n, pairs in backwards.items() if pairs}
         if not lane.in_order:
             suspects.update(np.unique(cut.flying[0]).tolist())
         for snapshot in sorted(suspects):
@@ -181,7 +172,7 @@ class SuspectJudge:
     def _order_in(
         self, cut: ChannelCut, snapshot: int, own: list[int], backwards: list[tuple[int, int]]
     ) -> None:
-        """Check the order of one snapshot; ``own`` are the ordinals of its markers."""
+        """own: ordinals of the snapshot's markers."""
         lane, findings = cut.lane, self.facts[snapshot].findings
         seen: set[tuple[int, int]] = set()
         for ordinal in own:
@@ -213,15 +204,15 @@ class SuspectJudge:
     def _order_of_messages(
         self, lane: Lane, findings: Findings, flying: np.ndarray, seen: set[tuple[int, int]]
     ) -> None:
-        """For each message in flight, find a pair in which one overtook the other."""
+        """Of each message in flight: who came after it though sent before, and the reverse."""
         reach, floor = np.append(0, lane.reach), np.append(lane.floor, NEVER)
         latest, earliest = np.append(0, lane.latest), np.append(lane.earliest, 0)
         received = lane.received[flying]
         pairs = np.empty((len(flying), 2, 2), np.int64)
         pairs[:, 0] = np.stack([latest[flying], flying], axis=1)
         pairs[:, 1] = np.stack([flying, earliest[flying + 1]], axis=1)
-        out_of_order = np.stack([reach[flying] > received, floor[flying + 1] < received], axis=1)
-        chosen = pairs[out_of_order]
+        crooked = np.stack([reach[flying] > received, floor[flying + 1] < received], axis=1)
+        chosen = pairs[crooked]
         _, first = np.unique(chosen, axis=0, return_index=True)
         for earlier, later in chosen[np.sort(first)].tolist():
             seen.add((int(lane.sent[earlier]), int(lane.sent[later])))

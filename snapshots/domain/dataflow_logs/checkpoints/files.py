@@ -1,11 +1,12 @@
-"""Which incremental files each checkpoint needs, and what became of requests for checkpoints.
+"""Incremental files, and which checkpoint needs which; and what became of requests.
 
 A file is needed as long as a checkpoint that names it is kept, or is under way. Source: Flink's
-shared state registry; see also simulators/protocols/flink_files.py, which says what is uploaded.
+shared state registry; see also algorithms/flink_files.py, which says what is uploaded.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from snapshots.domain.dataflow_logs.checkpoints.tasks import handles
 from snapshots.domain.dataflow_logs.events import ProtocolEvent, whole
@@ -38,14 +39,8 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """A file of incremental checkpoints.
-
-    Attributes:
-        since: the checkpoint that uploaded it.
-        named_by: the checkpoints that hold it.
-        needed_by: those of them that are kept, or under way, when the log ends.
-        free_at: since when no checkpoint needs it.
-    """
+    """since: the checkpoint that uploaded it. named_by: those that hold it. needed_by: those of
+    them that are kept, or under way, when the log ends. free_at: since when none needs it."""
 
     file: str
     process: ProcessId
@@ -55,21 +50,27 @@ class FileReport:
     needed_by: tuple[str, ...]
     free_at: int | None
 
+    def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
+        return asdict(self) | {
+            "named_by": list(self.named_by),
+            "needed_by": list(self.needed_by),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of a request for a checkpoint: it began, was dropped, or waits.
-
-    Attributes:
-        dropped: why no checkpoint was begun.
-        waits: whether it waits until fewer checkpoints are under way.
-    """
+    """What became of a request. dropped: why nothing did; waits: until fewer are under way."""
 
     at: int
     reason: str | None
     checkpoint: str | None
     dropped: str | None
     waits: bool
+
+    def to_json(self) -> dict[str, object]:
+        """Return the fields as JSON values."""
+        return asdict(self)
 
 
 def acknowledged(name: str, events: Iterable[ProtocolEvent]) -> list[Acknowledged]:

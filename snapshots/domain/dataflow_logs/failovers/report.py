@@ -89,6 +89,7 @@ class SinkTotal:
     timed_out: int = 0
 
     def to_json(self) -> dict[str, object]:
+        """Return the report as JSON values, with the members of its effect beside its own."""
         return members_as_json(self.effect) | members_as_json(self, without=("effect",))
 
 
@@ -162,6 +163,7 @@ class Failovers:
 
     @json_property
     def total(self) -> int:
+        """How many reports there are."""
         return len(self.reports)
 
 

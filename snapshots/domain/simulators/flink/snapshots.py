@@ -1,12 +1,12 @@
 """What the tasks of a simulated Flink job record for a checkpoint: state, channels, the upload."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from snapshots.domain.dataflow_logs.kinds import CP_ACK, OVERTAKEN_OUT, SNAP_ASYNC
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import MARKER_SEND, RECORD_CHANNEL, RECORD_STATE
 from snapshots.domain.model.topology import ChannelId, ProcessId
-from snapshots.domain.simulators.dataflows.functions import Record
 from snapshots.domain.simulators.dataflows.lanes import BARRIER, Item, Lane
 from snapshots.domain.simulators.dataflows.machine import Effects, Machine
 from snapshots.domain.simulators.dataflows.recovery import Saved
@@ -14,6 +14,9 @@ from snapshots.domain.simulators.flink.tasks import FlinkTask
 from snapshots.domain.simulators.protocols import flink_task as aligning
 from snapshots.domain.simulators.protocols.flink_files import uploaded
 from snapshots.domain.simulators.protocols.flink_task import TIMEOUT, Barrier
+
+if TYPE_CHECKING:
+    from snapshots.domain.simulators.dataflows.functions import Record
 
 UPLOAD, CHANNELS = "upload", "channels"
 """What an acknowledgement waits for."""
