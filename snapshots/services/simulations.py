@@ -8,21 +8,17 @@ from typing import Any
 from django.db import transaction
 
 from snapshots import allowances
-from snapshots.domain.simulators.flink.failover import FAILOVERS
-from snapshots.domain.simulators.micro_batches.failover import SPARK_FAILOVERS
 from snapshots.fields import clipped
 from snapshots.models import Job, Recording, Topology
 from snapshots.problems import Conflict
 from snapshots.services.jobs import create_job
+from snapshots.simulating.dataflows import FAILOVERS
 from snapshots.simulating.simulations import checked_for
-
-STRATEGIES = {"flink": FAILOVERS, "spark": SPARK_FAILOVERS}
-"""The failover strategies of the engines that have several."""
 
 
 @transaction.atomic
 def request_simulation(user, topology: Topology, parameters: dict[str, Any]) -> Job:
-    """A queued recording of a simulated run. Raises: Refused, with the parameter as field."""
+    """Queue the recording of a simulated run. Raises: Refused, with the parameter as field."""
     allowances.require_room_for(user, 0)
     checked, word = checked_for(topology.definition, parameters)
     name = checked.pop("name") or f"{topology.name}, {word}"
@@ -37,18 +33,20 @@ def request_simulation(user, topology: Topology, parameters: dict[str, Any]) -> 
 
 @transaction.atomic
 def request_failover_comparison(user, recording: Recording) -> list[Job]:
-    """The recording's simulated dataflow once more for each failover strategy, all else the same.
+    """Queue the recording's simulated dataflow once more for each failover strategy.
+
+    All other parameters stay the same.
 
     Raises: Conflict where it is no such run, or nothing fails in it.
     """
     asked = recording.parameters or {}
-    if asked.get("protocol") not in STRATEGIES or not asked.get("failures"):
+    if asked.get("protocol") not in FAILOVERS or not asked.get("failures"):
         raise Conflict(
             "Only a simulated run of Flink or Spark in which a task fails can be run again with "
             "each failover strategy."
         )
     jobs = []
-    for failover in STRATEGIES[asked["protocol"]]:
+    for failover in FAILOVERS[asked["protocol"]]:
         again = Recording.objects.create(
             owner=user,
             name=clipped(f"{recording.name}, {failover} failover", 200),

@@ -1,69 +1,173 @@
-"""Parameters that runs of dataflows have under every protocol, read and checked."""
+"""Parameters that several protocols of dataflows have, and the check of how large a run will be."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import MISSING, fields
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from snapshots.domain.model.topology import ProcessId
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo
+
+from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.simulators.dataflows.parameters import FailAt
+from snapshots.simulating import topology_documents
 from snapshots.simulating.loads import Load
-from snapshots.simulating.parameters import LARGEST_TIME, check_names, items, mapping, refused, time
+from snapshots.simulating.parameters import (
+    API_ONLY,
+    LARGEST_SEED,
+    LARGEST_TIME,
+    MAIN,
+    MICROSECONDS,
+    Delay,
+    Factor,
+    Option,
+    Parameters,
+    Shown,
+    Span,
+    Time,
+    Whole,
+    declared,
+    not_there,
+    refused,
+)
+from snapshots.simulating.simulated_runs import SimulatedRun
 
 MOST_EVENTS = 1_000_000
 MOST_CHECKPOINTS = 10_000
 MOST_FAILURES = 20
-LARGEST_FACTOR = 1_000_000
+LARGEST_BUFFER = 1_000_000
+MAIN_SUBTASK = Shown("failure_process", main=True, suggests="subtasks")
 
 
-def defaults(of: type) -> dict[str, Any]:
-    return {field.name: field.default for field in fields(of) if field.default is not MISSING}
+def _checked_name(name: Any) -> str:
+    return topology_documents.checked_name(name) if name else ""
 
 
-def slow_in(given: Any) -> dict[str, float]:
-    slow = mapping(given, "slow", 'slow is an object, as in {"count[1]": 4}: subtask and factor.')
-    for task, factor in slow.items():
-        is_number = isinstance(factor, int | float) and not isinstance(factor, bool)
-        if not is_number or not 0 < factor <= LARGEST_FACTOR:
-            raise refused(
-                f"How many times longer than others it takes: above 0, up to {LARGEST_FACTOR:,}.",
-                f"slow.{task[:100]}",
-            )
-    return dict(slow)
+def _known_subtask(name: str, info: ValidationInfo) -> str:
+    if name not in info.context.subtask_by_id:
+        raise not_there(f"There is no subtask {name[:100]!r}.")
+    return name
 
 
-def failures_in(given: Any) -> list[dict[str, Any]]:
-    failures = []
-    for place, item in enumerate(items(given, "failures", "failures", MOST_FAILURES)):
-        field = f"failures[{place}]"
-        item = object_in(item, field, 'A failure is {"at": microseconds, "process": subtask}.')
-        check_names(item, ("at", "process"), field)
-        at = time(item.get("at"), f"{field}.at")
-        failures.append({"at": at, "process": text_in(item.get("process"), f"{field}.process")})
-    return failures
+Name = Annotated[
+    str,
+    BeforeValidator(_checked_name),
+    declared("Name", "The recording's name. No value: one made of the topology's."),
+    API_ONLY,
+]
+Seed = Annotated[
+    int,
+    Whole(0, LARGEST_SEED),
+    declared("Seed", "The same seed gives the same run."),
+    MAIN,
+]
+Interval = Annotated[
+    Span | None,
+    declared(
+        "A checkpoint every",
+        "No value: only savepoints, and the checkpoints that end a run.",
+        unit=MICROSECONDS,
+    ),
+    MAIN,
+]
+Timeout = Annotated[
+    Span,
+    declared(
+        "A checkpoint expires after", "In SeaTunnel its pipeline fails then.", unit=MICROSECONDS
+    ),
+]
+Buffer = Annotated[
+    int,
+    Whole(1, LARGEST_BUFFER),
+    declared(
+        "Buffer", "At each end of a channel. A full one holds the sender back.", unit="records"
+    ),
+    MAIN,
+]
+MeanDelay = Annotated[
+    Delay, declared("Delay of a channel", "Of each record, on average.", unit=MICROSECONDS)
+]
+ControlDelay = Annotated[
+    Delay,
+    declared(
+        "Delay of control messages",
+        "Between the coordinator and a task, each way.",
+        unit=MICROSECONDS,
+    ),
+]
+SyncTime = Annotated[
+    Delay, declared("Copying a state", "The task stands still meanwhile.", unit=MICROSECONDS)
+]
+RestartDelay = Annotated[
+    Delay,
+    declared("From failure to restart", "When several tasks restart.", unit=MICROSECONDS),
+]
+TRANSACTION_WORDS = declared(
+    "A transaction is gone after",
+    "When it has not been committed by then. No value: never.",
+    unit=MICROSECONDS,
+)
+Slow = Annotated[
+    dict[str, Factor],
+    declared(
+        "Slow subtasks", 'How many times longer than others they take, as in {"count[1]": 4}.'
+    ),
+    MAIN,
+]
+KnownSubtask = Annotated[str, AfterValidator(_known_subtask)]
 
 
-def fail_ats(failures: list[dict[str, Any]]) -> tuple[FailAt, ...]:
-    """What ``failures_in`` gives, as simulators take it."""
-    return tuple(FailAt(item["at"], ProcessId(item["process"])) for item in failures)
+class Failure(Parameters):
+    """A process that dies once."""
+
+    process: Annotated[
+        str,
+        declared("A subtask fails", "As in count[0]. No value: nothing fails."),
+        MAIN_SUBTASK,
+    ]
+    at: Annotated[
+        Time,
+        declared("It fails at", "Since the run began.", unit=MICROSECONDS, example=70_000),
+        Shown("failure_at", main=True),
+    ]
 
 
-def text_in(given: Any, field: str) -> str:
-    if not isinstance(given, str):
-        raise refused("It is the name of a subtask, as in “count[0]”.", field)
-    return given
+Failures = Annotated[
+    list[Failure], declared("Failures", "Processes that die, and when.", most=MOST_FAILURES)
+]
 
 
-def object_in(given: Any, field: str, sentence: str) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise refused(sentence, field)
-    return given
+def fail_ats(failures: list[Failure]) -> tuple[FailAt, ...]:
+    """Return the failures as simulators take them."""
+    return tuple(failure.filled(FailAt) for failure in failures)
+
+
+class DataflowParameters(Parameters):
+    """What each protocol of dataflows gives: its parameters, and the run with them.
+
+    ``PROTOCOL`` is its name and what it does.
+    """
+
+    PROTOCOL: ClassVar[Option]
+    name: Name = ""
+
+    @property
+    def label(self) -> str:
+        """Return the words that tell this run apart from others on the same dataflow."""
+        return self.PROTOCOL.name
+
+    def check(self, dataflow: Dataflow) -> None:
+        """Raise Refused or DataflowRefused if the run makes no sense or is too large."""
+        raise NotImplementedError
+
+    def run(self, dataflow: Dataflow, name: str) -> SimulatedRun:
+        raise NotImplementedError
 
 
 def check_size(load: Load, what: str = "checkpoints") -> None:
-    """What would take for ever, or be too large to be stored, is told before it is begun.
+    """Refuse a run that would take for ever, or be too large to be stored, before it begins.
 
-    what: what there would be too many of, and in which its interval stands.
+    Args:
+        load: the size of the run.
+        what: what there would be too many of; the parameter of its interval is in an object of
+            this name.
     """
     if load.events > MOST_EVENTS:
         raise refused(
@@ -78,7 +182,7 @@ def check_size(load: Load, what: str = "checkpoints") -> None:
         )
     if load.requests > MOST_CHECKPOINTS or load.events + load.checkpoint_events > MOST_EVENTS:
         raise refused(
-            f"About {_about(load.requests)} {what} would be asked for, and those begun make "
+            f"About {_about(load.requests)} {what} would be requested, and those begun make "
             f"about {_about(load.checkpoint_events)} events: too many. Give them a longer "
             "interval.",
             f"{what}.interval",
@@ -86,6 +190,6 @@ def check_size(load: Load, what: str = "checkpoints") -> None:
 
 
 def _about(number: float) -> str:
-    """Two digits that count."""
+    """Write a number with its first two digits."""
     digits = 0 if number < 100 else 1 - math.floor(math.log10(number))
     return f"{round(number, digits if number >= 100 else 2):,.10g}"

@@ -1,124 +1,343 @@
-"""The form of a simulation: its fields with what was typed, and what was typed as parameters."""
+"""The form of a simulated run, made from the declared parameters of the protocols.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+Protocols share the inputs of the same name. The form of a topology without a dataflow has only one
+protocol, whose name is empty.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.http import QueryDict
 
+from snapshots.simulating.dataflows import PROTOCOLS
+from snapshots.simulating.parameters import Declared, Option, Parameters
+from snapshots.simulating.workload_runs import WorkloadParameters
+
+MOST_NAMES = 500
+_MODES = {"number": "numeric", "factor": "decimal"}
+
 
 @dataclass(frozen=True)
-class Choice:
-    """A workload or an algorithm: its name in the API, and what it does in a sentence."""
+class Input:
+    """An input of the form.
+
+    Args:
+        name: its name in the form.
+        title: its label, without the unit.
+        kind: as in ``Declared.kind``; ``factor`` for a decimal number.
+        default: what it holds at first.
+        paths: by protocol, the parameter that it is.
+        takes_null: whether no value is sent as null, and does not leave the parameter out.
+    """
 
     name: str
     title: str
-    sentence: str
+    hint: str
+    kind: str
+    default: str = ""
+    unit: str | None = None
+    options: tuple[Option, ...] = ()
+    suggests: str = ""
+    is_main: bool = True
+    takes_null: bool = False
+    paths: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        return f"{self.title}, {self.unit}" if self.unit else self.title
+
+    @property
+    def mode(self) -> str:
+        """Return the value of the HTML ``inputmode`` attribute."""
+        return _MODES.get(self.kind, "text")
+
+    @property
+    def protocols(self) -> str:
+        return " ".join(self.paths)
+
+    @property
+    def is_picked(self) -> bool:
+        """Whether names are picked from a list, not typed."""
+        return self.kind == "texts" and bool(self.suggests)
 
 
-WORKLOADS = [
-    Choice(
-        "bank", "Bank transfers", "Every process holds money and sends some of it on, at random."
-    ),
-    Choice("token-ring", "Token ring", "Tokens are held for a while, then passed on."),
-    Choice("random", "Random traffic", "Every process sends at random and counts what comes."),
-    Choice(
-        "diffusing",
-        "A computation that ends",
-        "Work is handed on until none is left: does a snapshot see that it has ended?",
-    ),
-    Choice(
-        "resources",
-        "Requests and grants",
-        "Processes ask each other for what they hold, and may end in a deadlock.",
-    ),
-    Choice("token-lost", "A token gets lost", "A token ring in which one token vanishes."),
-    Choice("token-copied", "A token is copied", "A token ring in which a token is doubled."),
-    Choice("idle", "Nothing", "Only the snapshots happen."),
-]
-ALGORITHMS = [
-    Choice(
-        "chandy-lamport",
-        "Chandy–Lamport",
-        "Markers on FIFO channels; where messages overtake, the verdict says which.",
-    ),
-    Choice(
-        "lai-yang",
-        "Lai–Yang",
-        "No markers: messages carry the colour of their sender, so channels need not be FIFO.",
-    ),
-]
-DEFAULTS = {
-    "workload": "bank",
-    "algorithm": "chandy-lamport",
-    "seed": "1",
-    "events": "1000",
-    "snapshot_times": "",
-    "mean_delay": "2000",
-    "reorder": "",
-    "stuck": "",
-    "silent": "",
-}
-LISTS = ("reorder", "stuck", "silent")
-NUMBERS = ("seed", "events", "mean_delay")
+@dataclass(frozen=True)
+class Shown:
+    """An input with what was typed or chosen. picks: names to pick, and whether each is picked."""
+
+    input: Input
+    value: str
+    picks: list[tuple[str, bool]]
+
+    @property
+    def is_changed(self) -> bool:
+        return self.value != self.input.default
 
 
 @dataclass(frozen=True)
 class Fields:
-    """typed: by field. error: the sentence for ``error_field``, None where all is well."""
+    """The inputs, and the sentence for the one that was refused; both None if all is well."""
 
-    typed: Mapping[str, str]
-    initiators: list[tuple[str, bool]]
+    shown: list[Shown]
+    names: dict[str, list[str]]
     error_field: str | None
     error: str | None
-    workloads: list[Choice]
-    algorithms: list[Choice]
-    collect: bool
 
     @property
-    def has_faults(self) -> bool:
-        """Whether the part of the form that is folded holds anything."""
-        return self.error_field in LISTS or any(self.typed[name] for name in LISTS)
+    def lead(self) -> Shown:
+        """Return the first choice, which has a column of its own."""
+        return self._choices[0]
+
+    @property
+    def others(self) -> list[Shown]:
+        """Return the other choices, and flags."""
+        return self._choices[1:]
+
+    @property
+    def numbers(self) -> list[Shown]:
+        return [item for item in self.main if item.input.kind not in ("choice", "flag")]
+
+    @property
+    def main(self) -> list[Shown]:
+        return [item for item in self.shown if item.input.is_main]
+
+    @property
+    def folded(self) -> list[Shown]:
+        return [item for item in self.shown if not item.input.is_main]
+
+    @property
+    def _choices(self) -> list[Shown]:
+        return [item for item in self.main if item.input.kind in ("choice", "flag")]
+
+    @property
+    def unfolds(self) -> bool:
+        """Whether the folded part holds anything of the person's."""
+        return any(item.is_changed or item.input.name == self.error_field for item in self.folded)
 
 
-def fields(posted: QueryDict, document: Mapping[str, Any], refusal: Mapping | None) -> Fields:
-    chosen = set(posted.getlist("initiators"))
-    names = [str(item.get("id")) for item in document["processes"] if isinstance(item, dict)]
-    field = (refusal or {}).get("field") or ""
-    mine = field.split("[")[0] in (*DEFAULTS, "initiators")
-    return Fields(
-        {name: posted.get(name, default) for name, default in DEFAULTS.items()},
-        [(name, name in chosen) for name in names],
-        field.split("[")[0] if mine else None,
-        refusal["detail"] if mine else None,
-        WORKLOADS,
-        ALGORITHMS,
-        "collect" in posted,
+class Form:
+    """The form for some protocols. models: their parameters, by name of the protocol."""
+
+    def __init__(self, models: Mapping[str, type[Parameters]]) -> None:
+        self.first = next(iter(models))
+        self.protocols = [_protocol_input(models)] if self.first else []
+        self.inputs = _merged(models)
+
+    def fields(
+        self, posted: QueryDict, document: Mapping[str, Any], refusal: Mapping[str, Any] | None
+    ) -> Fields:
+        """Return the fields with what was posted.
+
+        Args:
+            posted: empty for a fresh form.
+            document: the topology, right or wrong.
+            refusal: what was refused last.
+        """
+        protocol = self._protocol(posted)
+        names = _names(document)
+        path = (refusal or {}).get("field") or ""
+        error_field = self._field_of(path, protocol, names["subtasks"])
+        shown = [_shown(item, posted, names) for item in (*self.protocols, *self.inputs)]
+        error = refusal["detail"] if refusal and error_field else None
+        return Fields(shown, names, error_field, error)
+
+    def parameters(self, posted: QueryDict) -> dict[str, Any]:
+        """Return what was posted as the API takes it. Text that is no number stays text."""
+        protocol = self._protocol(posted)
+        taken: dict[str, Any] = {"protocol": protocol} if self.protocols else {}
+        mine = [item for item in self.inputs if protocol in item.paths]
+        for item in mine:
+            if _is_wanted(item, mine, protocol, posted):
+                value = _read(item, posted)
+                if value is not ...:
+                    _put(taken, item.paths[protocol], value)
+        return _with_pair(taken)
+
+    def _protocol(self, posted: QueryDict) -> str:
+        return posted.get("protocol", self.first) if self.protocols else self.first
+
+    def _field_of(self, path: str, protocol: str, subtasks: list[str]) -> str | None:
+        """Return the name of the input for a refused parameter; None if no input is for it."""
+        if path == "protocol" and self.protocols:
+            return path
+        if path.startswith("slow."):
+            path = "slow.factor" if path.removeprefix("slow.") in subtasks else "slow.task"
+        for item in self.inputs:
+            own = item.paths.get(protocol)
+            if own and (path == own or path.startswith((f"{own}[", f"{own}."))):
+                return item.name
+        return None
+
+
+# --- inputs of declared parameters ---------------------------------------------------------------
+
+
+def _protocol_input(models: Mapping[str, type[Parameters]]) -> Input:
+    options = tuple(model.PROTOCOL for model in models.values())
+    paths = dict.fromkeys(models, "protocol")
+    first = options[0].name
+    return Input("protocol", "Protocol", "", "choice", first, options=options, paths=paths)
+
+
+def _merged(models: Mapping[str, type[Parameters]]) -> list[Input]:
+    """Return the inputs of all protocols, each once, in an order that suits each of them."""
+    merged: list[Input] = []
+    for protocol, model in models.items():
+        place = 0
+        for path, item in _inputs(model):
+            same = next((other for other in merged if other.name == item.name), None)
+            if same is None:
+                merged.insert(place, item)
+            shared = same or item
+            shared.paths[protocol] = path
+            place = merged.index(shared) + 1
+    return merged
+
+
+def _inputs(model: type[Parameters]) -> Iterable[tuple[str, Input]]:
+    for parameter in model.declared():
+        if parameter.path == "slow":
+            yield from _slow(parameter)
+        elif not parameter.shown.hidden and parameter.path != "protocol":
+            yield parameter.path, _input(parameter)
+
+
+def _input(parameter: Declared) -> Input:
+    return Input(
+        parameter.name,
+        parameter.info.title or "",
+        parameter.info.description or "",
+        parameter.kind,
+        parameter.shown.begins or _text(_beginning(parameter)),
+        parameter.unit,
+        parameter.options,
+        parameter.shown.suggests,
+        parameter.shown.main,
+        parameter.takes_null,
     )
 
 
-def parameters(posted: QueryDict) -> dict[str, Any]:
-    """As the API takes them. What is no number stays a text, for the check that refuses it."""
-    found: dict[str, Any] = {
-        "workload": posted.get("workload", DEFAULTS["workload"]),
-        "algorithm": posted.get("algorithm", DEFAULTS["algorithm"]),
-        "collect": "collect" in posted,
-    }
-    for name in NUMBERS:
-        if text := posted.get(name, "").strip():
-            found[name] = as_number(text)
-    if initiators := posted.getlist("initiators"):
-        found["initiators"] = initiators
-    if times := posted.get("snapshot_times", "").replace(",", " ").split():
-        found["snapshot_times"] = [as_number(text) for text in times]
-    for name in LISTS:
-        typed = posted.get(name, "").strip()
-        found[name] = (
-            "all" if typed == "all" else [item.strip() for item in typed.split(",") if item.strip()]
-        )
-    return found
+def _slow(parameter: Declared) -> Iterable[tuple[str, Input]]:
+    """Yield two inputs, for one entry of the mapping."""
+    task = Input("slow_task", "Slow subtask", "As in count[1].", "text", suggests="subtasks")
+    yield f"{parameter.path}.task", task
+    factor = Input("slow_factor", "How many times slower", "Than the others.", "factor", "4")
+    yield f"{parameter.path}.factor", factor
 
 
-def as_number(text: str) -> int | str:
-    digits = text.replace("_", "").replace("\u202f", "")
-    return int(digits) if digits.lstrip("-").isdecimal() and len(digits) < 20 else text
+def _beginning(parameter: Declared) -> Any:
+    return parameter.info.examples[0] if parameter.info.examples else parameter.default
+
+
+def _text(value: Any) -> str:
+    """Return a default as the form has it."""
+    if isinstance(value, bool):
+        return "on" if value else ""
+    return "" if value is None or value in ([], {}) else str(value)
+
+
+# --- what was typed ------------------------------------------------------------------------------
+
+
+def _shown(item: Input, posted: QueryDict, names: Mapping[str, list[str]]) -> Shown:
+    missing = "" if item.kind == "flag" and posted else item.default
+    picked = set(posted.getlist(item.name))
+    options = names[item.suggests] if item.is_picked else []
+    value = posted.get(item.name, missing)
+    return Shown(item, value, [(name, name in picked) for name in options])
+
+
+def _is_wanted(item: Input, mine: list[Input], protocol: str, posted: QueryDict) -> bool:
+    """Tell whether a parameter is sent.
+
+    One within a list or an optional object is not, if nothing was typed into those inputs there
+    that are empty at first.
+    """
+    outer = item.paths[protocol].rpartition(".")[0]
+    if not outer.endswith("[0]"):
+        return True
+    there = [it for it in mine if it.paths[protocol].startswith(outer) and not it.default]
+    return any(posted.get(it.name, "").strip() for it in there)
+
+
+def _read(item: Input, posted: QueryDict) -> Any:
+    """Return the parameter's value; ``...`` to leave it out."""
+    if item.kind == "flag":
+        return item.name in posted
+    if item.is_picked:
+        return posted.getlist(item.name)
+    typed = posted.get(item.name, item.default).strip()
+    if not typed:
+        return None if item.takes_null else ...
+    return _READERS.get(item.kind, str)(typed)
+
+
+def _number(typed: str) -> int | str:
+    digits = typed.replace("_", "").replace("\u202f", "")
+    return int(digits) if digits.lstrip("-").isdecimal() and len(digits) < 20 else typed
+
+
+def _factor(typed: str) -> float | str:
+    return float(typed) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", typed) else typed
+
+
+def _numbers(typed: str) -> list[int | str]:
+    return [_number(part) for part in typed.replace(",", " ").split()]
+
+
+def _texts(typed: str) -> list[str] | str:
+    return typed if typed == "all" else [it.strip() for it in typed.split(",") if it.strip()]
+
+
+def _map(typed: str) -> dict[str, int | str]:
+    pairs = (part.partition("=") for part in typed.split(",") if part.strip())
+    return {name.strip(): _number(number.strip()) for name, _, number in pairs}
+
+
+_READERS = {
+    "number": _number,
+    "factor": _factor,
+    "numbers": _numbers,
+    "texts": _texts,
+    "map": _map,
+}
+
+
+def _put(taken: dict[str, Any], path: str, value: Any) -> None:
+    """Put a value into objects on the way, and lists of one object, as in ``failures[0].at``."""
+    *way, last = path.split(".")
+    for name in way:
+        in_list = name.endswith("[0]")
+        part = taken.setdefault(name.removesuffix("[0]"), [{}] if in_list else {})
+        taken = part[0] if in_list else part
+    taken[last] = value
+
+
+def _with_pair(taken: dict[str, Any]) -> dict[str, Any]:
+    """Make the entry of the mapping of what the two inputs of the slow subtask hold."""
+    slow = taken.pop("slow", {})
+    return taken | {"slow": {slow["task"]: slow.get("factor")}} if slow.get("task") else taken
+
+
+def _names(document: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the names that a document has, which may still be wrong."""
+    processes = document.get("processes") or []
+    ids = [str(item.get("id")) for item in processes if isinstance(item, dict)]
+    return {"processes": ids, "subtasks": _subtasks(document.get("dataflow"))}
+
+
+def _subtasks(dataflow: Any) -> list[str]:
+    names: list[str] = []
+    vertices = dataflow.get("vertices") if isinstance(dataflow, dict) else None
+    for vertex in vertices if isinstance(vertices, list) else []:
+        wide = vertex.get("parallelism", 1) if isinstance(vertex, dict) else None
+        if isinstance(wide, int):
+            count = min(wide, MOST_NAMES - len(names))
+            names += [f"{vertex.get('id')}[{n}]" for n in range(count)]
+    return names
+
+
+OF_WORKLOADS = Form({"": WorkloadParameters})
+OF_DATAFLOWS = Form(PROTOCOLS)
