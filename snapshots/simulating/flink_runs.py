@@ -19,7 +19,6 @@ from snapshots.simulating.loads import Load
 from snapshots.simulating.parameters import (
     LARGEST_TIME,
     MAIN,
-    MICROSECONDS,
     Delay,
     OneOf,
     Option,
@@ -27,6 +26,7 @@ from snapshots.simulating.parameters import (
     Shown,
     Span,
     Time,
+    Times,
     Whole,
     declared,
     defaults,
@@ -72,6 +72,7 @@ FAILOVER = OneOf(
     )
 )
 CheckpointNumber = Annotated[int, Whole(1, LARGEST_TIME)]
+Few = Annotated[int, Whole(1, 1_000)]
 
 
 def _sorted_once(numbers: list[int]) -> list[int]:
@@ -81,59 +82,44 @@ def _sorted_once(numbers: list[int]) -> list[int]:
 class FlinkCheckpoints(Parameters):
     """When checkpoints begin, and when they fail."""
 
-    mode: Annotated[
-        str, MODE, declared("Checkpoints", "How barriers and records pass each other."), MAIN
-    ] = SETTINGS.mode
+    mode: Annotated[str, MODE] = declared(
+        "Checkpoints", "How barriers and records pass each other.", SETTINGS.mode, MAIN
+    )
     interval: common.Interval = SETTINGS.interval
-    min_pause: Annotated[
-        Time,
-        declared(
-            "Pause between checkpoints",
-            "At least, from a completion to the next trigger.",
-            unit=MICROSECONDS,
-        ),
-    ] = SETTINGS.min_pause
-    max_concurrent: Annotated[int, Whole(1, 1_000), declared("Checkpoints at once", "At most.")] = (
-        SETTINGS.max_concurrent
+    min_pause: Time = declared(
+        "Pause between checkpoints", "At least, after a completion.", SETTINGS.min_pause
     )
+    max_concurrent: Few = declared("Checkpoints at once", "At most.", SETTINGS.max_concurrent)
     timeout: common.Timeout = SETTINGS.timeout
-    align_timeout: Annotated[
-        Time,
-        declared("Timeout of alignment", "In the mode “aligned with timeout”.", unit=MICROSECONDS),
-    ] = SETTINGS.align_timeout
-    tolerable_failures: Annotated[
-        int,
-        Whole(0, 1_000_000),
-        declared("Failed checkpoints in a row", "The run survives so many."),
-    ] = SETTINGS.tolerable_failures
-    retained: Annotated[int, Whole(1, 1_000), declared("Checkpoints kept", "The newest ones.")] = (
-        SETTINGS.retained
+    align_timeout: Time = declared(
+        "Timeout of alignment", "In the mode “aligned with timeout”.", SETTINGS.align_timeout
     )
-    savepoints: Annotated[
-        list[Time],
-        AfterValidator(sorted),
-        declared(
-            "Savepoints at",
-            "One or several times.",
-            unit=MICROSECONDS,
-            most=common.MOST_CHECKPOINTS,
-        ),
-    ] = []
+    tolerable_failures: Annotated[int, Whole(0, 1_000_000)] = declared(
+        "Failed checkpoints in a row", "The run survives so many.", SETTINGS.tolerable_failures
+    )
+    retained: Few = declared("Checkpoints kept", "The newest ones.", SETTINGS.retained)
+    savepoints: Times = declared(
+        "Savepoints at",
+        "One or several times.",
+        [],
+        example=[20_000, 60_000],
+        most=common.MOST_CHECKPOINTS,
+    )
 
 
-class Decline(Parameters):
+class FlinkDecline(Parameters):
     """A checkpoint in which a subtask does not take part."""
 
-    checkpoint: Annotated[
-        CheckpointNumber,
-        declared("Checkpoint that a subtask declines", "The number of the checkpoint."),
-        Shown("decline_checkpoint"),
-    ]
-    process: Annotated[
-        common.KnownSubtask,
-        declared("The subtask that declines it", "As in count[1]."),
-        Shown("decline_process", suggests="subtasks"),
-    ]
+    checkpoint: CheckpointNumber = declared(
+        "Checkpoint that a subtask declines",
+        "The number of the checkpoint.",
+        shown=Shown("decline_checkpoint"),
+    )
+    process: common.KnownSubtask = declared(
+        "The subtask that declines it",
+        "As in count[1].",
+        shown=Shown("decline_process", suggests="subtasks"),
+    )
 
 
 class FlinkParameters(common.DataflowParameters):
@@ -146,43 +132,47 @@ class FlinkParameters(common.DataflowParameters):
     )
 
     protocol: Literal["flink"] = "flink"
-    checkpoints: FlinkCheckpoints = FlinkCheckpoints()
-    failover: Annotated[
-        str, FAILOVER, declared("After a failure, restart", "Which tasks restart."), MAIN
-    ] = RUN.failover
+    checkpoints: FlinkCheckpoints = declared(
+        "Checkpoints",
+        "When checkpoints begin, and when they fail.",
+        FlinkCheckpoints(),
+        example={"mode": ALIGNED, "interval": 50_000},
+    )
+    failover: Annotated[str, FAILOVER] = declared(
+        "After a failure, restart", "Which tasks restart.", RUN.failover, MAIN
+    )
     seed: common.Seed = RUN.seed
     buffer: common.Buffer = RUN.buffer
-    lost_notices: Annotated[
-        list[CheckpointNumber],
-        AfterValidator(_sorted_once),
-        declared(
-            "Lose the completion notice",
-            "Of checkpoint 2, or of several: 2, 3.",
-            most=common.MOST_CHECKPOINTS,
-        ),
+    lost_notices: Annotated[list[CheckpointNumber], AfterValidator(_sorted_once)] = declared(
+        "Lose the completion notice",
+        "Of checkpoint 2, or of several: 2, 3.",
+        [],
         MAIN,
-    ] = []
+        example=[2, 3],
+        most=common.MOST_CHECKPOINTS,
+    )
     slow: common.Slow = {}
     failures: common.Failures = []
     mean_delay: common.MeanDelay = RUN.mean_delay
     control_delay: common.ControlDelay = RUN.control_delay
     sync_time: common.SyncTime = RUN.sync_time
-    async_time: Annotated[
-        Delay, declared("Uploading a state", "The task works on meanwhile.", unit=MICROSECONDS)
-    ] = RUN.async_time
+    async_time: Delay = declared(
+        "Uploading a state", "The task works on meanwhile.", RUN.async_time
+    )
     restart_delay: common.RestartDelay = RUN.restart_delay
-    tx_timeout: Annotated[Span | None, common.TRANSACTION_WORDS] = RUN.tx_timeout
-    declines: Annotated[
-        list[Decline],
-        declared("Declines", "Subtasks that decline a checkpoint.", most=common.MOST_CHECKPOINTS),
-    ] = []
-    incremental: Annotated[
-        bool,
-        declared(
-            "Incremental state",
-            "A checkpoint uploads only what changed, and shares the files of older ones.",
-        ),
-    ] = RUN.incremental
+    tx_timeout: Annotated[Span | None, common.TRANSACTION_TIMEOUT] = RUN.tx_timeout
+    declines: list[FlinkDecline] = declared(
+        "Declines",
+        "Subtasks that decline a checkpoint.",
+        [],
+        example=[{"checkpoint": 2, "process": "count[0]"}],
+        most=common.MOST_CHECKPOINTS,
+    )
+    incremental: bool = declared(
+        "Incremental state",
+        "A checkpoint uploads only what changed, and shares the files of older ones.",
+        RUN.incremental,
+    )
 
     @property
     def label(self) -> str:

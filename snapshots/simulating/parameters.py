@@ -5,14 +5,15 @@ unit. The check of a request, the HTML form, the API's schema and ``docs/simulat
 from that.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from types import NoneType, SimpleNamespace
-from typing import Annotated, Any, NamedTuple, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError, PydanticUndefined, core_schema
 
 from snapshots.problems import Refused
 
@@ -33,11 +34,15 @@ class Whole:
 
     least: int
     most: int
+    unit: str = ""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         numbers = core_schema.int_schema(strict=True, ge=self.least, le=self.most)
-        sentence = f"{{field}} is a whole number from {self.least:,} to {self.most:,}."
-        return _saying(sentence, numbers)
+        bounds = f"from {self.least:,} to {self.most:,} {self.unit}".strip()
+        return _saying(f"{{field}} is a whole number {bounds}.", numbers)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return handler(schema) | ({"unit": self.unit} if self.unit else {})
 
 
 @dataclass(frozen=True)
@@ -93,36 +98,14 @@ def _as_given(value: Any, check: Any) -> Any:
     return value
 
 
-Time = Annotated[int, Whole(0, LARGEST_TIME)]
-Span = Annotated[int, Whole(1, LARGEST_TIME)]
-Delay = Annotated[int, Whole(0, LARGEST_DELAY)]
+Time = Annotated[int, Whole(0, LARGEST_TIME, MICROSECONDS)]
+Span = Annotated[int, Whole(1, LARGEST_TIME, MICROSECONDS)]
+Delay = Annotated[int, Whole(0, LARGEST_DELAY, MICROSECONDS)]
+Times = Annotated[list[Time], AfterValidator(sorted)]
 Factor = Annotated[float, Multiple(1_000_000)]
 
 
 # --- words, and where a form shows a parameter --------------------------------------------------
-
-
-def declared(
-    title: str, description: str, *, unit: str | None = None, example: Any = None, most: Any = None
-) -> Any:
-    """Return the words for a parameter.
-
-    Args:
-        title: its label in forms.
-        description: what it does, in sentences that forms, the API and the documentation show.
-        unit: of its numbers.
-        example: what a form begins with where the parameter has no default.
-        most: how many items a list holds at most.
-    """
-    extra = {"unit": unit} if unit else None
-    examples = None if example is None else [example]
-    return Field(
-        title=title,
-        description=description,
-        examples=examples,
-        json_schema_extra=extra,
-        max_length=most,
-    )
 
 
 @dataclass(frozen=True)
@@ -144,8 +127,32 @@ class Shown:
     hidden: bool = False
 
 
-MAIN = Shown(main=True)
-API_ONLY = Shown(hidden=True)
+FOLDED, MAIN, API_ONLY = Shown(), Shown(main=True), Shown(hidden=True)
+
+
+def declared(
+    title: str,
+    description: str,
+    default: Any = PydanticUndefined,
+    shown: Shown = FOLDED,
+    *,
+    example: Any = None,
+    most: int | None = None,
+) -> Any:
+    """Return the field of a parameter.
+
+    Args:
+        title: its label in forms.
+        description: what it does, in sentences that forms, the API and the documentation show.
+        default: left out if the parameter is required, or if the class that has it says it.
+        shown: where a form shows it.
+        example: what a form begins with if the parameter is required; refusals show it too.
+        most: how many items a list holds at most.
+    """
+    examples = None if example is None else [example]
+    field = Field(default, title=title, description=description, examples=examples, max_length=most)
+    field.metadata.append(shown)
+    return field
 
 
 class Declared(NamedTuple):
@@ -160,13 +167,13 @@ class Declared(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Return ``choice``, ``flag``, ``number``, ``text``, ``numbers``, ``texts`` or ``map``."""
-        if self.options:
-            return "choice"
+        """Return what it is: one of the names below, or of several numbers, texts or pairs."""
         of = _plain(self.info.annotation)
+        if self.options or get_origin(of) is Literal:
+            return "choice"
         if get_origin(of) is list:
             return "numbers" if _plain(get_args(of)[0]) is int else "texts"
-        return {bool: "flag", int: "number", str: "text"}.get(of, "map")
+        return {bool: "flag", int: "number", float: "factor", str: "text"}.get(of, "map")
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -179,11 +186,13 @@ class Declared(NamedTuple):
 
     @property
     def shown(self) -> Shown:
-        return self._marked(Shown) or Shown()
+        return self._marked(Shown) or FOLDED
 
     @property
-    def unit(self) -> str | None:
-        return (self.info.json_schema_extra or {}).get("unit")
+    def label(self) -> str:
+        """Return the title with the unit of its numbers."""
+        unit = self.bounds.unit if self.bounds else ""
+        return f"{self.info.title}, {unit}" if unit else str(self.info.title)
 
     @property
     def default(self) -> Any:
@@ -247,7 +256,8 @@ class Parameters(BaseModel):
         try:
             return cls.model_validate(given, context=context)
         except ValidationError as error:
-            raise _refusal(error.errors(include_url=False, include_input=False)[0]) from None
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise _refusal(first, _example(cls, first["loc"])) from None
 
     @classmethod
     def read(cls, stored: Mapping[str, Any], context: Any) -> Self:
@@ -264,13 +274,12 @@ class Parameters(BaseModel):
     def declared(cls, of: str = "") -> Iterator[Declared]:
         """Yield all parameters, those within others too. of: the path of what they belong to."""
         for name, info in cls.model_fields.items():
-            inner = _plain(info.annotation)
-            in_list = get_origin(inner) is list
-            inner = _plain(get_args(inner)[0]) if in_list else inner
-            if isinstance(inner, type) and issubclass(inner, Parameters):
-                yield from inner.declared(f"{of}{name}[0]." if in_list else f"{of}{name}.")
-            else:
+            inner = _model_in(info)
+            if inner is None:
                 yield Declared(f"{of}{name}", info)
+            else:
+                in_list = get_origin(_plain(info.annotation)) is list
+                yield from inner.declared(f"{of}{name}[0]." if in_list else f"{of}{name}.")
 
     def filled(self, into: type[Value], **others: Any) -> Value:
         """Return a dataclass with the parameters that bear its fields' names, and the others."""
@@ -291,9 +300,9 @@ _SENTENCES = {
     "missing": "{field} is missing.",
     "bool_type": "{field} is true or false.",
     "string_type": "{field} is a text.",
-    "list_type": "{field} is a list.",
-    "dict_type": "{field} is an object.",
-    "model_type": "{field} is an object.",
+    "list_type": "{field} is a list{example}.",
+    "dict_type": "{field} is an object{example}.",
+    "model_type": "{field} is an object{example}.",
     "too_long": "{field} has at most {max_length:,} items.",
 }
 
@@ -307,11 +316,30 @@ def not_there(sentence: str) -> PydanticCustomError:
     return PydanticCustomError("refused", sentence)
 
 
-def _refusal(error: Mapping[str, Any]) -> Refused:
+def _refusal(error: Mapping[str, Any], example: str) -> Refused:
     parts = [f"[{part}]" if isinstance(part, int) else f".{part[:100]}" for part in error["loc"]]
     path = "".join(parts).removeprefix(".")
     field = "".join(parts[-2:] if parts[-1].startswith("[") else parts[-1:]).removeprefix(".")
     template = _SENTENCES.get(error["type"])
     if template is None:
         return refused(error["msg"].replace("{field}", field), path)
-    return refused(template.format(field=field, **error.get("ctx", {})), path)
+    return refused(template.format(field=field, example=example, **error.get("ctx", {})), path)
+
+
+def _example(model: type[Parameters], path: Iterable[str | int]) -> str:
+    """Return the end of a sentence with the example declared at this path, else nothing."""
+    examples = None
+    for part in path:
+        if isinstance(part, int):
+            examples = examples and examples[0][:1]
+        else:
+            info = model.model_fields.get(part) if model else None
+            examples, model = (info.examples, _model_in(info)) if info else (None, None)
+    return f", as in {json.dumps(examples[0])}" if examples else ""
+
+
+def _model_in(info: FieldInfo) -> type[Parameters] | None:
+    """Return the model of the parameters that this one holds, itself or in a list."""
+    of = _plain(info.annotation)
+    of = _plain(get_args(of)[0]) if get_origin(of) is list else of
+    return of if isinstance(of, type) and issubclass(of, Parameters) else None

@@ -14,7 +14,6 @@ from snapshots.simulating.parameters import (
     LARGEST_SEED,
     LARGEST_TIME,
     MAIN,
-    MICROSECONDS,
     Delay,
     Factor,
     Option,
@@ -33,7 +32,6 @@ MOST_EVENTS = 1_000_000
 MOST_CHECKPOINTS = 10_000
 MOST_FAILURES = 20
 LARGEST_BUFFER = 1_000_000
-MAIN_SUBTASK = Shown("failure_process", main=True, suggests="subtasks")
 
 
 def _checked_name(name: Any) -> str:
@@ -49,92 +47,94 @@ def _known_subtask(name: str, info: ValidationInfo) -> str:
 Name = Annotated[
     str,
     BeforeValidator(_checked_name),
-    declared("Name", "The recording's name. No value: one made of the topology's."),
-    API_ONLY,
+    declared("Name", "The recording's name. No value: one made of the topology's.", shown=API_ONLY),
 ]
 Seed = Annotated[
     int,
     Whole(0, LARGEST_SEED),
-    declared("Seed", "The same seed gives the same run."),
-    MAIN,
+    declared("Seed", "The same seed gives the same run.", shown=MAIN),
 ]
 Interval = Annotated[
     Span | None,
     declared(
         "A checkpoint every",
         "No value: only savepoints, and the checkpoints that end a run.",
-        unit=MICROSECONDS,
+        shown=MAIN,
     ),
-    MAIN,
 ]
 Timeout = Annotated[
-    Span,
-    declared(
-        "A checkpoint expires after", "In SeaTunnel its pipeline fails then.", unit=MICROSECONDS
-    ),
+    Span, declared("A checkpoint expires after", "In SeaTunnel its pipeline fails then.")
 ]
 Buffer = Annotated[
     int,
-    Whole(1, LARGEST_BUFFER),
-    declared(
-        "Buffer", "At each end of a channel. A full one holds the sender back.", unit="records"
-    ),
-    MAIN,
+    Whole(1, LARGEST_BUFFER, "records"),
+    declared("Buffer", "At each end of a channel. A full one holds the sender back.", shown=MAIN),
 ]
-MeanDelay = Annotated[
-    Delay, declared("Delay of a channel", "Of each record, on average.", unit=MICROSECONDS)
-]
+MeanDelay = Annotated[Delay, declared("Delay of a channel", "Of each record, on average.")]
 ControlDelay = Annotated[
-    Delay,
-    declared(
-        "Delay of control messages",
-        "Between the coordinator and a task, each way.",
-        unit=MICROSECONDS,
-    ),
+    Delay, declared("Delay of control messages", "Between the coordinator and a task, each way.")
 ]
-SyncTime = Annotated[
-    Delay, declared("Copying a state", "The task stands still meanwhile.", unit=MICROSECONDS)
-]
-RestartDelay = Annotated[
-    Delay,
-    declared("From failure to restart", "When several tasks restart.", unit=MICROSECONDS),
-]
-TRANSACTION_WORDS = declared(
-    "A transaction is gone after",
-    "When it has not been committed by then. No value: never.",
-    unit=MICROSECONDS,
+SyncTime = Annotated[Delay, declared("Copying a state", "The task stands still meanwhile.")]
+RestartDelay = Annotated[Delay, declared("From failure to restart", "When several tasks restart.")]
+TRANSACTION_TIMEOUT = declared(
+    "A transaction is gone after", "When it has not been committed by then. No value: never."
 )
 Slow = Annotated[
     dict[str, Factor],
     declared(
-        "Slow subtasks", 'How many times longer than others they take, as in {"count[1]": 4}.'
+        "Slow subtasks",
+        "How many times longer than others they take for a record.",
+        example={"count[1]": 4},
     ),
-    MAIN,
 ]
 KnownSubtask = Annotated[str, AfterValidator(_known_subtask)]
 
 
-class Failure(Parameters):
+class SlowSubtask(Parameters):
+    """One entry of ``Slow``, as forms have it."""
+
+    task: str = declared(
+        "Slow subtask",
+        "As in count[1].",
+        "",
+        Shown("slow_task", main=True, suggests="subtasks"),
+    )
+    factor: Factor = declared(
+        "How many times slower",
+        "Than the others.",
+        shown=Shown("slow_factor", main=True),
+        example=4,
+    )
+
+
+class InjectedFailure(Parameters):
     """A process that dies once."""
 
-    process: Annotated[
-        str,
-        declared("A subtask fails", "As in count[0]. No value: nothing fails."),
-        MAIN_SUBTASK,
-    ]
-    at: Annotated[
-        Time,
-        declared("It fails at", "Since the run began.", unit=MICROSECONDS, example=70_000),
-        Shown("failure_at", main=True),
-    ]
+    process: str = declared(
+        "A subtask fails",
+        "As in count[0]. No value: nothing fails.",
+        shown=Shown("failure_process", main=True, suggests="subtasks"),
+    )
+    at: Time = declared(
+        "It fails at",
+        "Since the run began.",
+        shown=Shown("failure_at", main=True),
+        example=70_000,
+    )
 
 
 Failures = Annotated[
-    list[Failure], declared("Failures", "Processes that die, and when.", most=MOST_FAILURES)
+    list[InjectedFailure],
+    declared(
+        "Failures",
+        "Processes that die, and when.",
+        example=[{"at": 70_000, "process": "count[0]"}],
+        most=MOST_FAILURES,
+    ),
 ]
 
 
-def fail_ats(failures: list[Failure]) -> tuple[FailAt, ...]:
+def fail_ats(failures: list[InjectedFailure]) -> tuple[FailAt, ...]:
     """Return the failures as simulators take them."""
     return tuple(failure.filled(FailAt) for failure in failures)
 

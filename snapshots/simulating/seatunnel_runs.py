@@ -14,7 +14,6 @@ from snapshots.domain.simulators.seatunnel.simulation import (
 from snapshots.simulating import run_parameters as common
 from snapshots.simulating.loads import Load
 from snapshots.simulating.parameters import (
-    MICROSECONDS,
     Delay,
     Option,
     Parameters,
@@ -35,34 +34,29 @@ class SeaTunnelCheckpoints(Parameters):
 
     interval: common.Interval = SETTINGS.interval
     timeout: common.Timeout = SETTINGS.timeout
-    retry_wait: Annotated[
-        Span,
-        declared(
-            "Requested again after", "When another checkpoint is under way.", unit=MICROSECONDS
-        ),
-    ] = SETTINGS.retry_wait
-    retries: Annotated[
-        int, Whole(0, 1_000), declared("A pipeline is restored", "So many times at most.")
-    ] = SETTINGS.retries
+    retry_wait: Span = declared(
+        "Requested again after", "When another checkpoint is under way.", SETTINGS.retry_wait
+    )
+    retries: Annotated[int, Whole(0, 1_000)] = declared(
+        "A pipeline is restored", "So many times at most.", SETTINGS.retries
+    )
 
 
-class Start(Parameters):
+class StartingPoint(Parameters):
     """The savepoint that the run begins from: one of a run of the same job before this one."""
 
-    at: Annotated[
-        Time,
-        declared(
-            "Begin from a savepoint taken at",
-            "Of a run before this one. No value: from the start.",
-            unit=MICROSECONDS,
-        ),
-        Shown("start_at"),
-    ]
-    parallelism: Annotated[
-        dict[str, Annotated[int, Whole(1, MOST_SUBTASKS)]],
-        declared("With this parallelism before", "As in lines=3, count=2; the others as now."),
+    at: Time = declared(
+        "Begin from a savepoint taken at",
+        "Of a run before this one. No value: from the start.",
+        shown=Shown("start_at"),
+    )
+    parallelism: dict[str, Annotated[int, Whole(1, MOST_SUBTASKS)]] = declared(
+        "With this parallelism before",
+        "As in lines=3, count=2; the others as now.",
+        {},
         Shown("start_parallelism"),
-    ] = {}
+        example={"lines": 3, "count": 2},
+    )
 
 
 class SeaTunnelParameters(common.DataflowParameters):
@@ -76,7 +70,12 @@ class SeaTunnelParameters(common.DataflowParameters):
     )
 
     protocol: Literal["seatunnel"] = "seatunnel"
-    checkpoints: SeaTunnelCheckpoints = SeaTunnelCheckpoints()
+    checkpoints: SeaTunnelCheckpoints = declared(
+        "Checkpoints",
+        "When checkpoints begin, and what follows when one fails.",
+        SeaTunnelCheckpoints(),
+        example={"interval": 50_000},
+    )
     seed: common.Seed = RUN.seed
     buffer: common.Buffer = RUN.buffer
     slow: common.Slow = {}
@@ -84,29 +83,23 @@ class SeaTunnelParameters(common.DataflowParameters):
     mean_delay: common.MeanDelay = RUN.mean_delay
     control_delay: common.ControlDelay = RUN.control_delay
     sync_time: common.SyncTime = RUN.sync_time
-    store_time: Annotated[
-        Delay,
-        declared(
-            "Writing a checkpoint",
-            "By the coordinator, when all tasks have answered.",
-            unit=MICROSECONDS,
-        ),
-    ] = RUN.store_time
-    assign_every: Annotated[
-        Delay,
-        declared("A split is assigned every", "By an enumerator.", unit=MICROSECONDS),
-    ] = RUN.assign_every
+    store_time: Delay = declared(
+        "Writing a checkpoint", "By the coordinator, when all tasks have answered.", RUN.store_time
+    )
+    assign_every: Delay = declared(
+        "A split is assigned every", "By an enumerator.", RUN.assign_every
+    )
     restart_delay: common.RestartDelay = RUN.restart_delay
-    tx_timeout: Annotated[Time | None, common.TRANSACTION_WORDS] = RUN.tx_timeout
-    savepoint: Annotated[
-        Time | None,
-        declared(
-            "End with a savepoint at",
-            "No value: the sources are read to their ends.",
-            unit=MICROSECONDS,
-        ),
-    ] = RUN.savepoint
-    start_from: Start | None = RUN.start_from
+    tx_timeout: Annotated[Time | None, common.TRANSACTION_TIMEOUT] = RUN.tx_timeout
+    savepoint: Time | None = declared(
+        "End with a savepoint at", "No value: the sources are read to their ends.", RUN.savepoint
+    )
+    start_from: StartingPoint | None = declared(
+        "Start",
+        "The savepoint that the run begins from.",
+        RUN.start_from,
+        example={"at": 20_000, "parallelism": {"lines": 3}},
+    )
 
     @property
     def label(self) -> str:

@@ -11,6 +11,8 @@ from snapshots.simulating import dataflows, topology_documents
 from snapshots.simulating.simulated_runs import SimulatedRun
 from snapshots.simulating.workload_runs import WorkloadParameters
 
+PARAMETERS = (WorkloadParameters, *dataflows.PROTOCOLS.values())
+"""All models of parameters: of a workload on a topology, and of each protocol on a dataflow."""
 _LINES_BETWEEN_REPORTS = 2_000
 
 

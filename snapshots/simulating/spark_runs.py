@@ -11,14 +11,13 @@ from snapshots.domain.simulators.protocols.spark_epochs import BatchSettings
 from snapshots.simulating import run_parameters as common
 from snapshots.simulating.loads import Load
 from snapshots.simulating.parameters import (
+    LARGEST_TIME,
     MAIN,
-    MICROSECONDS,
     Delay,
     OneOf,
     Option,
     Parameters,
     Shown,
-    Span,
     Time,
     Whole,
     declared,
@@ -35,29 +34,30 @@ FAILOVER = OneOf(
 )
 
 
-class Batches(Parameters):
+class SparkBatches(Parameters):
     """When batches begin, and how large they are."""
 
-    interval: Annotated[
-        Time,
-        declared("A batch every", "0: as soon as the one before is committed.", unit=MICROSECONDS),
+    interval: Time = declared(
+        "A batch every",
+        "0: as soon as the one before is committed.",
+        SETTINGS.interval,
         Shown("batch_interval", main=True),
-    ] = SETTINGS.interval
-    most_per_split: Annotated[
-        Span | None,
-        declared("Records a batch, of each split", "At most. No value: all that are there."),
+    )
+    most_per_split: Annotated[int, Whole(1, LARGEST_TIME)] | None = declared(
+        "Records a batch, of each split",
+        "At most. No value: all that are there.",
+        SETTINGS.most_per_split,
         MAIN,
-    ] = SETTINGS.most_per_split
-    cores: Annotated[
-        int, Whole(1, 1_000_000), declared("Tasks at once", "As many as there are cores."), MAIN
-    ] = SETTINGS.cores
-    task_attempts: Annotated[
-        int, Whole(1, 1_000), declared("Attempts of a task", "The query fails with the last.")
-    ] = SETTINGS.task_attempts
-    watermark_delay: Annotated[
-        Time,
-        declared("The watermark lags by", "Behind the latest event time.", unit=MICROSECONDS),
-    ] = SETTINGS.watermark_delay
+    )
+    cores: Annotated[int, Whole(1, 1_000_000)] = declared(
+        "Tasks at once", "As many as there are cores.", SETTINGS.cores, MAIN
+    )
+    task_attempts: Annotated[int, Whole(1, 1_000)] = declared(
+        "Attempts of a task", "The query fails with the last.", SETTINGS.task_attempts
+    )
+    watermark_delay: Time = declared(
+        "The watermark lags by", "Behind the latest event time.", SETTINGS.watermark_delay
+    )
 
 
 class SparkParameters(common.DataflowParameters):
@@ -71,28 +71,26 @@ class SparkParameters(common.DataflowParameters):
     )
 
     protocol: Literal["spark"] = "spark"
-    batches: Batches = Batches()
-    failover: Annotated[
-        str,
-        FAILOVER,
-        declared("After a failure, run again", "What runs again."),
+    batches: SparkBatches = declared(
+        "Batches",
+        "When batches begin, and how large they are.",
+        SparkBatches(),
+        example={"interval": 20_000, "cores": 4},
+    )
+    failover: Annotated[str, FAILOVER] = declared(
+        "After a failure, run again",
+        "What runs again.",
+        RUN.failover,
         Shown("again", main=True),
-    ] = RUN.failover
+    )
     seed: common.Seed = RUN.seed
     slow: common.Slow = {}
     failures: common.Failures = []
     control_delay: common.ControlDelay = RUN.control_delay
-    commit_time: Annotated[
-        Delay, declared("Writing a commit", "By the driver.", unit=MICROSECONDS)
-    ] = RUN.commit_time
-    retry_delay: Annotated[
-        Delay,
-        declared(
-            "From failure to the next attempt",
-            "Of a task that runs again alone.",
-            unit=MICROSECONDS,
-        ),
-    ] = RUN.retry_delay
+    commit_time: Delay = declared("Writing a commit", "By the driver.", RUN.commit_time)
+    retry_delay: Delay = declared(
+        "From failure to the next attempt", "Of a task that runs again alone.", RUN.retry_delay
+    )
     restart_delay: common.RestartDelay = RUN.restart_delay
 
     def check(self, dataflow: Dataflow) -> None:

@@ -12,13 +12,13 @@ from snapshots.simulating import run_parameters as common
 from snapshots.simulating.parameters import (
     API_ONLY,
     MAIN,
-    MICROSECONDS,
     Delay,
     OneOf,
     Option,
     Parameters,
     Shown,
     Time,
+    Times,
     Whole,
     declared,
     defaults,
@@ -31,6 +31,7 @@ MOST_SNAPSHOTS = 1_000
 MOST_RECORDS = 2_000_000  # events that snapshots add: records, markers, and collecting
 MOST_COLOURED = 50  # snapshots, where every message names those that its sender has recorded
 DEFAULT_SNAPSHOTS = 3
+FIRST_SENDER = "No value: the first process that can send."
 RUN = defaults(Simulation)
 
 
@@ -59,110 +60,86 @@ def _once(names: list[str]) -> list[str]:
 
 
 Channels = Annotated[list[Annotated[str, AfterValidator(_known_channel)]], AfterValidator(_once)]
+AllOrChannels = Annotated[
+    Channels, BeforeValidator(_all_channels, json_schema_input_type=list[str] | Literal["all"])
+]
 Processes = Annotated[list[Annotated[str, AfterValidator(_known_process)]], AfterValidator(_once)]
 
 
-class Start(Parameters):
+class PlannedSnapshot(Parameters):
     """One snapshot, which its initiators begin together."""
 
-    at: Annotated[Time, declared("At", "When it begins.", unit=MICROSECONDS), API_ONLY]
-    initiators: Annotated[
-        Processes,
-        declared("Initiators", "No value: the first process that can send."),
-        API_ONLY,
-    ] = []
+    at: Time = declared("At", "When it begins.", shown=API_ONLY)
+    initiators: Processes = declared("Initiators", FIRST_SENDER, [], API_ONLY)
 
 
 class WorkloadParameters(Parameters):
-    """A workload on a topology, with snapshots. A parameter without a value has its default."""
+    """A workload on a topology, with snapshots."""
 
     name: common.Name = ""
-    workload: Annotated[
-        str,
-        _one_of(WORKLOADS),
-        declared("Workload", "What the processes do."),
+    workload: Annotated[str, _one_of(WORKLOADS)] = declared(
+        "Workload",
+        "What the processes do.",
+        RandomTraffic.NAME,
         Shown(main=True, begins=next(iter(WORKLOADS))),
-    ] = RandomTraffic.NAME
-    algorithm: Annotated[
-        str, _one_of(ALGORITHMS), declared("Algorithm", "How snapshots are taken."), MAIN
-    ] = next(iter(ALGORITHMS))
-    collect: Annotated[
-        bool,
-        declared(
-            "Collect the pieces",
-            "Every process passes on what it recorded, until all know the whole state (section "
-            "3.3 of the paper).",
-        ),
+    )
+    algorithm: Annotated[str, _one_of(ALGORITHMS)] = declared(
+        "Algorithm", "How snapshots are taken.", next(iter(ALGORITHMS)), MAIN
+    )
+    collect: bool = declared(
+        "Collect the pieces",
+        "Every process passes on what it recorded, until all know the whole state (section 3.3 of "
+        "the paper).",
+        RUN.collect,
         MAIN,
-    ] = RUN.collect
-    events: Annotated[
-        int, Whole(1, common.MOST_EVENTS), declared("Events", "About so many."), MAIN
-    ] = RUN.events
+    )
+    events: Annotated[int, Whole(1, common.MOST_EVENTS)] = declared(
+        "Events", "About so many.", RUN.events, MAIN
+    )
     seed: common.Seed = RUN.seed
-    mean_delay: Annotated[
-        Delay,
-        declared(
-            "Delay of a message",
-            "On average; each one is random and finite.",
-            unit=MICROSECONDS,
-        ),
+    mean_delay: Delay = declared(
+        "Delay of a message", "On average; each one is random and finite.", RUN.mean_delay, MAIN
+    )
+    mean_pause: Delay = declared(
+        "Pause of a process", "On average, before it acts again.", RUN.mean_pause, API_ONLY
+    )
+    drain: bool = declared(
+        "Drain",
+        "The run goes on until every message has arrived. Without it, it ends when every snapshot "
+        "has ended.",
+        RUN.drain,
+        API_ONLY,
+    )
+    snapshot_times: Times | None = declared(
+        "Snapshots begin at",
+        "One or several times. No value: three, evenly spread.",
+        None,
         MAIN,
-    ] = RUN.mean_delay
-    mean_pause: Annotated[
-        Delay,
-        declared("Pause of a process", "On average, before it acts again.", unit=MICROSECONDS),
+        example=[20_000, 40_000],
+        most=MOST_SNAPSHOTS,
+    )
+    initiators: Processes = declared(
+        "Initiators", FIRST_SENDER, [], Shown(main=True, suggests="processes")
+    )
+    snapshots: list[PlannedSnapshot] | None = declared(
+        "Snapshots",
+        "Each with initiators of its own, in place of snapshot_times and initiators.",
+        None,
         API_ONLY,
-    ] = RUN.mean_pause
-    drain: Annotated[
-        bool,
-        declared(
-            "Drain",
-            "The run goes on until every message has arrived. Without it, it ends when every "
-            "snapshot has ended.",
-        ),
-        API_ONLY,
-    ] = RUN.drain
-    snapshot_times: Annotated[
-        Annotated[list[Time], AfterValidator(sorted)] | None,
-        declared(
-            "Snapshots begin at",
-            "One or several times. No value: three, evenly spread.",
-            unit=MICROSECONDS,
-            most=MOST_SNAPSHOTS,
-        ),
-        MAIN,
-    ] = None
-    initiators: Annotated[
-        Processes,
-        declared("Initiators", "No value: the first process that can send."),
-        Shown(main=True, suggests="processes"),
-    ] = []
-    snapshots: Annotated[
-        list[Start] | None,
-        declared(
-            "Snapshots",
-            "Each with initiators of its own, in place of snapshot_times and initiators.",
-            most=MOST_SNAPSHOTS,
-        ),
-        API_ONLY,
-    ] = None
-    reorder: Annotated[
-        Channels,
-        BeforeValidator(_all_channels, json_schema_input_type=list[str] | Literal["all"]),
-        declared(
-            "Channels that reorder",
-            "Ids, or all: they call themselves FIFO, but messages overtake.",
-        ),
-    ] = []
-    stuck: Annotated[
-        Channels,
-        declared(
-            "Channels that keep a marker", "Ids: a marker stays in them for ever (L1 of the paper)."
-        ),
-    ] = []
-    silent: Annotated[
-        Processes, declared("Processes that never record", "Ids (L2 of the paper).")
-    ] = []
+        example=[{"at": 20_000, "initiators": ["A"]}],
+        most=MOST_SNAPSHOTS,
+    )
+    reorder: AllOrChannels = declared(
+        "Channels that reorder",
+        "Ids, or all: they call themselves FIFO, but messages overtake.",
+        [],
+    )
+    stuck: Channels = declared(
+        "Channels that keep a marker",
+        "Ids: a marker stays in them for ever (L1 of the paper).",
+        [],
+    )
+    silent: Processes = declared("Processes that never record", "Ids (L2 of the paper).", [])
 
     @property
     def label(self) -> str:
@@ -208,11 +185,11 @@ class WorkloadParameters(Parameters):
         duration = self._simulation(topology).expected_duration()
         return [duration * number // parts for number in range(1, parts)]
 
-    def _starts(self) -> list[Start]:
+    def _starts(self) -> list[PlannedSnapshot]:
         if self.snapshots is not None:
             return self.snapshots
         return [
-            Start.model_construct(at=at, initiators=self.initiators)
+            PlannedSnapshot.model_construct(at=at, initiators=self.initiators)
             for at in self.snapshot_times or ()
         ]
 

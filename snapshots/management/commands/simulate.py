@@ -1,4 +1,5 @@
 import json
+import re
 from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from snapshots.problems import Problem
 from snapshots.services.simulations import request_simulation
 from snapshots.services.topologies import save_topology
 from snapshots.simulating import topology_documents
+from snapshots.simulating.simulations import PARAMETERS
 from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user
 
 EPILOG = """\
@@ -20,25 +22,23 @@ PARAMETER=VALUE as in POST /api/topologies/ID/simulate (see /api/docs); a list h
   manage.py simulate ring-of-five workload=token-ring seed=7 initiators=p1,p3
   manage.py simulate net.top algorithm=lai-yang snapshot_times=20000,40000
 
-What belongs to a parameter has a dot; lists of objects are JSON. A dataflow has other parameters:
+A dot leads to the parameters within another; lists of objects are JSON. A dataflow has other
+parameters:
 
   manage.py simulate word-count checkpoints.mode=unaligned checkpoints.interval=20000 \
       slow.count[1]=4 failures='[{"at": 70000, "process": "count[0]"}]'
 """
-LISTS = {
-    "initiators",
-    "snapshot_times",
-    "reorder",
-    "stuck",
-    "silent",
-    "lost_notices",
-    "checkpoints.savepoints",
+_DECLARED = [parameter for model in PARAMETERS for parameter in model.declared()]
+LISTS = {parameter.path for parameter in _DECLARED if parameter.kind in ("numbers", "texts")}
+OBJECTS = {
+    parameter.path.partition(".")[0]
+    for parameter in _DECLARED
+    if parameter.kind == "map" or re.fullmatch(r"\w+\.\w+", parameter.path)
 }
-OBJECTS = {"checkpoints", "slow", "batches", "start_from"}
 
 
 class Command(FilesCommand):
-    help = "Simulate a run on a topology; the recording is ingested as any."
+    help = "Simulate a run on a topology, as a new recording."
 
     def create_parser(self, *args, **kwargs):
         return super().create_parser(
@@ -74,7 +74,7 @@ class Command(FilesCommand):
 
 
 def _parameter(text: str) -> tuple[str, object]:
-    """A name and its value: JSON where it is that, else text; commas make lists of LISTS."""
+    """Return a name and its value: JSON if it is valid JSON, else text, or a list for LISTS."""
     name, equals, value = text.partition("=")
     if not equals:
         raise CommandError(f"{text!r} is not PARAMETER=VALUE.")
@@ -84,7 +84,7 @@ def _parameter(text: str) -> tuple[str, object]:
 
 
 def _nested(flat: dict[str, object]) -> dict[str, object]:
-    """``{"checkpoints.interval": 5}`` as ``{"checkpoints": {"interval": 5}}``."""
+    """Turn ``{"checkpoints.interval": 5}`` into ``{"checkpoints": {"interval": 5}}``."""
     given: dict[str, object] = {}
     for name, value in flat.items():
         outer, dot, inner = name.partition(".")
@@ -106,7 +106,7 @@ def _value(text: str) -> object:
 
 
 def _topology(user, wanted: str) -> Topology:
-    """The newest stored topology of that id, sample name or name, else the file, stored now."""
+    """Return the newest stored topology of that id, sample name or name, else store the file."""
     rows = access.topologies(user)
     if wanted.isdecimal() and (row := rows.filter(pk=int(wanted)).first()):
         return row

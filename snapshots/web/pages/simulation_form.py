@@ -5,53 +5,34 @@ protocol, whose name is empty.
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from django.http import QueryDict
 
 from snapshots.simulating.dataflows import PROTOCOLS
-from snapshots.simulating.parameters import Declared, Option, Parameters
+from snapshots.simulating.parameters import MAIN, Declared, OneOf, Parameters, declared
+from snapshots.simulating.run_parameters import SlowSubtask
 from snapshots.simulating.workload_runs import WorkloadParameters
 
 MOST_NAMES = 500
-_MODES = {"number": "numeric", "factor": "decimal"}
 
 
-@dataclass(frozen=True)
-class Input:
-    """An input of the form.
+class Input(NamedTuple):
+    """An input of the form. paths: by protocol, the parameter that it is."""
 
-    Args:
-        name: its name in the form.
-        title: its label, without the unit.
-        kind: as in ``Declared.kind``; ``factor`` for a decimal number.
-        default: what it holds at first.
-        paths: by protocol, the parameter that it is.
-        takes_null: whether no value is sent as null, and does not leave the parameter out.
-    """
-
-    name: str
-    title: str
-    hint: str
-    kind: str
-    default: str = ""
-    unit: str | None = None
-    options: tuple[Option, ...] = ()
-    suggests: str = ""
-    is_main: bool = True
-    takes_null: bool = False
-    paths: dict[str, str] = field(default_factory=dict)
+    declared: Declared
+    paths: dict[str, str]
 
     @property
-    def label(self) -> str:
-        return f"{self.title}, {self.unit}" if self.unit else self.title
+    def name(self) -> str:
+        return self.declared.name
 
     @property
     def mode(self) -> str:
         """Return the value of the HTML ``inputmode`` attribute."""
-        return _MODES.get(self.kind, "text")
+        return {"number": "numeric", "factor": "decimal"}.get(self.declared.kind, "text")
 
     @property
     def protocols(self) -> str:
@@ -60,11 +41,17 @@ class Input:
     @property
     def is_picked(self) -> bool:
         """Whether names are picked from a list, not typed."""
-        return self.kind == "texts" and bool(self.suggests)
+        return self.declared.kind == "texts" and bool(self.declared.shown.suggests)
+
+    @property
+    def default(self) -> str:
+        """Return what a fresh form holds."""
+        info, shown = self.declared.info, self.declared.shown
+        value = info.examples[0] if info.is_required() and info.examples else self.declared.default
+        return shown.begins or ("" if value in (None, False, [], {}) else str(value))
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(NamedTuple):
     """An input with what was typed or chosen. picks: names to pick, and whether each is picked."""
 
     input: Input
@@ -72,8 +59,12 @@ class Shown:
     picks: list[tuple[str, bool]]
 
     @property
-    def is_changed(self) -> bool:
-        return self.value != self.input.default
+    def is_main(self) -> bool:
+        return self.input.declared.shown.main
+
+    @property
+    def is_choice(self) -> bool:
+        return self.input.declared.kind in ("choice", "flag")
 
 
 @dataclass(frozen=True)
@@ -97,24 +88,23 @@ class Fields:
 
     @property
     def numbers(self) -> list[Shown]:
-        return [item for item in self.main if item.input.kind not in ("choice", "flag")]
-
-    @property
-    def main(self) -> list[Shown]:
-        return [item for item in self.shown if item.input.is_main]
+        return [item for item in self.shown if item.is_main and not item.is_choice]
 
     @property
     def folded(self) -> list[Shown]:
-        return [item for item in self.shown if not item.input.is_main]
+        return [item for item in self.shown if not item.is_main]
 
     @property
     def _choices(self) -> list[Shown]:
-        return [item for item in self.main if item.input.kind in ("choice", "flag")]
+        return [item for item in self.shown if item.is_main and item.is_choice]
 
     @property
     def unfolds(self) -> bool:
         """Whether the folded part holds anything of the person's."""
-        return any(item.is_changed or item.input.name == self.error_field for item in self.folded)
+        return any(
+            item.value != item.input.default or item.input.name == self.error_field
+            for item in self.folded
+        )
 
 
 class Form:
@@ -175,10 +165,10 @@ class Form:
 
 
 def _protocol_input(models: Mapping[str, type[Parameters]]) -> Input:
-    options = tuple(model.PROTOCOL for model in models.values())
-    paths = dict.fromkeys(models, "protocol")
-    first = options[0].name
-    return Input("protocol", "Protocol", "", "choice", first, options=options, paths=paths)
+    options = OneOf(tuple(model.PROTOCOL for model in models.values()))
+    info = declared("Protocol", "", options.names[0], MAIN)
+    info.metadata.append(options)
+    return Input(Declared("protocol", info), dict.fromkeys(models, "protocol"))
 
 
 def _merged(models: Mapping[str, type[Parameters]]) -> list[Input]:
@@ -186,65 +176,32 @@ def _merged(models: Mapping[str, type[Parameters]]) -> list[Input]:
     merged: list[Input] = []
     for protocol, model in models.items():
         place = 0
-        for path, item in _inputs(model):
-            same = next((other for other in merged if other.name == item.name), None)
-            if same is None:
-                merged.insert(place, item)
-            shared = same or item
-            shared.paths[protocol] = path
-            place = merged.index(shared) + 1
+        for parameter in _shown_parameters(model):
+            names = [item.name for item in merged]
+            if parameter.name not in names:
+                merged.insert(place, Input(parameter, {}))
+            else:
+                place = names.index(parameter.name)
+            merged[place].paths[protocol] = parameter.path
+            place += 1
     return merged
 
 
-def _inputs(model: type[Parameters]) -> Iterable[tuple[str, Input]]:
+def _shown_parameters(model: type[Parameters]) -> Iterator[Declared]:
     for parameter in model.declared():
         if parameter.path == "slow":
-            yield from _slow(parameter)
+            yield from SlowSubtask.declared("slow.")
         elif not parameter.shown.hidden and parameter.path != "protocol":
-            yield parameter.path, _input(parameter)
-
-
-def _input(parameter: Declared) -> Input:
-    return Input(
-        parameter.name,
-        parameter.info.title or "",
-        parameter.info.description or "",
-        parameter.kind,
-        parameter.shown.begins or _text(_beginning(parameter)),
-        parameter.unit,
-        parameter.options,
-        parameter.shown.suggests,
-        parameter.shown.main,
-        parameter.takes_null,
-    )
-
-
-def _slow(parameter: Declared) -> Iterable[tuple[str, Input]]:
-    """Yield two inputs, for one entry of the mapping."""
-    task = Input("slow_task", "Slow subtask", "As in count[1].", "text", suggests="subtasks")
-    yield f"{parameter.path}.task", task
-    factor = Input("slow_factor", "How many times slower", "Than the others.", "factor", "4")
-    yield f"{parameter.path}.factor", factor
-
-
-def _beginning(parameter: Declared) -> Any:
-    return parameter.info.examples[0] if parameter.info.examples else parameter.default
-
-
-def _text(value: Any) -> str:
-    """Return a default as the form has it."""
-    if isinstance(value, bool):
-        return "on" if value else ""
-    return "" if value is None or value in ([], {}) else str(value)
+            yield parameter
 
 
 # --- what was typed ------------------------------------------------------------------------------
 
 
 def _shown(item: Input, posted: QueryDict, names: Mapping[str, list[str]]) -> Shown:
-    missing = "" if item.kind == "flag" and posted else item.default
+    missing = "" if item.declared.kind == "flag" and posted else item.default
     picked = set(posted.getlist(item.name))
-    options = names[item.suggests] if item.is_picked else []
+    options = names[item.declared.shown.suggests] if item.is_picked else []
     value = posted.get(item.name, missing)
     return Shown(item, value, [(name, name in picked) for name in options])
 
@@ -264,14 +221,14 @@ def _is_wanted(item: Input, mine: list[Input], protocol: str, posted: QueryDict)
 
 def _read(item: Input, posted: QueryDict) -> Any:
     """Return the parameter's value; ``...`` to leave it out."""
-    if item.kind == "flag":
+    if item.declared.kind == "flag":
         return item.name in posted
     if item.is_picked:
         return posted.getlist(item.name)
     typed = posted.get(item.name, item.default).strip()
     if not typed:
-        return None if item.takes_null else ...
-    return _READERS.get(item.kind, str)(typed)
+        return None if item.declared.takes_null else ...
+    return _READERS.get(item.declared.kind, str)(typed)
 
 
 def _number(typed: str) -> int | str:
