@@ -83,24 +83,32 @@ class FlinkCheckpoints(Parameters):
     """When checkpoints begin, and when they fail."""
 
     mode: Annotated[str, MODE] = declared(
-        "Checkpoints", "How barriers and records pass each other.", SETTINGS.mode, MAIN
+        "Checkpoints", "How a task treats the records around a barrier.", SETTINGS.mode, MAIN
     )
     interval: common.Interval = SETTINGS.interval
     min_pause: Time = declared(
-        "Pause between checkpoints", "At least, after a completion.", SETTINGS.min_pause
+        "Pause between checkpoints",
+        "The least time from the completion of a checkpoint to the next trigger.",
+        SETTINGS.min_pause,
     )
     max_concurrent: Few = declared("Checkpoints at once", "At most.", SETTINGS.max_concurrent)
     timeout: common.Timeout = SETTINGS.timeout
     align_timeout: Time = declared(
-        "Timeout of alignment", "In the mode “aligned with timeout”.", SETTINGS.align_timeout
+        "Timeout of alignment",
+        "In the mode “aligned with timeout”, a checkpoint goes on unaligned after this time.",
+        SETTINGS.align_timeout,
     )
     tolerable_failures: Annotated[int, Whole(0, 1_000_000)] = declared(
-        "Failed checkpoints in a row", "The run survives so many.", SETTINGS.tolerable_failures
+        "Failed checkpoints in a row",
+        "How many checkpoints in a row may fail without ending the run.",
+        SETTINGS.tolerable_failures,
     )
-    retained: Few = declared("Checkpoints kept", "The newest ones.", SETTINGS.retained)
+    retained: Few = declared(
+        "Checkpoints kept", "How many completed checkpoints are kept.", SETTINGS.retained
+    )
     savepoints: Times = declared(
         "Savepoints at",
-        "One or several times.",
+        "The times at which savepoints are requested.",
         [],
         example=[20_000, 60_000],
         most=common.MOST_CHECKPOINTS,
@@ -112,12 +120,12 @@ class FlinkDecline(Parameters):
 
     checkpoint: CheckpointNumber = declared(
         "Checkpoint that a subtask declines",
-        "The number of the checkpoint.",
+        "The number of a checkpoint in which a subtask takes no part.",
         shown=Shown("decline_checkpoint"),
     )
     process: common.KnownSubtask = declared(
         "The subtask that declines it",
-        "As in count[1].",
+        "The subtask that takes no part in it, as in count[1].",
         shown=Shown("decline_process", suggests="subtasks"),
     )
 
@@ -139,13 +147,13 @@ class FlinkParameters(common.DataflowParameters):
         example={"mode": ALIGNED, "interval": 50_000},
     )
     failover: Annotated[str, FAILOVER] = declared(
-        "After a failure, restart", "Which tasks restart.", RUN.failover, MAIN
+        "After a failure, restart", "Which tasks restart after a failure.", RUN.failover, MAIN
     )
     seed: common.Seed = RUN.seed
     buffer: common.Buffer = RUN.buffer
     lost_notices: Annotated[list[CheckpointNumber], AfterValidator(_sorted_once)] = declared(
         "Lose the completion notice",
-        "Of checkpoint 2, or of several: 2, 3.",
+        "The numbers of checkpoints whose completion is announced to no task.",
         [],
         MAIN,
         example=[2, 3],
@@ -157,7 +165,9 @@ class FlinkParameters(common.DataflowParameters):
     control_delay: common.ControlDelay = RUN.control_delay
     sync_time: common.SyncTime = RUN.sync_time
     async_time: Delay = declared(
-        "Uploading a state", "The task works on meanwhile.", RUN.async_time
+        "Uploading a state",
+        "How long a copied state is uploaded while its task works on.",
+        RUN.async_time,
     )
     restart_delay: common.RestartDelay = RUN.restart_delay
     tx_timeout: Annotated[Span | None, common.TRANSACTION_TIMEOUT] = RUN.tx_timeout
@@ -170,7 +180,7 @@ class FlinkParameters(common.DataflowParameters):
     )
     incremental: bool = declared(
         "Incremental state",
-        "A checkpoint uploads only what changed, and shares the files of older ones.",
+        "A checkpoint uploads only what changed and shares the files of older ones.",
         RUN.incremental,
     )
 

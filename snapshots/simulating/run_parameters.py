@@ -47,7 +47,11 @@ def _known_subtask(name: str, info: ValidationInfo) -> str:
 Name = Annotated[
     str,
     BeforeValidator(_checked_name),
-    declared("Name", "The recording's name. No value: one made of the topology's.", shown=API_ONLY),
+    declared(
+        "Name",
+        "The name of the recording. Without one it is named after the topology.",
+        shown=API_ONLY,
+    ),
 ]
 Seed = Annotated[
     int,
@@ -58,32 +62,55 @@ Interval = Annotated[
     Span | None,
     declared(
         "A checkpoint every",
-        "No value: only savepoints, and the checkpoints that end a run.",
+        "Time between two periodic checkpoints. Without it a run has only savepoints and the "
+        "checkpoints that end it.",
         shown=MAIN,
     ),
 ]
 Timeout = Annotated[
-    Span, declared("A checkpoint expires after", "In SeaTunnel its pipeline fails then.")
+    Span,
+    declared(
+        "A checkpoint expires after",
+        "A checkpoint that takes longer fails. In SeaTunnel its pipeline fails too.",
+    ),
 ]
 Buffer = Annotated[
     int,
     Whole(1, LARGEST_BUFFER, "records"),
-    declared("Buffer", "At each end of a channel. A full one holds the sender back.", shown=MAIN),
+    declared(
+        "Buffer",
+        "How many records each end of a channel holds. A full buffer stops the sender.",
+        shown=MAIN,
+    ),
 ]
-MeanDelay = Annotated[Delay, declared("Delay of a channel", "Of each record, on average.")]
+MeanDelay = Annotated[
+    Delay,
+    declared("Delay of a channel", "How long a record travels through a channel, on average."),
+]
 ControlDelay = Annotated[
-    Delay, declared("Delay of control messages", "Between the coordinator and a task, each way.")
+    Delay,
+    declared(
+        "Delay of control messages",
+        "How long a message between the coordinator and a task travels.",
+    ),
 ]
-SyncTime = Annotated[Delay, declared("Copying a state", "The task stands still meanwhile.")]
-RestartDelay = Annotated[Delay, declared("From failure to restart", "When several tasks restart.")]
+SyncTime = Annotated[
+    Delay, declared("Copying a state", "How long a task stands still to copy its state.")
+]
+RestartDelay = Annotated[
+    Delay,
+    declared("From failure to restart", "Time from a failure until the affected tasks run again."),
+]
 TRANSACTION_TIMEOUT = declared(
-    "A transaction is gone after", "When it has not been committed by then. No value: never."
+    "A transaction is gone after",
+    "The sink drops a transaction that is not committed within this time. Without it "
+    "none is dropped.",
 )
 Slow = Annotated[
     dict[str, Factor],
     declared(
         "Slow subtasks",
-        "How many times longer than others they take for a record.",
+        "How many times longer than others each of these subtasks takes for a record.",
         example={"count[1]": 4},
     ),
 ]
@@ -95,13 +122,13 @@ class SlowSubtask(Parameters):
 
     task: str = declared(
         "Slow subtask",
-        "As in count[1].",
+        "The name of a subtask, as in count[1].",
         "",
         Shown("slow_task", main=True, suggests="subtasks"),
     )
     factor: Factor = declared(
         "How many times slower",
-        "Than the others.",
+        "How many times longer than others it takes for a record.",
         shown=Shown("slow_factor", main=True),
         example=4,
     )
@@ -112,12 +139,12 @@ class InjectedFailure(Parameters):
 
     process: str = declared(
         "A subtask fails",
-        "As in count[0]. No value: nothing fails.",
+        "The process that dies, as in count[0]. Without one nothing fails.",
         shown=Shown("failure_process", main=True, suggests="subtasks"),
     )
     at: Time = declared(
         "It fails at",
-        "Since the run began.",
+        "The time of the failure, from the start of the run.",
         shown=Shown("failure_at", main=True),
         example=70_000,
     )

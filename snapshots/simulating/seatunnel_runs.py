@@ -35,10 +35,12 @@ class SeaTunnelCheckpoints(Parameters):
     interval: common.Interval = SETTINGS.interval
     timeout: common.Timeout = SETTINGS.timeout
     retry_wait: Span = declared(
-        "Requested again after", "When another checkpoint is under way.", SETTINGS.retry_wait
+        "Requested again after",
+        "A request that meets a checkpoint under way is repeated after this time.",
+        SETTINGS.retry_wait,
     )
     retries: Annotated[int, Whole(0, 1_000)] = declared(
-        "A pipeline is restored", "So many times at most.", SETTINGS.retries
+        "A pipeline is restored", "How often a pipeline is restored at most.", SETTINGS.retries
     )
 
 
@@ -47,12 +49,14 @@ class StartingPoint(Parameters):
 
     at: Time = declared(
         "Begin from a savepoint taken at",
-        "Of a run before this one. No value: from the start.",
+        "The run goes on from a savepoint that an earlier run took at this time. Without it, "
+        "it begins anew.",
         shown=Shown("start_at"),
     )
     parallelism: dict[str, Annotated[int, Whole(1, MOST_SUBTASKS)]] = declared(
         "With this parallelism before",
-        "As in lines=3, count=2; the others as now.",
+        "The parallelism that vertices had in the earlier run, as in lines=3. The others had "
+        "the same as now.",
         {},
         Shown("start_parallelism"),
         example={"lines": 3, "count": 2},
@@ -84,15 +88,22 @@ class SeaTunnelParameters(common.DataflowParameters):
     control_delay: common.ControlDelay = RUN.control_delay
     sync_time: common.SyncTime = RUN.sync_time
     store_time: Delay = declared(
-        "Writing a checkpoint", "By the coordinator, when all tasks have answered.", RUN.store_time
+        "Writing a checkpoint",
+        "How long the coordinator writes a checkpoint when all tasks have answered.",
+        RUN.store_time,
     )
     assign_every: Delay = declared(
-        "A split is assigned every", "By an enumerator.", RUN.assign_every
+        "A split is assigned every",
+        "Time between two splits that an enumerator assigns.",
+        RUN.assign_every,
     )
     restart_delay: common.RestartDelay = RUN.restart_delay
     tx_timeout: Annotated[Time | None, common.TRANSACTION_TIMEOUT] = RUN.tx_timeout
     savepoint: Time | None = declared(
-        "End with a savepoint at", "No value: the sources are read to their ends.", RUN.savepoint
+        "End with a savepoint at",
+        "The job ends with a savepoint at this time. Without it the sources are read to "
+        "their ends.",
+        RUN.savepoint,
     )
     start_from: StartingPoint | None = declared(
         "Start",

@@ -39,24 +39,29 @@ class SparkBatches(Parameters):
 
     interval: Time = declared(
         "A batch every",
-        "0: as soon as the one before is committed.",
+        "Time between two batches. With 0 a batch begins as soon as the one before is committed.",
         SETTINGS.interval,
         Shown("batch_interval", main=True),
     )
     most_per_split: Annotated[int, Whole(1, LARGEST_TIME)] | None = declared(
-        "Records a batch, of each split",
-        "At most. No value: all that are there.",
+        "Records of a split in a batch",
+        "How many records a batch reads from each split at most. Without it, it reads all "
+        "that are there.",
         SETTINGS.most_per_split,
         MAIN,
     )
     cores: Annotated[int, Whole(1, 1_000_000)] = declared(
-        "Tasks at once", "As many as there are cores.", SETTINGS.cores, MAIN
+        "Tasks at once", "How many tasks run at once: one for each core.", SETTINGS.cores, MAIN
     )
     task_attempts: Annotated[int, Whole(1, 1_000)] = declared(
-        "Attempts of a task", "The query fails with the last.", SETTINGS.task_attempts
+        "Attempts of a task",
+        "The query fails when a task has failed so many times.",
+        SETTINGS.task_attempts,
     )
     watermark_delay: Time = declared(
-        "The watermark lags by", "Behind the latest event time.", SETTINGS.watermark_delay
+        "The watermark lags by",
+        "How far the watermark lies behind the latest event time.",
+        SETTINGS.watermark_delay,
     )
 
 
@@ -79,7 +84,7 @@ class SparkParameters(common.DataflowParameters):
     )
     failover: Annotated[str, FAILOVER] = declared(
         "After a failure, run again",
-        "What runs again.",
+        "What runs again after a failure.",
         RUN.failover,
         Shown("again", main=True),
     )
@@ -87,9 +92,13 @@ class SparkParameters(common.DataflowParameters):
     slow: common.Slow = {}
     failures: common.Failures = []
     control_delay: common.ControlDelay = RUN.control_delay
-    commit_time: Delay = declared("Writing a commit", "By the driver.", RUN.commit_time)
+    commit_time: Delay = declared(
+        "Writing a commit", "How long the driver writes the commit of a batch.", RUN.commit_time
+    )
     retry_delay: Delay = declared(
-        "From failure to the next attempt", "Of a task that runs again alone.", RUN.retry_delay
+        "From failure to the next attempt",
+        "Time from the failure of a task to its next attempt, if it runs again alone.",
+        RUN.retry_delay,
     )
     restart_delay: common.RestartDelay = RUN.restart_delay
 

@@ -31,7 +31,9 @@ MOST_SNAPSHOTS = 1_000
 MOST_RECORDS = 2_000_000  # events that snapshots add: records, markers, and collecting
 MOST_COLOURED = 50  # snapshots, where every message names those that its sender has recorded
 DEFAULT_SNAPSHOTS = 3
-FIRST_SENDER = "No value: the first process that can send."
+INITIATORS = (
+    "The processes that begin a snapshot together. Without them it is the first that can send."
+)
 RUN = defaults(Simulation)
 
 
@@ -69,8 +71,8 @@ Processes = Annotated[list[Annotated[str, AfterValidator(_known_process)]], Afte
 class PlannedSnapshot(Parameters):
     """One snapshot, which its initiators begin together."""
 
-    at: Time = declared("At", "When it begins.", shown=API_ONLY)
-    initiators: Processes = declared("Initiators", FIRST_SENDER, [], API_ONLY)
+    at: Time = declared("At", "The time at which the snapshot begins.", shown=API_ONLY)
+    initiators: Processes = declared("Initiators", INITIATORS, [], API_ONLY)
 
 
 class WorkloadParameters(Parameters):
@@ -94,36 +96,42 @@ class WorkloadParameters(Parameters):
         MAIN,
     )
     events: Annotated[int, Whole(1, common.MOST_EVENTS)] = declared(
-        "Events", "About so many.", RUN.events, MAIN
+        "Events", "About how many events the run has.", RUN.events, MAIN
     )
     seed: common.Seed = RUN.seed
     mean_delay: Delay = declared(
-        "Delay of a message", "On average; each one is random and finite.", RUN.mean_delay, MAIN
+        "Delay of a message",
+        "How long a message travels on average. Each time is random and finite.",
+        RUN.mean_delay,
+        MAIN,
     )
     mean_pause: Delay = declared(
-        "Pause of a process", "On average, before it acts again.", RUN.mean_pause, API_ONLY
+        "Pause of a process",
+        "How long a process rests before it acts again, on average.",
+        RUN.mean_pause,
+        API_ONLY,
     )
     drain: bool = declared(
         "Drain",
-        "The run goes on until every message has arrived. Without it, it ends when every snapshot "
-        "has ended.",
+        "Whether the run goes on until every message has arrived. If not, it ends when every "
+        "snapshot has ended.",
         RUN.drain,
         API_ONLY,
     )
     snapshot_times: Times | None = declared(
         "Snapshots begin at",
-        "One or several times. No value: three, evenly spread.",
+        "The times at which snapshots begin. Without them three are spread evenly over the run.",
         None,
         MAIN,
         example=[20_000, 40_000],
         most=MOST_SNAPSHOTS,
     )
     initiators: Processes = declared(
-        "Initiators", FIRST_SENDER, [], Shown(main=True, suggests="processes")
+        "Initiators", INITIATORS, [], Shown(main=True, suggests="processes")
     )
     snapshots: list[PlannedSnapshot] | None = declared(
         "Snapshots",
-        "Each with initiators of its own, in place of snapshot_times and initiators.",
+        "Snapshots that each have their own initiators, in place of snapshot_times and initiators.",
         None,
         API_ONLY,
         example=[{"at": 20_000, "initiators": ["A"]}],
@@ -131,15 +139,19 @@ class WorkloadParameters(Parameters):
     )
     reorder: AllOrChannels = declared(
         "Channels that reorder",
-        "Ids, or all: they call themselves FIFO, but messages overtake.",
+        "FIFO channels in which messages overtake all the same, or “all”.",
         [],
     )
     stuck: Channels = declared(
         "Channels that keep a marker",
-        "Ids: a marker stays in them for ever (L1 of the paper).",
+        "Channels in which every marker stays for ever, against L1 of the paper.",
         [],
     )
-    silent: Processes = declared("Processes that never record", "Ids (L2 of the paper).", [])
+    silent: Processes = declared(
+        "Processes that never record",
+        "Processes that receive markers and never record, against L2 of the paper.",
+        [],
+    )
 
     @property
     def label(self) -> str:

@@ -35,6 +35,12 @@ class Input(NamedTuple):
         return {"number": "numeric", "factor": "decimal"}.get(self.declared.kind, "text")
 
     @property
+    def hint(self) -> str:
+        has_commas = self.declared.kind in ("numbers", "texts") and not self.is_picked
+        commas = " Separate several with commas." if has_commas else ""
+        return f"{self.declared.info.description}{commas}"
+
+    @property
     def protocols(self) -> str:
         return " ".join(self.paths)
 
