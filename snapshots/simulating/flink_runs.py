@@ -91,7 +91,11 @@ class FlinkCheckpoints(Parameters):
         "The least time from the completion of a checkpoint to the next trigger.",
         SETTINGS.min_pause,
     )
-    max_concurrent: Few = declared("Checkpoints at once", "At most.", SETTINGS.max_concurrent)
+    max_concurrent: Few = declared(
+        "Checkpoints at once",
+        "How many checkpoints may be under way at once.",
+        SETTINGS.max_concurrent,
+    )
     timeout: common.Timeout = SETTINGS.timeout
     align_timeout: Time = declared(
         "Timeout of alignment",
