@@ -54,7 +54,8 @@ class Input(NamedTuple):
         """Return what a fresh form holds."""
         info, shown = self.declared.info, self.declared.shown
         value = info.examples[0] if info.is_required() and info.examples else self.declared.default
-        return shown.begins or ("" if value in (None, False, [], {}) else str(value))
+        is_empty = value is None or value is False or value in ([], {})
+        return shown.begins or ("" if is_empty else str(value))
 
 
 class Shown(NamedTuple):
@@ -75,7 +76,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class Fields:
-    """The inputs, and the sentence for the one that was refused; both None if all is well."""
+    """The inputs, the names to pick from, and what was refused: its input and the sentence."""
 
     shown: list[Shown]
     names: dict[str, list[str]]
@@ -215,8 +216,8 @@ def _shown(item: Input, posted: QueryDict, names: Mapping[str, list[str]]) -> Sh
 def _is_wanted(item: Input, mine: list[Input], protocol: str, posted: QueryDict) -> bool:
     """Tell whether a parameter is sent.
 
-    One within a list or an optional object is not, if nothing was typed into those inputs there
-    that are empty at first.
+    One within an item of a list is not, if nothing was typed into those of the item's inputs that
+    are empty at first.
     """
     outer = item.paths[protocol].rpartition(".")[0]
     if not outer.endswith("[0]"):

@@ -219,6 +219,16 @@ def test_the_page_has_an_input_for_each_parameter_of_a_protocol(client, protocol
     assert declared - hidden <= shown
 
 
+def test_each_number_begins_with_its_default(client):
+    page = text_of(client.get(NEW))
+    for model in dataflow_simulations.PROTOCOLS.values():
+        numbers = [item for item in model.declared() if item.kind == "number"]
+        for item in numbers:
+            if not item.info.is_required():
+                begins = "" if item.default is None else str(item.default)
+                assert f'name="{item.name}" value="{begins}" inputmode="numeric"' in page
+
+
 def test_each_protocol_hides_the_inputs_of_the_others_in_the_styles():
     styles = (settings.BASE_DIR / "static/css/dataflow.css").read_text()
     for name in dataflow_simulations.PROTOCOLS:
