@@ -21,10 +21,7 @@ PROTOCOLS: dict[str, type[DataflowParameters]] = {
 }
 """The protocols by name. The first is the default."""
 FAILOVERS: dict[str, tuple[str, ...]] = {
-    name: tuple(option.name for option in parameter.options)
-    for name, model in PROTOCOLS.items()
-    for parameter in model.declared()
-    if parameter.path == "failover"
+    name: model.FAILOVERS for name, model in PROTOCOLS.items() if model.FAILOVERS
 }
 """The failover strategies of the protocols that have several."""
 MOST_EVENTS = 2_000_000

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator
 
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
-from snapshots.domain.simulators.flink.failover import FULL, PIPELINE, REGION
+from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL, PIPELINE, REGION
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation, simulate_dataflow
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from snapshots.domain.simulators.protocols.flink_task import (
@@ -142,6 +142,7 @@ class FlinkParameters(common.DataflowParameters):
         "Flink",
         "A coordinator triggers the sources; barriers run through the channels with the records.",
     )
+    FAILOVERS: ClassVar[tuple[str, ...]] = FAILOVERS
 
     protocol: Literal["flink"] = "flink"
     checkpoints: FlinkCheckpoints = declared(

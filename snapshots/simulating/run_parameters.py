@@ -169,10 +169,12 @@ def fail_ats(failures: list[InjectedFailure]) -> tuple[FailAt, ...]:
 class DataflowParameters(Parameters):
     """What each protocol of dataflows gives: its parameters, and the run with them.
 
-    ``PROTOCOL`` is its name and what it does.
+    ``PROTOCOL`` is its name and what it does. ``FAILOVERS`` are the failover strategies with which
+    a run can be compared, in that order.
     """
 
     PROTOCOL: ClassVar[Option]
+    FAILOVERS: ClassVar[tuple[str, ...]] = ()
     name: Name = ""
 
     @property

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation
-from snapshots.domain.simulators.micro_batches.failover import QUERY, TASK
+from snapshots.domain.simulators.micro_batches.failover import QUERY, SPARK_FAILOVERS, TASK
 from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation, simulate_spark
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from snapshots.domain.simulators.protocols.spark_epochs import BatchSettings
@@ -74,6 +74,7 @@ class SparkParameters(common.DataflowParameters):
         "No barriers: a batch every so often, noted before and after. What is planned and not "
         "committed was in flight.",
     )
+    FAILOVERS: ClassVar[tuple[str, ...]] = SPARK_FAILOVERS
 
     protocol: Literal["spark"] = "spark"
     batches: SparkBatches = declared(
