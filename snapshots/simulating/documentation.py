@@ -15,9 +15,10 @@ from snapshots.simulating.workload_runs import WorkloadParameters
 INTRODUCTION = """\
 # Parameters of simulated runs
 
-These are the parameters of `POST /api/topologies/ID/simulate` and of
-`manage.py simulate TOPOLOGY PARAMETER=VALUE`. This page is written by
-`python -m snapshots.simulating.documentation` from the models that check a request.
+What `POST /api/topologies/ID/simulate` and `manage.py simulate TOPOLOGY PARAMETER=VALUE` take.
+
+`python -m snapshots.simulating.documentation` writes this page from the models that check a
+request.
 
 A dot leads to the parameters within another. `[]` stands for each item of a list. A parameter that
 is left out or null has its default, unless null is among its values.

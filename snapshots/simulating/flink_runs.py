@@ -144,7 +144,7 @@ class FlinkParameters(common.DataflowParameters):
     )
     FAILOVERS: ClassVar[tuple[str, ...]] = FAILOVERS
 
-    protocol: Literal["flink"] = "flink"
+    protocol: Annotated[Literal["flink"], common.PROTOCOL_WORDS] = "flink"
     checkpoints: FlinkCheckpoints = declared(
         "Checkpoints",
         "When checkpoints begin, and when they fail.",

@@ -1,8 +1,7 @@
 """How the parameters of a simulated run are declared: once, as the fields of a model.
 
-A field has a type with its bounds, a default, and ``declared`` words: a title, a description, a
-unit. The check of a request, the HTML form, the API's schema and ``docs/simulating.md`` all follow
-from that.
+A field has a type with its bounds and unit, a default, a title and a description. The check of a
+request, the HTML form, the API's schema and docs/simulation-parameters.md all follow from that.
 """
 
 import json

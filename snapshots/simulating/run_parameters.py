@@ -53,6 +53,11 @@ Name = Annotated[
         shown=API_ONLY,
     ),
 ]
+PROTOCOL_WORDS = declared(
+    "Protocol",
+    "The protocol under which a dataflow runs; Flink's if none is named.",
+    shown=API_ONLY,
+)
 Seed = Annotated[
     int,
     Whole(0, LARGEST_SEED),

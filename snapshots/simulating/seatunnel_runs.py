@@ -73,7 +73,7 @@ class SeaTunnelParameters(common.DataflowParameters):
         "committer; a failure restarts the pipeline.",
     )
 
-    protocol: Literal["seatunnel"] = "seatunnel"
+    protocol: Annotated[Literal["seatunnel"], common.PROTOCOL_WORDS] = "seatunnel"
     checkpoints: SeaTunnelCheckpoints = declared(
         "Checkpoints",
         "When checkpoints begin, and what follows when one fails.",

@@ -76,7 +76,7 @@ class SparkParameters(common.DataflowParameters):
     )
     FAILOVERS: ClassVar[tuple[str, ...]] = SPARK_FAILOVERS
 
-    protocol: Literal["spark"] = "spark"
+    protocol: Annotated[Literal["spark"], common.PROTOCOL_WORDS] = "spark"
     batches: SparkBatches = declared(
         "Batches",
         "When batches begin, and how large they are.",

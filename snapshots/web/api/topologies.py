@@ -68,12 +68,15 @@ class SimulationParameters(Schema):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
-        parameters = [(name, info) for it in PARAMETERS for name, info in it.model_fields.items()]
+        fields = [field for model in PARAMETERS for field in model.model_fields.items()]
         return {
             "type": "object",
             "title": cls.__name__,
             "description": inspect.getdoc(cls),
-            "properties": {name: {"title": info.title or name} for name, info in parameters},
+            "properties": {
+                name: {"title": info.title, "description": info.description}
+                for name, info in reversed(fields)
+            },
             **handler(TypeAdapter(Union[PARAMETERS]).core_schema),  # noqa: UP007
         }
 

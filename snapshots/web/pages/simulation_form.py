@@ -198,7 +198,7 @@ def _shown_parameters(model: type[Parameters]) -> Iterator[Declared]:
     for parameter in model.declared():
         if parameter.path == "slow":
             yield from SlowSubtask.declared("slow.")
-        elif not parameter.shown.hidden and parameter.path != "protocol":
+        elif not parameter.shown.hidden:
             yield parameter
 
 
