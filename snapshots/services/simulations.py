@@ -8,16 +8,12 @@ from typing import Any
 from django.db import transaction
 
 from snapshots import allowances
-from snapshots.domain.simulators.flink.failover import FAILOVERS
-from snapshots.domain.simulators.micro_batches.failover import SPARK_FAILOVERS
 from snapshots.fields import clipped
 from snapshots.models import Job, Recording, Topology
 from snapshots.problems import Conflict
 from snapshots.services.jobs import create_job
+from snapshots.simulating.dataflows import FAILOVERS
 from snapshots.simulating.simulations import checked_for
-
-STRATEGIES = {"flink": FAILOVERS, "spark": SPARK_FAILOVERS}
-"""The failover strategies of the engines that have several."""
 
 
 @transaction.atomic
@@ -43,13 +39,13 @@ def request_failover_comparison(user, recording: Recording) -> list[Job]:
     it.
     """
     parameters = recording.parameters or {}
-    if parameters.get("protocol") not in STRATEGIES or not parameters.get("failures"):
+    if parameters.get("protocol") not in FAILOVERS or not parameters.get("failures"):
         raise Conflict(
             "Only a simulated run of Flink or Spark in which a task fails can be run again with "
             "each failover strategy."
         )
     jobs = []
-    for failover in STRATEGIES[parameters["protocol"]]:
+    for failover in FAILOVERS[parameters["protocol"]]:
         variant = Recording.objects.create(
             owner=user,
             name=clipped(f"{recording.name}, {failover} failover", 200),

@@ -1,8 +1,6 @@
-"""Simulated runs of dataflows: which protocols there are, and the run that is asked for.
+"""Simulated runs of dataflows: the protocols, and the check and the run of what is requested.
 
-A protocol is a module with ``checked(dataflow, parameters)``, which gives its own parameters with
-every default filled in, ``run(dataflow, checked, name)``, the run, and ``word(checked)``, which
-tells runs apart in a list. The first two refuse with a field.
+A protocol is a model of its parameters (``run_parameters.DataflowParameters``), entered here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,12 +8,22 @@ from typing import Any
 
 from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.model.recording import LoggedEvent
-from snapshots.simulating import flink_runs, seatunnel_runs, spark_runs, topology_documents
 from snapshots.simulating.dataflow_documents import refusal
-from snapshots.simulating.parameters import one_of
+from snapshots.simulating.flink_runs import FlinkParameters
+from snapshots.simulating.parameters import refused
+from snapshots.simulating.run_parameters import DataflowParameters
+from snapshots.simulating.seatunnel_runs import SeaTunnelParameters
 from snapshots.simulating.simulated_runs import SimulatedRun
+from snapshots.simulating.spark_runs import SparkParameters
 
-PROTOCOLS = {"flink": flink_runs, "seatunnel": seatunnel_runs, "spark": spark_runs}
+PROTOCOLS: dict[str, type[DataflowParameters]] = {
+    model.PROTOCOL.name: model for model in (FlinkParameters, SeaTunnelParameters, SparkParameters)
+}
+"""The protocols by name. The first is the default."""
+FAILOVERS: dict[str, tuple[str, ...]] = {
+    name: model.FAILOVERS for name, model in PROTOCOLS.items() if model.FAILOVERS
+}
+"""The failover strategies of the protocols that have several."""
 MOST_EVENTS = 2_000_000
 
 
@@ -29,35 +37,42 @@ class RunTooLong(Exception):
         )
 
 
-def checked_parameters(
-    definition: Mapping[str, Any], parameters: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The parameters with every default filled in. Raises: Refused with the parameter as field.
+def checked(definition: Mapping[str, Any], given: Mapping[str, Any]) -> DataflowParameters:
+    """Return the parameters with every default filled in.
 
-    definition: of a dataflow. protocol: one of PROTOCOLS; what else there is, its module says.
+    Args:
+        definition: of the topology, a dataflow's.
+        given: what was asked for; its ``protocol`` says which parameters there are.
+
+    Raises: Refused, with the parameter as field.
     """
-    given = dict(parameters)
-    name = given.pop("name", None)
-    protocol = one_of(given, "protocol", PROTOCOLS, "flink")
-    given.pop("protocol", None)
+    protocol = given.get("protocol")
+    model = PROTOCOLS.get(_default(protocol)) if isinstance(protocol, str | None) else None
+    if model is None:
+        raise refused(f"The protocol is one of {', '.join(PROTOCOLS)}.", "protocol")
+    dataflow = _dataflow(definition)
     try:
-        checked = PROTOCOLS[protocol].checked(_dataflow(definition), given)
+        parameters = model.checked(given, dataflow)
+        parameters.check(dataflow)
     except DataflowRefused as error:
         raise refusal(error) from None
-    name = topology_documents.checked_name(name) if name else ""
-    return {"name": name, "protocol": protocol, **checked}
+    return parameters
 
 
-def word(checked: Mapping[str, Any]) -> str:
-    """What tells the run apart from others on the same dataflow."""
-    return PROTOCOLS[checked["protocol"]].word(checked)
+def run(name: str, stored: Mapping[str, Any]) -> SimulatedRun:
+    """Return a run whose events may raise RunTooLong.
+
+    Args:
+        name: of the recording.
+        stored: checked parameters, with the ``topology``.
+    """
+    dataflow = _dataflow(stored["topology"])
+    run = PROTOCOLS[stored["protocol"]].read(stored, dataflow).run(dataflow, name)
+    return run._replace(events=_whole(run.events))
 
 
-def run(name: str, parameters: Mapping[str, Any]) -> SimulatedRun:
-    """parameters: checked ones, and the ``topology`` document. Its events raise RunTooLong."""
-    protocol = PROTOCOLS[parameters["protocol"]]
-    found = protocol.run(_dataflow(parameters["topology"]), parameters, name)
-    return found._replace(events=_whole(found.events))
+def _default(protocol: str | None) -> str:
+    return next(iter(PROTOCOLS)) if protocol is None else protocol
 
 
 def _dataflow(definition: Mapping[str, Any]) -> Dataflow:

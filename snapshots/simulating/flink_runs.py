@@ -1,155 +1,213 @@
-"""Runs of a dataflow under Flink's checkpoint protocol: parameters, checked, and the run."""
+"""Runs of a dataflow under Flink's checkpoint protocol: the parameters, and the run with them."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator
 
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
-from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL
+from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL, PIPELINE, REGION
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation, simulate_dataflow
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
-from snapshots.domain.simulators.protocols.flink_task import MODES
+from snapshots.domain.simulators.protocols.flink_task import (
+    ALIGNED,
+    AT_LEAST_ONCE,
+    TIMEOUT,
+    UNALIGNED,
+)
+from snapshots.simulating import run_parameters as common
 from snapshots.simulating.loads import Load
 from snapshots.simulating.parameters import (
-    LARGEST_DELAY,
-    LARGEST_SEED,
     LARGEST_TIME,
-    check_names,
-    flag,
-    is_whole,
-    items,
-    mapping,
-    one_of,
-    refused,
-    times,
-    whole,
-)
-from snapshots.simulating.run_parameters import (
-    MOST_CHECKPOINTS,
-    check_size,
+    MAIN,
+    Delay,
+    OneOf,
+    Option,
+    Parameters,
+    Shown,
+    Span,
+    Time,
+    Times,
+    Whole,
+    declared,
     defaults,
-    fail_ats,
-    failures_in,
-    object_in,
-    slow_in,
-    text_in,
 )
 from snapshots.simulating.simulated_runs import SimulatedRun
 
-LARGEST_BUFFER = 1_000_000
-_DELAYS = ("mean_delay", "control_delay", "sync_time", "async_time", "restart_delay")
-_MEMBERS = (
-    "seed",
-    "checkpoints",
-    "buffer",
-    *_DELAYS,
-    "incremental",
-    "slow",
-    "failures",
-    "failover",
-    "lost_notices",
-    "declines",
-    "tx_timeout",
+RUN, SETTINGS = defaults(DataflowSimulation), defaults(CheckpointSettings)
+MODE = OneOf(
+    (
+        Option(
+            ALIGNED,
+            "Aligned, exactly once",
+            "A task blocks each input whose barrier has come, until all have: what lies in "
+            "channels is never part of a checkpoint.",
+        ),
+        Option(
+            AT_LEAST_ONCE,
+            "At least once",
+            "No input is blocked; records behind an early barrier are counted now, and again after "
+            "a restore.",
+        ),
+        Option(
+            UNALIGNED,
+            "Unaligned",
+            "Barriers overtake the records that wait, and these become part of the checkpoint as "
+            "the state of channels.",
+        ),
+        Option(
+            TIMEOUT,
+            "Aligned with timeout",
+            "Begins aligned; where that takes longer than the timeout of alignment, it goes on "
+            "unaligned.",
+        ),
+    )
 )
-_CHECKPOINTS = {
-    "interval": (1, LARGEST_TIME),
-    "min_pause": (0, LARGEST_TIME),
-    "max_concurrent": (1, 1_000),
-    "timeout": (1, LARGEST_TIME),
-    "align_timeout": (0, LARGEST_TIME),
-    "tolerable_failures": (0, 1_000_000),
-    "retained": (1, 1_000),
-}
-"""Between which numbers each lies."""
+FAILOVER = OneOf(
+    (
+        Option(FULL, "Everything", "All tasks are restarted from the last checkpoint."),
+        Option(PIPELINE, "The pipeline", "The tasks that edges connect with the failed one."),
+        Option(
+            REGION, "The region", "Only those that channels connect with it; all others run on."
+        ),
+    )
+)
+CheckpointNumber = Annotated[int, Whole(1, LARGEST_TIME)]
+Few = Annotated[int, Whole(1, 1_000)]
 
 
-_RUN = defaults(DataflowSimulation)
-_SETTINGS = defaults(CheckpointSettings)
+def _sorted_once(numbers: list[int]) -> list[int]:
+    return sorted(set(numbers))
 
 
-def checked(dataflow: Dataflow, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """All as in domain.dataflows.simulation.DataflowSimulation, and ``checkpoints`` as in
-    CheckpointSettings; ``failures``: [{"at", "process"}], ``declines``: [{"checkpoint",
-    "process"}], ``slow``: {process: factor}. Raises: Refused, DataflowRefused."""
-    check_names(parameters, _MEMBERS)
-    found = {
-        "seed": whole(parameters, "seed", _RUN["seed"], 0, LARGEST_SEED),
-        "checkpoints": _checkpoints(parameters.get("checkpoints")),
-        "buffer": whole(parameters, "buffer", _RUN["buffer"], 1, LARGEST_BUFFER),
-        **{name: whole(parameters, name, _RUN[name], 0, LARGEST_DELAY) for name in _DELAYS},
-        "incremental": flag(parameters, "incremental", True),
-        "slow": slow_in(parameters.get("slow")),
-        "failures": failures_in(parameters.get("failures")),
-        "failover": one_of(parameters, "failover", FAILOVERS, FULL),
-        "lost_notices": _numbers(parameters.get("lost_notices"), "lost_notices"),
-        "declines": _declines(dataflow, parameters.get("declines")),
-        "tx_timeout": whole(parameters, "tx_timeout", None, 1, LARGEST_TIME),
-    }
-    check_size(Load(_simulation(dataflow, found)))
-    return found
+class FlinkCheckpoints(Parameters):
+    """When checkpoints begin, and when they fail."""
 
-
-def word(found: Mapping[str, Any]) -> str:
-    return f"flink, {found['checkpoints']['mode']}"
-
-
-def run(dataflow: Dataflow, found: Mapping[str, Any], name: str) -> SimulatedRun:
-    simulation = _simulation(dataflow, found)
-    expected = round(Load(simulation).events)
-    return SimulatedRun(simulation.header(name), simulate_dataflow(simulation), expected)
-
-
-def _simulation(dataflow: Dataflow, found: Mapping[str, Any]) -> DataflowSimulation:
-    """Raises: DataflowRefused, with the field."""
-    same = ("seed", "buffer", *_DELAYS, "incremental", "slow", "failover", "tx_timeout")
-    checkpoints = found["checkpoints"]
-    savepoints = tuple(checkpoints["savepoints"])
-    return DataflowSimulation(
-        dataflow,
-        CheckpointSettings(**{**checkpoints, "savepoints": savepoints}),
-        failures=fail_ats(found["failures"]),
-        lost_notices=frozenset(found["lost_notices"]),
-        declines=frozenset((item["checkpoint"], item["process"]) for item in found["declines"]),
-        **{name: found[name] for name in same},
+    mode: Annotated[str, MODE] = declared(
+        "Checkpoints", "How a task treats the records around a barrier.", SETTINGS.mode, MAIN
+    )
+    interval: common.Interval = SETTINGS.interval
+    min_pause: Time = declared(
+        "Pause between checkpoints",
+        "The least time from the completion of a checkpoint to the next trigger.",
+        SETTINGS.min_pause,
+    )
+    max_concurrent: Few = declared(
+        "Checkpoints at once",
+        "How many checkpoints may be under way at once.",
+        SETTINGS.max_concurrent,
+    )
+    timeout: common.Timeout = SETTINGS.timeout
+    align_timeout: Time = declared(
+        "Timeout of alignment",
+        "In the mode “aligned with timeout”, a checkpoint goes on unaligned after this time.",
+        SETTINGS.align_timeout,
+    )
+    tolerable_failures: Annotated[int, Whole(0, 1_000_000)] = declared(
+        "Failed checkpoints in a row",
+        "How many checkpoints in a row may fail without ending the run.",
+        SETTINGS.tolerable_failures,
+    )
+    retained: Few = declared(
+        "Checkpoints kept", "How many completed checkpoints are kept.", SETTINGS.retained
+    )
+    savepoints: Times = declared(
+        "Savepoints at",
+        "The times at which savepoints are requested.",
+        [],
+        example=[20_000, 60_000],
+        most=common.MOST_CHECKPOINTS,
     )
 
 
-def _checkpoints(given: Any) -> dict[str, Any]:
-    of = "checkpoints"
-    sentence = 'checkpoints is an object, as in {"mode": "aligned", "interval": 50000}.'
-    given = mapping(given, of, sentence)
-    check_names(given, ("mode", "savepoints", *_CHECKPOINTS), of)
-    found: dict[str, Any] = {"mode": given.get("mode", _SETTINGS["mode"])}
-    if found["mode"] not in MODES:
-        raise refused(f"The mode is one of {', '.join(MODES)}.", "checkpoints.mode")
-    for name, (low, high) in _CHECKPOINTS.items():
-        found[name] = whole(given, name, _SETTINGS[name], low, high, of)
-    if "interval" in given and given["interval"] is None:
-        found["interval"] = None
-    field = f"{of}.savepoints"
-    found["savepoints"] = times(given.get("savepoints"), field, "savepoints", MOST_CHECKPOINTS)
-    return found
+class FlinkDecline(Parameters):
+    """A checkpoint in which a subtask does not take part."""
+
+    checkpoint: CheckpointNumber = declared(
+        "Checkpoint that a subtask declines",
+        "The number of a checkpoint in which a subtask takes no part.",
+        shown=Shown("decline_checkpoint"),
+    )
+    process: common.KnownSubtask = declared(
+        "The subtask that declines it",
+        "The subtask that takes no part in it, as in count[1].",
+        shown=Shown("decline_process", suggests="subtasks"),
+    )
 
 
-def _declines(dataflow: Dataflow, given: Any) -> list[dict[str, Any]]:
-    declines = []
-    for place, item in enumerate(items(given, "declines", "refusals", MOST_CHECKPOINTS)):
-        field = f"declines[{place}]"
-        item = object_in(item, field, 'It is {"checkpoint": number, "process": subtask}.')
-        check_names(item, ("checkpoint", "process"), field)
-        process = text_in(item.get("process"), f"{field}.process")
-        if process not in dataflow.subtask_by_id:
-            raise refused(f"There is no subtask {process[:100]!r}.", f"{field}.process")
-        checkpoint = _number(item.get("checkpoint"), f"{field}.checkpoint")
-        declines.append({"checkpoint": checkpoint, "process": process})
-    return declines
+class FlinkParameters(common.DataflowParameters):
+    """A dataflow under Flink's checkpoint protocol."""
 
+    PROTOCOL: ClassVar[Option] = Option(
+        "flink",
+        "Flink",
+        "A coordinator triggers the sources; barriers run through the channels with the records.",
+    )
+    FAILOVERS: ClassVar[tuple[str, ...]] = FAILOVERS
 
-def _numbers(given: Any, field: str) -> list[int]:
-    numbers = items(given, field, "checkpoints", MOST_CHECKPOINTS)
-    return sorted({_number(item, f"{field}[{place}]") for place, item in enumerate(numbers)})
+    protocol: Annotated[Literal["flink"], common.PROTOCOL_WORDS] = "flink"
+    checkpoints: FlinkCheckpoints = declared(
+        "Checkpoints",
+        "When checkpoints begin, and when they fail.",
+        FlinkCheckpoints(),
+        example={"mode": ALIGNED, "interval": 50_000},
+    )
+    failover: Annotated[str, FAILOVER] = declared(
+        "After a failure, restart", "Which tasks restart after a failure.", RUN.failover, MAIN
+    )
+    seed: common.Seed = RUN.seed
+    buffer: common.Buffer = RUN.buffer
+    lost_notices: Annotated[list[CheckpointNumber], AfterValidator(_sorted_once)] = declared(
+        "Lose the completion notice",
+        "The numbers of checkpoints whose completion is announced to no task.",
+        [],
+        MAIN,
+        example=[2, 3],
+        most=common.MOST_CHECKPOINTS,
+    )
+    slow: common.Slow = {}
+    failures: common.Failures = []
+    mean_delay: common.MeanDelay = RUN.mean_delay
+    control_delay: common.ControlDelay = RUN.control_delay
+    sync_time: common.SyncTime = RUN.sync_time
+    async_time: Delay = declared(
+        "Uploading a state",
+        "How long a copied state is uploaded while its task works on.",
+        RUN.async_time,
+    )
+    restart_delay: common.RestartDelay = RUN.restart_delay
+    tx_timeout: Annotated[Span | None, common.TRANSACTION_TIMEOUT] = RUN.tx_timeout
+    declines: list[FlinkDecline] = declared(
+        "Declines",
+        "Subtasks that decline a checkpoint.",
+        [],
+        example=[{"checkpoint": 2, "process": "count[0]"}],
+        most=common.MOST_CHECKPOINTS,
+    )
+    incremental: bool = declared(
+        "Incremental state",
+        "A checkpoint uploads only what changed and shares the files of older ones.",
+        RUN.incremental,
+    )
 
+    @property
+    def label(self) -> str:
+        return f"flink, {self.checkpoints.mode}"
 
-def _number(given: Any, field: str) -> int:
-    if not is_whole(given) or not 1 <= given <= LARGEST_TIME:
-        raise refused("It is the number of a checkpoint: 1, 2, 3 …", field)
-    return given
+    def check(self, dataflow: Dataflow) -> None:
+        common.check_size(Load(self._simulation(dataflow)))
+
+    def run(self, dataflow: Dataflow, name: str) -> SimulatedRun:
+        simulation = self._simulation(dataflow)
+        expected = round(Load(simulation).events)
+        return SimulatedRun(simulation.header(name), simulate_dataflow(simulation), expected)
+
+    def _simulation(self, dataflow: Dataflow) -> DataflowSimulation:
+        savepoints = tuple(self.checkpoints.savepoints)
+        return self.filled(
+            DataflowSimulation,
+            dataflow=dataflow,
+            checkpoints=self.checkpoints.filled(CheckpointSettings, savepoints=savepoints),
+            failures=common.fail_ats(self.failures),
+            lost_notices=frozenset(self.lost_notices),
+            declines=frozenset((item.checkpoint, item.process) for item in self.declines),
+        )

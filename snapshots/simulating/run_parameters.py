@@ -1,69 +1,207 @@
-"""Parameters that runs of dataflows have under every protocol, read and checked."""
+"""Parameters that several protocols of dataflows have, and the check of how large a run will be."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import MISSING, fields
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from snapshots.domain.model.topology import ProcessId
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo
+
+from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.simulators.dataflows.parameters import FailAt
+from snapshots.simulating import topology_documents
 from snapshots.simulating.loads import Load
-from snapshots.simulating.parameters import LARGEST_TIME, check_names, items, mapping, refused, time
+from snapshots.simulating.parameters import (
+    API_ONLY,
+    LARGEST_SEED,
+    LARGEST_TIME,
+    MAIN,
+    Delay,
+    Factor,
+    Option,
+    Parameters,
+    Shown,
+    Span,
+    Time,
+    Whole,
+    declared,
+    not_there,
+    refused,
+)
+from snapshots.simulating.simulated_runs import SimulatedRun
 
 MOST_EVENTS = 1_000_000
 MOST_CHECKPOINTS = 10_000
 MOST_FAILURES = 20
-LARGEST_FACTOR = 1_000_000
+LARGEST_BUFFER = 1_000_000
 
 
-def defaults(of: type) -> dict[str, Any]:
-    return {field.name: field.default for field in fields(of) if field.default is not MISSING}
+def _checked_name(name: Any) -> str:
+    return topology_documents.checked_name(name) if name else ""
 
 
-def slow_in(given: Any) -> dict[str, float]:
-    slow = mapping(given, "slow", 'slow is an object, as in {"count[1]": 4}: subtask and factor.')
-    for task, factor in slow.items():
-        is_number = isinstance(factor, int | float) and not isinstance(factor, bool)
-        if not is_number or not 0 < factor <= LARGEST_FACTOR:
-            raise refused(
-                f"How many times longer than others it takes: above 0, up to {LARGEST_FACTOR:,}.",
-                f"slow.{task[:100]}",
-            )
-    return dict(slow)
+def _known_subtask(name: str, info: ValidationInfo) -> str:
+    if name not in info.context.subtask_by_id:
+        raise not_there(f"There is no subtask {name[:100]!r}.")
+    return name
 
 
-def failures_in(given: Any) -> list[dict[str, Any]]:
-    failures = []
-    for place, item in enumerate(items(given, "failures", "failures", MOST_FAILURES)):
-        field = f"failures[{place}]"
-        item = object_in(item, field, 'A failure is {"at": microseconds, "process": subtask}.')
-        check_names(item, ("at", "process"), field)
-        at = time(item.get("at"), f"{field}.at")
-        failures.append({"at": at, "process": text_in(item.get("process"), f"{field}.process")})
-    return failures
+Name = Annotated[
+    str,
+    BeforeValidator(_checked_name),
+    declared(
+        "Name",
+        "The name of the recording. Without one it is named after the topology.",
+        shown=API_ONLY,
+    ),
+]
+PROTOCOL_WORDS = declared(
+    "Protocol",
+    "The protocol under which a dataflow runs; Flink's if none is named.",
+    shown=API_ONLY,
+)
+Seed = Annotated[
+    int,
+    Whole(0, LARGEST_SEED),
+    declared("Seed", "The same seed gives the same run.", shown=MAIN),
+]
+Interval = Annotated[
+    Span | None,
+    declared(
+        "A checkpoint every",
+        "Time between two periodic checkpoints. Without it a run has only savepoints and the "
+        "checkpoints that end it.",
+        shown=MAIN,
+    ),
+]
+Timeout = Annotated[
+    Span,
+    declared(
+        "A checkpoint expires after",
+        "A checkpoint that takes longer fails. In SeaTunnel its pipeline fails too.",
+    ),
+]
+Buffer = Annotated[
+    int,
+    Whole(1, LARGEST_BUFFER, "records"),
+    declared(
+        "Buffer",
+        "How many records each end of a channel holds. A full buffer stops the sender.",
+        shown=MAIN,
+    ),
+]
+MeanDelay = Annotated[
+    Delay,
+    declared("Delay of a channel", "How long a record travels through a channel, on average."),
+]
+ControlDelay = Annotated[
+    Delay,
+    declared(
+        "Delay of control messages",
+        "How long a message between the coordinator and a task travels.",
+    ),
+]
+SyncTime = Annotated[
+    Delay, declared("Copying a state", "How long a task stands still to copy its state.")
+]
+RestartDelay = Annotated[
+    Delay,
+    declared("From failure to restart", "Time from a failure until the affected tasks run again."),
+]
+TRANSACTION_TIMEOUT = declared(
+    "A transaction is gone after",
+    "The sink drops a transaction that is not committed within this time. Without it "
+    "none is dropped.",
+)
+Slow = Annotated[
+    dict[str, Factor],
+    declared(
+        "Slow subtasks",
+        "How many times longer than others each of these subtasks takes for a record.",
+        example={"count[1]": 4},
+    ),
+]
+KnownSubtask = Annotated[str, AfterValidator(_known_subtask)]
 
 
-def fail_ats(failures: list[dict[str, Any]]) -> tuple[FailAt, ...]:
-    """What ``failures_in`` gives, as simulators take it."""
-    return tuple(FailAt(item["at"], ProcessId(item["process"])) for item in failures)
+class SlowSubtask(Parameters):
+    """One entry of ``Slow``, as forms have it."""
+
+    task: str = declared(
+        "Slow subtask",
+        "The name of a subtask, as in count[1].",
+        "",
+        Shown("slow_task", main=True, suggests="subtasks"),
+    )
+    factor: Factor = declared(
+        "How many times slower",
+        "How many times longer than others it takes for a record.",
+        shown=Shown("slow_factor", main=True),
+        example=4,
+    )
 
 
-def text_in(given: Any, field: str) -> str:
-    if not isinstance(given, str):
-        raise refused("It is the name of a subtask, as in “count[0]”.", field)
-    return given
+class InjectedFailure(Parameters):
+    """A process that dies once."""
+
+    process: str = declared(
+        "A subtask fails",
+        "The process that dies, as in count[0]. Without one nothing fails.",
+        shown=Shown("failure_process", main=True, suggests="subtasks"),
+    )
+    at: Time = declared(
+        "It fails at",
+        "The time of the failure, from the start of the run.",
+        shown=Shown("failure_at", main=True),
+        example=70_000,
+    )
 
 
-def object_in(given: Any, field: str, sentence: str) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise refused(sentence, field)
-    return given
+Failures = Annotated[
+    list[InjectedFailure],
+    declared(
+        "Failures",
+        "Processes that die, and when.",
+        example=[{"at": 70_000, "process": "count[0]"}],
+        most=MOST_FAILURES,
+    ),
+]
+
+
+def fail_ats(failures: list[InjectedFailure]) -> tuple[FailAt, ...]:
+    """Return the failures as simulators take them."""
+    return tuple(failure.filled(FailAt) for failure in failures)
+
+
+class DataflowParameters(Parameters):
+    """What each protocol of dataflows gives: its parameters, and the run with them.
+
+    ``PROTOCOL`` is its name and what it does. ``FAILOVERS`` are the failover strategies with which
+    a run can be compared, in that order.
+    """
+
+    PROTOCOL: ClassVar[Option]
+    FAILOVERS: ClassVar[tuple[str, ...]] = ()
+    name: Name = ""
+
+    @property
+    def label(self) -> str:
+        """Return the words that tell this run apart from others on the same dataflow."""
+        return self.PROTOCOL.name
+
+    def check(self, dataflow: Dataflow) -> None:
+        """Raise Refused or DataflowRefused if the run makes no sense or is too large."""
+        raise NotImplementedError
+
+    def run(self, dataflow: Dataflow, name: str) -> SimulatedRun:
+        raise NotImplementedError
 
 
 def check_size(load: Load, what: str = "checkpoints") -> None:
-    """What would take for ever, or be too large to be stored, is told before it is begun.
+    """Refuse a run that would take for ever, or be too large to be stored, before it begins.
 
-    what: what there would be too many of, and in which its interval stands.
+    Args:
+        load: the size of the run.
+        what: what there would be too many of; the parameter of its interval is in an object of
+            this name.
     """
     if load.events > MOST_EVENTS:
         raise refused(
@@ -78,7 +216,7 @@ def check_size(load: Load, what: str = "checkpoints") -> None:
         )
     if load.requests > MOST_CHECKPOINTS or load.events + load.checkpoint_events > MOST_EVENTS:
         raise refused(
-            f"About {_about(load.requests)} {what} would be asked for, and those begun make "
+            f"About {_about(load.requests)} {what} would be requested, and those begun make "
             f"about {_about(load.checkpoint_events)} events: too many. Give them a longer "
             "interval.",
             f"{what}.interval",
@@ -86,6 +224,6 @@ def check_size(load: Load, what: str = "checkpoints") -> None:
 
 
 def _about(number: float) -> str:
-    """Two digits that count."""
+    """Write a number with its first two digits."""
     digits = 0 if number < 100 else 1 - math.floor(math.log10(number))
     return f"{round(number, digits if number >= 100 else 2):,.10g}"

@@ -1,7 +1,6 @@
-"""Runs of a dataflow under SeaTunnel's checkpoint protocol: parameters, checked, and the run."""
+"""Runs of a dataflow under SeaTunnel's checkpoint protocol: parameters, and the run with them."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, ClassVar, Literal
 
 from snapshots.domain.dataflow_logs.dataflow import MOST_SUBTASKS, Dataflow
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation
@@ -12,127 +11,134 @@ from snapshots.domain.simulators.seatunnel.simulation import (
     StartFrom,
     simulate_seatunnel,
 )
+from snapshots.simulating import run_parameters as common
 from snapshots.simulating.loads import Load
 from snapshots.simulating.parameters import (
-    LARGEST_DELAY,
-    LARGEST_SEED,
-    LARGEST_TIME,
-    check_names,
-    mapping,
-    refused,
-    time,
-    whole,
+    Delay,
+    Option,
+    Parameters,
+    Shown,
+    Span,
+    Time,
+    Whole,
+    declared,
+    defaults,
 )
-from snapshots.simulating.run_parameters import check_size, defaults, fail_ats, failures_in, slow_in
 from snapshots.simulating.simulated_runs import SimulatedRun
 
-LARGEST_BUFFER = 1_000_000
-_DELAYS = (
-    "mean_delay",
-    "control_delay",
-    "sync_time",
-    "store_time",
-    "assign_every",
-    "restart_delay",
-)
-_TIMES = ("savepoint", "tx_timeout")
-_MEMBERS = (
-    "seed",
-    "checkpoints",
-    "buffer",
-    *_DELAYS,
-    *_TIMES,
-    "slow",
-    "failures",
-    "start_from",
-)
-_CHECKPOINTS = {
-    "interval": (1, LARGEST_TIME),
-    "timeout": (1, LARGEST_TIME),
-    "retry_wait": (1, LARGEST_TIME),
-    "retries": (0, 1_000),
-}
-"""Between which numbers each lies."""
-_RUN = defaults(SeaTunnelSimulation)
-_SETTINGS = defaults(PipelineSettings)
+RUN, SETTINGS = defaults(SeaTunnelSimulation), defaults(PipelineSettings)
 
 
-def checked(dataflow: Dataflow, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """All as in domain.seatunnel.simulation.SeaTunnelSimulation, and ``checkpoints`` as in
-    PipelineSettings; ``failures``: [{"at", "process"}], ``slow``: {process: factor},
-    ``start_from``: {"at", "parallelism": {vertex: number}} or null. Raises: Refused,
-    DataflowRefused."""
-    check_names(parameters, _MEMBERS)
-    found = {
-        "seed": whole(parameters, "seed", _RUN["seed"], 0, LARGEST_SEED),
-        "checkpoints": _checkpoints(parameters.get("checkpoints")),
-        "buffer": whole(parameters, "buffer", _RUN["buffer"], 1, LARGEST_BUFFER),
-        **{name: whole(parameters, name, _RUN[name], 0, LARGEST_DELAY) for name in _DELAYS},
-        **{name: whole(parameters, name, None, 0, LARGEST_TIME) for name in _TIMES},
-        "slow": slow_in(parameters.get("slow")),
-        "failures": failures_in(parameters.get("failures")),
-        "start_from": _start_from(parameters.get("start_from")),
-    }
-    simulation = _simulation(dataflow, found)
-    check_size(_load(simulation, simulation.dataflow))
-    if simulation.start_from is not None:
-        check_size(_load(simulation, simulation.dataflow_before()))
-    return found
+class SeaTunnelCheckpoints(Parameters):
+    """When checkpoints begin, and what follows when one fails."""
 
-
-def word(found: Mapping[str, Any]) -> str:
-    return "seatunnel" if found["start_from"] is None else "seatunnel, from a savepoint"
-
-
-def run(dataflow: Dataflow, found: Mapping[str, Any], name: str) -> SimulatedRun:
-    simulation = _simulation(dataflow, found)
-    expected = round(_load(simulation, dataflow).events)
-    return SimulatedRun(simulation.header(name), simulate_seatunnel(simulation), expected)
-
-
-def _simulation(dataflow: Dataflow, found: Mapping[str, Any]) -> SeaTunnelSimulation:
-    """Raises: DataflowRefused, with the field."""
-    start = found["start_from"]
-    return SeaTunnelSimulation(
-        dataflow,
-        PipelineSettings(**found["checkpoints"]),
-        failures=fail_ats(found["failures"]),
-        start_from=None if start is None else StartFrom(**start),
-        **{name: found[name] for name in ("seed", "buffer", *_DELAYS, *_TIMES, "slow")},
+    interval: common.Interval = SETTINGS.interval
+    timeout: common.Timeout = SETTINGS.timeout
+    retry_wait: Span = declared(
+        "Requested again after",
+        "A request that meets a checkpoint under way is repeated after this time.",
+        SETTINGS.retry_wait,
+    )
+    retries: Annotated[int, Whole(0, 1_000)] = declared(
+        "A pipeline is restored", "How often a pipeline is restored at most.", SETTINGS.retries
     )
 
 
-def _checkpoints(given: Any) -> dict[str, Any]:
-    of = "checkpoints"
-    given = mapping(given, of, 'checkpoints is an object, as in {"interval": 50000}.')
-    check_names(given, _CHECKPOINTS, of)
-    found = {
-        name: whole(given, name, _SETTINGS[name], low, high, of)
-        for name, (low, high) in _CHECKPOINTS.items()
-    }
-    if "interval" in given and given["interval"] is None:
-        found["interval"] = None
-    return found
+class StartingPoint(Parameters):
+    """The savepoint that the run begins from: one of a run of the same job before this one."""
+
+    at: Time = declared(
+        "Begin from a savepoint taken at",
+        "The run goes on from a savepoint that an earlier run took at this time. Without it, "
+        "it begins anew.",
+        shown=Shown("start_at"),
+    )
+    parallelism: dict[str, Annotated[int, Whole(1, MOST_SUBTASKS)]] = declared(
+        "With this parallelism before",
+        "The parallelism that vertices had in the earlier run, as in lines=3. The others had "
+        "the same as now.",
+        {},
+        Shown("start_parallelism"),
+        example={"lines": 3, "count": 2},
+    )
 
 
-def _start_from(given: Any) -> dict[str, Any] | None:
-    if given is None:
-        return None
-    of = "start_from"
-    sentence = 'start_from is an object, as in {"at": 20000, "parallelism": {"lines": 3}}.'
-    given = mapping(given, of, sentence)
-    check_names(given, ("at", "parallelism"), of)
-    within = f"{of}.parallelism"
-    parallelism = mapping(given.get("parallelism"), within, 'It is an object, as in {"lines": 3}.')
-    for name in parallelism:
-        if parallelism[name] is None:
-            raise refused("How many subtasks the vertex had.", f"{within}.{name[:100]}")
-        whole(parallelism, name, 1, 1, MOST_SUBTASKS, within)
-    return {"at": time(given.get("at"), f"{of}.at"), "parallelism": dict(parallelism)}
+class SeaTunnelParameters(common.DataflowParameters):
+    """A dataflow under SeaTunnel's checkpoint protocol."""
+
+    PROTOCOL: ClassVar[Option] = Option(
+        "seatunnel",
+        "SeaTunnel",
+        "Each pipeline has a coordinator. Barriers go from an enumerator to readers, writers and a "
+        "committer; a failure restarts the pipeline.",
+    )
+
+    protocol: Annotated[Literal["seatunnel"], common.PROTOCOL_WORDS] = "seatunnel"
+    checkpoints: SeaTunnelCheckpoints = declared(
+        "Checkpoints",
+        "When checkpoints begin, and what follows when one fails.",
+        SeaTunnelCheckpoints(),
+        example={"interval": 50_000},
+    )
+    seed: common.Seed = RUN.seed
+    buffer: common.Buffer = RUN.buffer
+    slow: common.Slow = {}
+    failures: common.Failures = []
+    mean_delay: common.MeanDelay = RUN.mean_delay
+    control_delay: common.ControlDelay = RUN.control_delay
+    sync_time: common.SyncTime = RUN.sync_time
+    store_time: Delay = declared(
+        "Writing a checkpoint",
+        "How long the coordinator writes a checkpoint when all tasks have answered.",
+        RUN.store_time,
+    )
+    assign_every: Delay = declared(
+        "A split is assigned every",
+        "Time between two splits that an enumerator assigns.",
+        RUN.assign_every,
+    )
+    restart_delay: common.RestartDelay = RUN.restart_delay
+    tx_timeout: Annotated[Time | None, common.TRANSACTION_TIMEOUT] = RUN.tx_timeout
+    savepoint: Time | None = declared(
+        "End with a savepoint at",
+        "The job ends with a savepoint at this time. Without it the sources are read to "
+        "their ends.",
+        RUN.savepoint,
+    )
+    start_from: StartingPoint | None = declared(
+        "Start",
+        "The savepoint that the run begins from.",
+        RUN.start_from,
+        example={"at": 20_000, "parallelism": {"lines": 3}},
+    )
+
+    @property
+    def label(self) -> str:
+        return "seatunnel" if self.start_from is None else "seatunnel, from a savepoint"
+
+    def check(self, dataflow: Dataflow) -> None:
+        simulation = self._simulation(dataflow)
+        common.check_size(_load(simulation, dataflow))
+        if simulation.start_from is not None:
+            common.check_size(_load(simulation, simulation.dataflow_before()))
+
+    def run(self, dataflow: Dataflow, name: str) -> SimulatedRun:
+        simulation = self._simulation(dataflow)
+        expected = round(_load(simulation, dataflow).events)
+        return SimulatedRun(simulation.header(name), simulate_seatunnel(simulation), expected)
+
+    def _simulation(self, dataflow: Dataflow) -> SeaTunnelSimulation:
+        return self.filled(
+            SeaTunnelSimulation,
+            dataflow=dataflow,
+            checkpoints=self.checkpoints.filled(PipelineSettings),
+            failures=common.fail_ats(self.failures),
+            start_from=self.start_from and self.start_from.filled(StartFrom),
+        )
 
 
 def _load(simulation: SeaTunnelSimulation, dataflow: Dataflow) -> Load:
-    """One coordinator for all asks for no more than one for each pipeline."""
+    """Return the load of one coordinator that requests as often as those of all pipelines."""
     known = dataflow.subtask_by_id
     interval = simulation.checkpoints.interval
     each = None if interval is None else max(1, interval // len(dataflow.pipelines))

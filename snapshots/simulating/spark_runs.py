@@ -1,91 +1,127 @@
-"""Runs of a dataflow in Spark's micro-batches: parameters, checked, and the run."""
+"""Runs of a dataflow in Spark's micro-batches: the parameters, and the run with them."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, ClassVar, Literal
 
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation
-from snapshots.domain.simulators.micro_batches.failover import QUERY, SPARK_FAILOVERS
+from snapshots.domain.simulators.micro_batches.failover import QUERY, SPARK_FAILOVERS, TASK
 from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation, simulate_spark
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from snapshots.domain.simulators.protocols.spark_epochs import BatchSettings
+from snapshots.simulating import run_parameters as common
 from snapshots.simulating.loads import Load
 from snapshots.simulating.parameters import (
-    LARGEST_DELAY,
-    LARGEST_SEED,
     LARGEST_TIME,
-    check_names,
-    mapping,
-    one_of,
-    whole,
+    MAIN,
+    Delay,
+    OneOf,
+    Option,
+    Parameters,
+    Shown,
+    Time,
+    Whole,
+    declared,
+    defaults,
 )
-from snapshots.simulating.run_parameters import check_size, defaults, fail_ats, failures_in, slow_in
 from snapshots.simulating.simulated_runs import SimulatedRun
 
-_DELAYS = ("control_delay", "commit_time", "retry_delay", "restart_delay")
-_MEMBERS = ("seed", "batches", *_DELAYS, "slow", "failures", "failover")
-_BATCHES = {
-    "interval": (0, LARGEST_TIME),
-    "most_per_split": (1, LARGEST_TIME),
-    "cores": (1, 1_000_000),
-    "task_attempts": (1, 1_000),
-    "watermark_delay": (0, LARGEST_TIME),
-}
-"""Between which numbers each lies."""
-_RUN = defaults(SparkSimulation)
-_SETTINGS = defaults(BatchSettings)
+RUN, SETTINGS = defaults(SparkSimulation), defaults(BatchSettings)
+FAILOVER = OneOf(
+    (
+        Option(QUERY, "The query", "From the last committed batch, with the same offsets."),
+        Option(TASK, "The task", "Alone, within its batch; all others wait for it."),
+    )
+)
 
 
-def checked(dataflow: Dataflow, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """All as in domain.spark_streaming.simulation.SparkSimulation, and ``batches`` as in
-    BatchSettings; ``failures``: [{"at", "process"}], ``slow``: {process: factor}. Raises: Refused,
-    DataflowRefused."""
-    check_names(parameters, _MEMBERS)
-    found = {
-        "seed": whole(parameters, "seed", _RUN["seed"], 0, LARGEST_SEED),
-        "batches": _batches(parameters.get("batches")),
-        **{name: whole(parameters, name, _RUN[name], 0, LARGEST_DELAY) for name in _DELAYS},
-        "slow": slow_in(parameters.get("slow")),
-        "failures": failures_in(parameters.get("failures")),
-        "failover": one_of(parameters, "failover", SPARK_FAILOVERS, QUERY),
-    }
-    check_size(_load(_simulation(dataflow, found)), "batches")
-    return found
+class SparkBatches(Parameters):
+    """When batches begin, and how large they are."""
 
-
-def word(found: Mapping[str, Any]) -> str:
-    return "spark"
-
-
-def run(dataflow: Dataflow, found: Mapping[str, Any], name: str) -> SimulatedRun:
-    simulation = _simulation(dataflow, found)
-    expected = round(_load(simulation).events)
-    return SimulatedRun(simulation.header(name), simulate_spark(simulation), expected)
-
-
-def _simulation(dataflow: Dataflow, found: Mapping[str, Any]) -> SparkSimulation:
-    """Raises: DataflowRefused, with the field."""
-    same = ("seed", *_DELAYS, "slow", "failover")
-    return SparkSimulation(
-        dataflow,
-        BatchSettings(**found["batches"]),
-        failures=fail_ats(found["failures"]),
-        **{name: found[name] for name in same},
+    interval: Time = declared(
+        "A batch every",
+        "Time between two batches. With 0 a batch begins as soon as the one before is committed.",
+        SETTINGS.interval,
+        Shown("batch_interval", main=True),
+    )
+    most_per_split: Annotated[int, Whole(1, LARGEST_TIME)] | None = declared(
+        "Records of a split in a batch",
+        "How many records a batch reads from each split at most. Without it, it reads all "
+        "that are there.",
+        SETTINGS.most_per_split,
+        MAIN,
+    )
+    cores: Annotated[int, Whole(1, 1_000_000)] = declared(
+        "Tasks at once", "How many tasks run at once: one for each core.", SETTINGS.cores, MAIN
+    )
+    task_attempts: Annotated[int, Whole(1, 1_000)] = declared(
+        "Attempts of a task",
+        "The query fails when a task has failed so many times.",
+        SETTINGS.task_attempts,
+    )
+    watermark_delay: Time = declared(
+        "The watermark lags by",
+        "How far the watermark lies behind the latest event time.",
+        SETTINGS.watermark_delay,
     )
 
 
-def _batches(given: Any) -> dict[str, Any]:
-    of = "batches"
-    given = mapping(given, of, 'batches is an object, as in {"interval": 20000, "cores": 4}.')
-    check_names(given, _BATCHES, of)
-    return {
-        name: whole(given, name, _SETTINGS[name], low, high, of)
-        for name, (low, high) in _BATCHES.items()
-    }
+class SparkParameters(common.DataflowParameters):
+    """A dataflow in Spark's micro-batches."""
+
+    PROTOCOL: ClassVar[Option] = Option(
+        "spark",
+        "Spark micro-batches",
+        "No barriers: a batch every so often, noted before and after. What is planned and not "
+        "committed was in flight.",
+    )
+    FAILOVERS: ClassVar[tuple[str, ...]] = SPARK_FAILOVERS
+
+    protocol: Annotated[Literal["spark"], common.PROTOCOL_WORDS] = "spark"
+    batches: SparkBatches = declared(
+        "Batches",
+        "When batches begin, and how large they are.",
+        SparkBatches(),
+        example={"interval": 20_000, "cores": 4},
+    )
+    failover: Annotated[str, FAILOVER] = declared(
+        "After a failure, run again",
+        "What runs again after a failure.",
+        RUN.failover,
+        Shown("again", main=True),
+    )
+    seed: common.Seed = RUN.seed
+    slow: common.Slow = {}
+    failures: common.Failures = []
+    control_delay: common.ControlDelay = RUN.control_delay
+    commit_time: Delay = declared(
+        "Writing a commit", "How long the driver writes the commit of a batch.", RUN.commit_time
+    )
+    retry_delay: Delay = declared(
+        "From failure to the next attempt",
+        "Time from the failure of a task to its next attempt, if it runs again alone.",
+        RUN.retry_delay,
+    )
+    restart_delay: common.RestartDelay = RUN.restart_delay
+
+    def check(self, dataflow: Dataflow) -> None:
+        common.check_size(_load(self._simulation(dataflow)), "batches")
+
+    def run(self, dataflow: Dataflow, name: str) -> SimulatedRun:
+        simulation = self._simulation(dataflow)
+        expected = round(_load(simulation).events)
+        return SimulatedRun(simulation.header(name), simulate_spark(simulation), expected)
+
+    def _simulation(self, dataflow: Dataflow) -> SparkSimulation:
+        return self.filled(
+            SparkSimulation,
+            dataflow=dataflow,
+            batches=self.batches.filled(BatchSettings),
+            failures=common.fail_ats(self.failures),
+        )
 
 
 def _load(simulation: SparkSimulation) -> Load:
-    """A batch is a checkpoint that takes at least the way there and back and its commit."""
+    """Count a batch as a checkpoint that takes at least the way there and back and its commit."""
     takes = simulation.commit_time + 2 * simulation.control_delay
     interval = max(1, simulation.batches.interval, takes)
     return Load(

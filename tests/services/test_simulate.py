@@ -306,7 +306,8 @@ def test_collecting_more_than_is_simulated_here_is_refused():
 def test_a_run_asked_for_before_there_were_algorithms_is_still_made():
     topology = topology_documents.checked(RING)
     checked = simulations.checked_parameters(topology_documents.as_domain(topology), {})
-    old = {name: checked[name] for name in checked.keys() - simulations._LATER.keys()}
+    later = {"algorithm", "collect", "reorder", "stuck", "silent"}
+    old = {name: checked[name] for name in checked.keys() - later}
     with uploads.Draft() as draft:
         simulations.write(draft, "a run", {**old, "topology": topology}, lambda *progress: None)
         draft.file.flush()

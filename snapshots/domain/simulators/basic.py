@@ -116,11 +116,15 @@ Red = tuple[SnapshotId, ...]
 class Steps(Protocol):
     """The step functions of a snapshot protocol; its module is one.
 
+    ``NAME`` is what the API calls it, ``TITLE`` and ``SENTENCE`` are what pages say of it.
     Where messages are coloured, a red message is a marker, too, if it is the first to arrive, and
     ``on_message`` gets the white ones alone. ``on_marker`` gets a third argument where the
     protocol's markers have a count.
     """
 
+    NAME: str
+    TITLE: str
+    SENTENCE: str
     COLOURS_MESSAGES: bool
 
     def start(
@@ -137,8 +141,8 @@ class Steps(Protocol):
     def on_message(self, recorder: Recorder, channel: ChannelId, message: MessageId) -> Step: ...
 
 
-ALGORITHMS: dict[str, Steps] = {"chandy-lamport": chandy_lamport, "lai-yang": lai_yang}
-"""The names by which pages and the API ask for them."""
+ALGORITHMS: dict[str, Steps] = {steps.NAME: steps for steps in (chandy_lamport, lai_yang)}
+"""The snapshot algorithms by name. The first is the default."""
 
 
 def simulate(simulation: Simulation, protocol: Steps = chandy_lamport) -> Iterator[LoggedEvent]:

@@ -25,7 +25,14 @@ class Action(NamedTuple):
 
 
 class Workload(Protocol):
-    """States are the workload's own; ``text`` gives their canonical JSON."""
+    """What the processes do between snapshots. ``text`` gives a state as canonical JSON.
+
+    ``NAME`` is what the API calls it, ``TITLE`` and ``SENTENCE`` are what pages say of it.
+    """
+
+    NAME: str
+    TITLE: str
+    SENTENCE: str
 
     def start(self, topology: Topology) -> dict[ProcessId, Any]:
         """The state of every process at the start, from the topology's where that makes sense."""
@@ -46,6 +53,9 @@ class Tokens:
     State and values: the number of tokens, 0 or more. Where no process starts with one, the first
     process of the topology holds one. On a ring this is the paper's single-token system.
     """
+
+    NAME, TITLE = "token-ring", "Token ring"
+    SENTENCE = "Tokens are held for a while, then passed on."
 
     def start(self, topology: Topology) -> dict[ProcessId, int]:
         tokens = {process.id: _whole(process, 0) for process in topology.processes}
@@ -73,6 +83,9 @@ class Bank:
     MOST_TRANSFERRED, never more than the balance.
     """
 
+    NAME, TITLE = "bank", "Bank transfers"
+    SENTENCE = "Every process holds money and sends some of it on, at random."
+
     def start(self, topology: Topology) -> dict[ProcessId, int]:
         return {process.id: _whole(process, DEFAULT_BALANCE) for process in topology.processes}
 
@@ -95,6 +108,9 @@ class RandomTraffic:
 
     State: how many messages the process has sent and received. Values: 0 to 999.
     """
+
+    NAME, TITLE = "random", "Random traffic"
+    SENTENCE = "Every process sends at random and counts what comes."
 
     def start(self, topology: Topology) -> dict[ProcessId, tuple[int, int]]:
         return {process.id: (0, 0) for process in topology.processes}
@@ -123,6 +139,9 @@ class LosesToken(Tokens):
     It does so instead of passing it on for the FAULTY_PASS-th time. State: (tokens, passes until
     the fault; 0 for never).
     """
+
+    NAME, TITLE = "token-lost", "A token gets lost"
+    SENTENCE = "A token ring in which one token vanishes."
 
     label = "loses a token"
     change = -1
@@ -157,6 +176,9 @@ class LosesToken(Tokens):
 class CopiesToken(LosesToken):
     """The same with the other fault: the token is there twice from then on."""
 
+    NAME, TITLE = "token-copied", "A token is copied"
+    SENTENCE = "A token ring in which a token is doubled."
+
     label = "copies a token"
     change = 1
 
@@ -169,6 +191,9 @@ class Diffusing:
     one active again. Where the topology gives no process work (a whole number), the first one has
     DEFAULT_WORK pieces. Source: Dijkstra and Scholten, IPL 11(1), 1980.
     """
+
+    NAME, TITLE = "diffusing", "A computation that ends"
+    SENTENCE = "Work is handed on until none is left: does a snapshot see that it has ended?"
 
     def start(self, topology: Topology) -> dict[ProcessId, tuple[int, int]]:
         work = {process.id: _whole(process, 0) for process in topology.processes}
@@ -221,6 +246,9 @@ class Resources:
     Source: Chandy and Misra, PODC 1982.
     """
 
+    NAME, TITLE = "resources", "Requests and grants"
+    SENTENCE = "Processes ask each other for what they hold, and may end in a deadlock."
+
     def start(self, topology: Topology) -> dict[ProcessId, Holder]:
         links = {(channel.source, channel.target): channel.id for channel in topology.channels}
         states = {}
@@ -263,6 +291,9 @@ class Resources:
 class Idle:
     """Nothing happens but what a snapshot does. State: 0."""
 
+    NAME, TITLE = "idle", "Nothing"
+    SENTENCE = "Only the snapshots happen."
+
     def start(self, topology: Topology) -> dict[ProcessId, int]:
         return {process.id: 0 for process in topology.processes}
 
@@ -280,16 +311,19 @@ class Idle:
 
 
 WORKLOADS: dict[str, type[Workload]] = {
-    "token-ring": Tokens,
-    "bank": Bank,
-    "random": RandomTraffic,
-    "idle": Idle,
-    "diffusing": Diffusing,
-    "resources": Resources,
-    "token-lost": LosesToken,
-    "token-copied": CopiesToken,
+    workload.NAME: workload
+    for workload in (
+        Bank,
+        Tokens,
+        RandomTraffic,
+        Diffusing,
+        Resources,
+        LosesToken,
+        CopiesToken,
+        Idle,
+    )
 }
-"""The names by which pages and the API ask for them."""
+"""The workloads by name, in the order in which pages list them."""
 
 
 def _whole(process: Process, otherwise: int) -> int:

@@ -1,4 +1,5 @@
 import json
+import re
 from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from snapshots.problems import Problem
 from snapshots.services.simulations import request_simulation
 from snapshots.services.topologies import save_topology
 from snapshots.simulating import topology_documents
+from snapshots.simulating.simulations import PARAMETERS
 from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user
 
 EPILOG = """\
@@ -25,16 +27,13 @@ Parts of a parameter follow a dot; lists of objects are JSON. A dataflow has oth
   manage.py simulate word-count checkpoints.mode=unaligned checkpoints.interval=20000 \
       slow.count[1]=4 failures='[{"at": 70000, "process": "count[0]"}]'
 """
-LISTS = {
-    "initiators",
-    "snapshot_times",
-    "reorder",
-    "stuck",
-    "silent",
-    "lost_notices",
-    "checkpoints.savepoints",
+_DECLARED = [parameter for model in PARAMETERS for parameter in model.declared()]
+LISTS = {parameter.path for parameter in _DECLARED if parameter.kind in ("numbers", "texts")}
+OBJECTS = {
+    parameter.path.partition(".")[0]
+    for parameter in _DECLARED
+    if parameter.kind == "map" or re.fullmatch(r"\w+\.\w+", parameter.path)
 }
-OBJECTS = {"checkpoints", "slow", "batches", "start_from"}
 
 
 class Command(FilesCommand):

@@ -1,10 +1,12 @@
 """The calls that save, import and list topologies, and simulate runs on them."""
 
-from typing import Annotated, Any
+import inspect
+from typing import Annotated, Any, Union
 
 import orjson
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, File, Form, Router, Schema, UploadedFile
+from pydantic import TypeAdapter
 
 from snapshots import access
 from snapshots.payloads.recordings import Accepted
@@ -18,6 +20,7 @@ from snapshots.services.simulations import request_simulation
 from snapshots.services.topologies import delete_topology as delete
 from snapshots.services.topologies import import_topology as take_in
 from snapshots.services.topologies import save_topology
+from snapshots.simulating.simulations import PARAMETERS
 from snapshots.web.api.parameters import Limit, Offset, TopologyId
 from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
@@ -57,50 +60,25 @@ class TopologyDocument(Schema):
 
 
 class SimulationParameters(Schema):
-    """All have defaults. Times are microseconds; at each snapshot time the initiators begin one.
+    """What a run is simulated with: one of these, by the kind of the topology and the protocol.
 
-    On a dataflow there are, beside name and seed, others: protocol (flink), checkpoints {mode,
-    interval, min_pause, max_concurrent, timeout, align_timeout, tolerable_failures, savepoints,
-    retained}, buffer, mean_delay, control_delay, sync_time, async_time, incremental, slow {subtask:
-    factor}, failures [{at, process}], failover, restart_delay, lost_notices, declines [{checkpoint,
-    process}], tx_timeout. checkpoints.mode: aligned, unaligned, aligned with timeout or
-    at-least-once. failover: full, pipeline or region.
-
-    snapshots, in place of snapshot_times and initiators: a list of {"at", "initiators"}. algorithm:
-    chandy-lamport or lai-yang. collect: flood the pieces of every snapshot. reorder: channels that
-    deliver in any order although they are FIFO, or "all". stuck: channels in which every marker
-    stays. silent: processes that never record.
+    Every parameter has a default, and null stands for it. On a dataflow ``protocol`` says which
+    parameters there are; without it they are Flink's.
     """
 
-    name: Any = None
-    workload: Any = None
-    algorithm: Any = None
-    seed: Any = None
-    events: Any = None
-    initiators: Any = None
-    snapshot_times: Any = None
-    snapshots: Any = None
-    mean_delay: Any = None
-    mean_pause: Any = None
-    drain: Any = None
-    collect: Any = None
-    reorder: Any = None
-    stuck: Any = None
-    silent: Any = None
-    protocol: Any = None
-    checkpoints: Any = None
-    buffer: Any = None
-    control_delay: Any = None
-    sync_time: Any = None
-    async_time: Any = None
-    incremental: Any = None
-    slow: Any = None
-    failures: Any = None
-    failover: Any = None
-    restart_delay: Any = None
-    lost_notices: Any = None
-    declines: Any = None
-    tx_timeout: Any = None
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
+        fields = [field for model in PARAMETERS for field in model.model_fields.items()]
+        return {
+            "type": "object",
+            "title": cls.__name__,
+            "description": inspect.getdoc(cls),
+            "properties": {
+                name: {"title": info.title, "description": info.description}
+                for name, info in reversed(fields)
+            },
+            **handler(TypeAdapter(Union[PARAMETERS]).core_schema),  # noqa: UP007
+        }
 
 
 @router.get("/topologies", response=TopologyList)
@@ -165,13 +143,12 @@ def delete_topology(request: HttpRequest, id: TopologyId) -> HttpResponse:
 )
 @idempotent
 def simulate(request: HttpRequest, id: TopologyId, body: SimulationParameters) -> HttpResponse:
-    """Simulate a run on a topology; its recording is ingested like any other.
+    """Simulate a workload with snapshots, or a dataflow with checkpoints, as a new recording.
 
-    The workload is one of token-ring, bank, random, idle, diffusing, resources, token-lost and
-    token-copied. A dataflow runs under the checkpoints of an engine. All parameters have defaults.
-    A parameter that makes no sense or does not exist is refused with its name.
+    The recording is ingested like any other. A parameter that makes no sense or does not exist is
+    refused with its name.
     """
     topology = access.topology(request.user, id)
-    parameters = orjson.loads(request.body)  # all of them: the schema drops what it does not know
+    parameters = orjson.loads(request.body)  # the schema only documents: the service checks
     job = request_simulation(request.user, topology, parameters)
     return reply({"id": job.recording_id, "job": job.pk}, 202)

@@ -13,7 +13,7 @@ from snapshots.domain.model.derived import epoch_of, is_derived
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import NotFound
-from snapshots.services.simulations import STRATEGIES
+from snapshots.services.simulations import FAILOVERS
 from snapshots.store.reader import StoredRecording
 from snapshots.web.pages import batches, links
 from snapshots.web.pages.rendering import page
@@ -61,7 +61,7 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
         "dropped": failovers["dropped"],
         "sinks_unknown": is_derived(extra),
         **batches.listed(recording, request.GET.get("page")),
-        "can_compare": (recording.parameters or {}).get("protocol") in STRATEGIES,
+        "can_compare": (recording.parameters or {}).get("protocol") in FAILOVERS,
         "longest": max((item["duration"] or 0 for item in checkpoints), default=0) or 1,
     }
     return render(request, "snapshots/checkpoints/checkpoints.html", context)

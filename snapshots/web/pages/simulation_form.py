@@ -1,124 +1,307 @@
-"""The form of a simulation: its fields with what was typed, and what was typed as parameters."""
+"""The form of a simulated run, made from the declared parameters of the protocols.
 
-from collections.abc import Mapping
+Protocols share the inputs of the same name. The form of a topology without a dataflow has only one
+protocol, whose name is empty.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import QueryDict
 
+from snapshots.simulating.dataflows import PROTOCOLS
+from snapshots.simulating.parameters import MAIN, Declared, OneOf, Parameters, declared
+from snapshots.simulating.run_parameters import SlowSubtask
+from snapshots.simulating.workload_runs import WorkloadParameters
 
-@dataclass(frozen=True)
-class Choice:
-    """A workload or an algorithm: its name in the API, and what it does in a sentence."""
-
-    name: str
-    title: str
-    sentence: str
+MOST_NAMES = 500
 
 
-WORKLOADS = [
-    Choice(
-        "bank", "Bank transfers", "Every process holds money and sends some of it on, at random."
-    ),
-    Choice("token-ring", "Token ring", "Tokens are held for a while, then passed on."),
-    Choice("random", "Random traffic", "Every process sends at random and counts what comes."),
-    Choice(
-        "diffusing",
-        "A computation that ends",
-        "Work is handed on until none is left: does a snapshot see that it has ended?",
-    ),
-    Choice(
-        "resources",
-        "Requests and grants",
-        "Processes ask each other for what they hold, and may end in a deadlock.",
-    ),
-    Choice("token-lost", "A token gets lost", "A token ring in which one token vanishes."),
-    Choice("token-copied", "A token is copied", "A token ring in which a token is doubled."),
-    Choice("idle", "Nothing", "Only the snapshots happen."),
-]
-ALGORITHMS = [
-    Choice(
-        "chandy-lamport",
-        "Chandy–Lamport",
-        "Markers on FIFO channels; where messages overtake, the verdict says which.",
-    ),
-    Choice(
-        "lai-yang",
-        "Lai–Yang",
-        "No markers: messages carry the colour of their sender, so channels need not be FIFO.",
-    ),
-]
-DEFAULTS = {
-    "workload": "bank",
-    "algorithm": "chandy-lamport",
-    "seed": "1",
-    "events": "1000",
-    "snapshot_times": "",
-    "mean_delay": "2000",
-    "reorder": "",
-    "stuck": "",
-    "silent": "",
-}
-LISTS = ("reorder", "stuck", "silent")
-NUMBERS = ("seed", "events", "mean_delay")
+class Input(NamedTuple):
+    """An input of the form. paths: by protocol, the parameter that it is."""
+
+    declared: Declared
+    paths: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        return self.declared.name
+
+    @property
+    def mode(self) -> str:
+        """Return the value of the HTML ``inputmode`` attribute."""
+        return {"number": "numeric", "factor": "decimal"}.get(self.declared.kind, "text")
+
+    @property
+    def hint(self) -> str:
+        has_commas = self.declared.kind in ("numbers", "texts") and not self.is_picked
+        commas = " Separate several with commas." if has_commas else ""
+        return f"{self.declared.info.description}{commas}"
+
+    @property
+    def protocols(self) -> str:
+        return " ".join(self.paths)
+
+    @property
+    def is_picked(self) -> bool:
+        """Whether names are picked from a list, not typed."""
+        return self.declared.kind == "texts" and bool(self.declared.shown.suggests)
+
+    @property
+    def default(self) -> str:
+        """Return what a fresh form holds."""
+        info, shown = self.declared.info, self.declared.shown
+        value = info.examples[0] if info.is_required() and info.examples else self.declared.default
+        is_empty = value is None or value is False or value in ([], {})
+        return shown.begins or ("" if is_empty else str(value))
+
+
+class Shown(NamedTuple):
+    """An input with what was typed or chosen. picks: names to pick, and whether each is picked."""
+
+    input: Input
+    value: str
+    picks: list[tuple[str, bool]]
+
+    @property
+    def is_main(self) -> bool:
+        return self.input.declared.shown.main
+
+    @property
+    def is_choice(self) -> bool:
+        return self.input.declared.kind in ("choice", "flag")
 
 
 @dataclass(frozen=True)
 class Fields:
-    """typed: by field. error: the sentence for ``error_field``, None where all is well."""
+    """The inputs, the names to pick from, and what was refused: its input and the sentence."""
 
-    typed: Mapping[str, str]
-    initiators: list[tuple[str, bool]]
+    shown: list[Shown]
+    names: dict[str, list[str]]
     error_field: str | None
     error: str | None
-    workloads: list[Choice]
-    algorithms: list[Choice]
-    collect: bool
 
     @property
-    def has_faults(self) -> bool:
-        """Whether the part of the form that is folded holds anything."""
-        return self.error_field in LISTS or any(self.typed[name] for name in LISTS)
+    def lead(self) -> Shown:
+        """Return the first choice, which has a column of its own."""
+        return self._choices[0]
 
+    @property
+    def others(self) -> list[Shown]:
+        """Return the other choices, and flags."""
+        return self._choices[1:]
 
-def fields(posted: QueryDict, document: Mapping[str, Any], refusal: Mapping | None) -> Fields:
-    chosen = set(posted.getlist("initiators"))
-    names = [str(item.get("id")) for item in document["processes"] if isinstance(item, dict)]
-    field = (refusal or {}).get("field") or ""
-    mine = field.split("[")[0] in (*DEFAULTS, "initiators")
-    return Fields(
-        {name: posted.get(name, default) for name, default in DEFAULTS.items()},
-        [(name, name in chosen) for name in names],
-        field.split("[")[0] if mine else None,
-        refusal["detail"] if mine else None,
-        WORKLOADS,
-        ALGORITHMS,
-        "collect" in posted,
-    )
+    @property
+    def numbers(self) -> list[Shown]:
+        return [item for item in self.shown if item.is_main and not item.is_choice]
 
+    @property
+    def folded(self) -> list[Shown]:
+        return [item for item in self.shown if not item.is_main]
 
-def parameters(posted: QueryDict) -> dict[str, Any]:
-    """As the API takes them. What is no number stays a text, for the check that refuses it."""
-    found: dict[str, Any] = {
-        "workload": posted.get("workload", DEFAULTS["workload"]),
-        "algorithm": posted.get("algorithm", DEFAULTS["algorithm"]),
-        "collect": "collect" in posted,
-    }
-    for name in NUMBERS:
-        if text := posted.get(name, "").strip():
-            found[name] = as_number(text)
-    if initiators := posted.getlist("initiators"):
-        found["initiators"] = initiators
-    if times := posted.get("snapshot_times", "").replace(",", " ").split():
-        found["snapshot_times"] = [as_number(text) for text in times]
-    for name in LISTS:
-        typed = posted.get(name, "").strip()
-        found[name] = (
-            "all" if typed == "all" else [item.strip() for item in typed.split(",") if item.strip()]
+    @property
+    def _choices(self) -> list[Shown]:
+        return [item for item in self.shown if item.is_main and item.is_choice]
+
+    @property
+    def unfolds(self) -> bool:
+        """Whether the folded part holds anything of the person's."""
+        return any(
+            item.value != item.input.default or item.input.name == self.error_field
+            for item in self.folded
         )
-    return found
 
 
-def as_number(text: str) -> int | str:
-    digits = text.replace("_", "").replace("\u202f", "")
-    return int(digits) if digits.lstrip("-").isdecimal() and len(digits) < 20 else text
+class Form:
+    """The form for some protocols. models: their parameters, by name of the protocol."""
+
+    def __init__(self, models: Mapping[str, type[Parameters]]) -> None:
+        self.first = next(iter(models))
+        self.protocols = [_protocol_input(models)] if self.first else []
+        self.inputs = _merged(models)
+
+    def fields(
+        self, posted: QueryDict, document: Mapping[str, Any], refusal: Mapping[str, Any] | None
+    ) -> Fields:
+        """Return the fields with what was posted.
+
+        Args:
+            posted: empty for a fresh form.
+            document: the topology, right or wrong.
+            refusal: what was refused last.
+        """
+        protocol = self._protocol(posted)
+        names = _names(document)
+        path = (refusal or {}).get("field") or ""
+        error_field = self._field_of(path, protocol, names["subtasks"])
+        shown = [_shown(item, posted, names) for item in (*self.protocols, *self.inputs)]
+        error = refusal["detail"] if refusal and error_field else None
+        return Fields(shown, names, error_field, error)
+
+    def parameters(self, posted: QueryDict) -> dict[str, Any]:
+        """Return what was posted as the API takes it. Text that is no number stays text."""
+        protocol = self._protocol(posted)
+        taken: dict[str, Any] = {"protocol": protocol} if self.protocols else {}
+        mine = [item for item in self.inputs if protocol in item.paths]
+        for item in mine:
+            if _is_wanted(item, mine, protocol, posted):
+                value = _read(item, posted)
+                if value is not ...:
+                    _put(taken, item.paths[protocol], value)
+        return _with_pair(taken)
+
+    def _protocol(self, posted: QueryDict) -> str:
+        return posted.get("protocol", self.first) if self.protocols else self.first
+
+    def _field_of(self, path: str, protocol: str, subtasks: list[str]) -> str | None:
+        """Return the name of the input for a refused parameter; None if no input is for it."""
+        if path == "protocol" and self.protocols:
+            return path
+        if path.startswith("slow."):
+            path = "slow.factor" if path.removeprefix("slow.") in subtasks else "slow.task"
+        for item in self.inputs:
+            own = item.paths.get(protocol)
+            if own and (path == own or path.startswith((f"{own}[", f"{own}."))):
+                return item.name
+        return None
+
+
+# --- inputs of declared parameters ---------------------------------------------------------------
+
+
+def _protocol_input(models: Mapping[str, type[Parameters]]) -> Input:
+    options = OneOf(tuple(model.PROTOCOL for model in models.values()))
+    info = declared("Protocol", "", options.names[0], MAIN)
+    info.metadata.append(options)
+    return Input(Declared("protocol", info), dict.fromkeys(models, "protocol"))
+
+
+def _merged(models: Mapping[str, type[Parameters]]) -> list[Input]:
+    """Return the inputs of all protocols, each once, in an order that suits each of them."""
+    merged: list[Input] = []
+    for protocol, model in models.items():
+        place = 0
+        for parameter in _shown_parameters(model):
+            names = [item.name for item in merged]
+            if parameter.name not in names:
+                merged.insert(place, Input(parameter, {}))
+            else:
+                place = names.index(parameter.name)
+            merged[place].paths[protocol] = parameter.path
+            place += 1
+    return merged
+
+
+def _shown_parameters(model: type[Parameters]) -> Iterator[Declared]:
+    for parameter in model.declared():
+        if parameter.path == "slow":
+            yield from SlowSubtask.declared("slow.")
+        elif not parameter.shown.hidden:
+            yield parameter
+
+
+# --- what was typed ------------------------------------------------------------------------------
+
+
+def _shown(item: Input, posted: QueryDict, names: Mapping[str, list[str]]) -> Shown:
+    missing = "" if item.declared.kind == "flag" and posted else item.default
+    picked = set(posted.getlist(item.name))
+    options = names[item.declared.shown.suggests] if item.is_picked else []
+    value = posted.get(item.name, missing)
+    return Shown(item, value, [(name, name in picked) for name in options])
+
+
+def _is_wanted(item: Input, mine: list[Input], protocol: str, posted: QueryDict) -> bool:
+    """Tell whether a parameter is sent.
+
+    One within an item of a list is not, if nothing was typed into those of the item's inputs that
+    are empty at first.
+    """
+    outer = item.paths[protocol].rpartition(".")[0]
+    if not outer.endswith("[0]"):
+        return True
+    there = [it for it in mine if it.paths[protocol].startswith(outer) and not it.default]
+    return any(posted.get(it.name, "").strip() for it in there)
+
+
+def _read(item: Input, posted: QueryDict) -> Any:
+    """Return the parameter's value; ``...`` to leave it out."""
+    if item.declared.kind == "flag":
+        return item.name in posted
+    if item.is_picked:
+        return posted.getlist(item.name)
+    typed = posted.get(item.name, item.default).strip()
+    if not typed:
+        return None if item.declared.takes_null else ...
+    return _READERS.get(item.declared.kind, str)(typed)
+
+
+def _number(typed: str) -> int | str:
+    digits = typed.replace("_", "").replace("\u202f", "")
+    return int(digits) if digits.lstrip("-").isdecimal() and len(digits) < 20 else typed
+
+
+def _factor(typed: str) -> float | str:
+    return float(typed) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", typed) else typed
+
+
+def _numbers(typed: str) -> list[int | str]:
+    return [_number(part) for part in typed.replace(",", " ").split()]
+
+
+def _texts(typed: str) -> list[str] | str:
+    return typed if typed == "all" else [it.strip() for it in typed.split(",") if it.strip()]
+
+
+def _map(typed: str) -> dict[str, int | str]:
+    pairs = (part.partition("=") for part in typed.split(",") if part.strip())
+    return {name.strip(): _number(number.strip()) for name, _, number in pairs}
+
+
+_READERS = {
+    "number": _number,
+    "factor": _factor,
+    "numbers": _numbers,
+    "texts": _texts,
+    "map": _map,
+}
+
+
+def _put(taken: dict[str, Any], path: str, value: Any) -> None:
+    """Put a value into objects on the way, and lists of one object, as in ``failures[0].at``."""
+    *way, last = path.split(".")
+    for name in way:
+        in_list = name.endswith("[0]")
+        part = taken.setdefault(name.removesuffix("[0]"), [{}] if in_list else {})
+        taken = part[0] if in_list else part
+    taken[last] = value
+
+
+def _with_pair(taken: dict[str, Any]) -> dict[str, Any]:
+    """Make the entry of the mapping of what the two inputs of the slow subtask hold."""
+    slow = taken.pop("slow", {})
+    return taken | {"slow": {slow["task"]: slow.get("factor")}} if slow.get("task") else taken
+
+
+def _names(document: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the names that a document has, which may still be wrong."""
+    processes = document.get("processes") or []
+    ids = [str(item.get("id")) for item in processes if isinstance(item, dict)]
+    return {"processes": ids, "subtasks": _subtasks(document.get("dataflow"))}
+
+
+def _subtasks(dataflow: Any) -> list[str]:
+    names: list[str] = []
+    vertices = dataflow.get("vertices") if isinstance(dataflow, dict) else None
+    for vertex in vertices if isinstance(vertices, list) else []:
+        wide = vertex.get("parallelism", 1) if isinstance(vertex, dict) else None
+        if isinstance(wide, int):
+            count = min(wide, MOST_NAMES - len(names))
+            names += [f"{vertex.get('id')}[{n}]" for n in range(count)]
+    return names
+
+
+OF_WORKLOADS = Form({"": WorkloadParameters})
+OF_DATAFLOWS = Form(PROTOCOLS)

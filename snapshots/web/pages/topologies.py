@@ -18,7 +18,7 @@ from snapshots.problems import Problem, Refused
 from snapshots.services.simulations import request_simulation
 from snapshots.services.topologies import delete_topology, save_topology
 from snapshots.simulating import topology_documents
-from snapshots.web.pages import dataflow_form, simulation_form
+from snapshots.web.pages import simulation_form
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import page, wants_list_alone
 
@@ -139,8 +139,9 @@ def _is_dataflow(document: dict[str, Any]) -> bool:
     return document.get("dataflow") is not None
 
 
-def _form_of(document: dict[str, Any]):
-    return dataflow_form if _is_dataflow(document) else simulation_form
+def _form_of(document: dict[str, Any]) -> simulation_form.Form:
+    forms = simulation_form
+    return forms.OF_DATAFLOWS if _is_dataflow(document) else forms.OF_WORKLOADS
 
 
 def _saved(user, row: Topology | None, document: dict[str, Any]) -> Topology:

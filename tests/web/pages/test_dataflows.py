@@ -4,19 +4,18 @@ import json
 import re
 
 import pytest
+from django.conf import settings
 
 from snapshots.models import Recording, Topology
 from snapshots.services import gallery
 from snapshots.services.topologies import save_topology
 from snapshots.simulating import dataflows as dataflow_simulations
-from snapshots.web.pages.dataflow_inputs import ADVANCED, AGAIN, FAILOVER, MAIN, MODE
 from tests.web.api.test_dataflows import DOCUMENT, WORDS, changed
 from tests.web.pages.test_recordings import HOSTILE, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir"), pytest.mark.slow]
 
 NEW = "/topologies/new?kind=dataflow"
-INPUTS, CHOICES = (*MAIN, *ADVANCED), (MODE, FAILOVER, AGAIN)
 
 
 def a_form(action: str, dataflow: object = WORDS, **fields) -> dict:
@@ -83,14 +82,14 @@ def test_the_text_of_a_dataflow_opens_its_editor_even_on_the_other_page(client):
     text = json.dumps({"dataflow": WORDS})
     page = text_of(client.post("/topologies/new", {"action": "read", "text": text}))
     assert "Read 3 vertices and 2 edges" in page
-    assert "dataflow.js" in page
+    assert "dataflow/index.js" in page
     assert not Topology.objects.exists()
 
 
 def test_an_edge_list_opens_the_editor_of_processes(client):
     page = text_of(client.post(NEW, a_form("read", text="A -> B\n")))
     assert "Read 2 processes and 1 channel" in page
-    assert "topology.js" in page
+    assert "topology/index.js" in page
 
 
 def test_a_text_that_cannot_be_read_keeps_the_dataflow(client):
@@ -197,17 +196,50 @@ def test_the_form_of_spark_has_all_that_it_takes(client, ada):
     assert (kept["failover"], kept["slow"]) == ("task", {"count[1]": 2.5})
 
 
-@pytest.mark.parametrize("name", dataflow_simulations.PROTOCOLS)
-def test_the_form_leaves_no_parameter_of_a_protocol_to_the_api_alone(client, ada, name):
-    kept = kept_of(client, ada, protocol=name)
-    offered = {item.paths[name] for item in (*INPUTS, *CHOICES) if name in item.paths}
-    offered = {path.partition("[")[0] for path in offered}
-    own = {key for key, value in kept.items() if not isinstance(value, dict)}
-    nested = {
-        f"{outer}.{inner}" for outer in ("checkpoints", "batches") for inner in kept.get(outer, ())
+def inputs_of(page: str, protocol: str) -> set[str]:
+    """Return the names of the inputs that the page shows for a protocol."""
+    parts = re.split(r'data-protocols="([^"]*)"', page)
+    return {
+        name
+        for protocols, part in zip(parts[1::2], parts[2::2], strict=True)
+        if protocol in protocols.split()
+        for name in re.findall(r'<(?:input|select)[^>]* name="(\w+)"', part)
     }
-    others = {"name", "protocol", "incremental", "topology", "workload", "start_from"}
-    assert (own | nested) - others <= offered
+
+
+@pytest.mark.parametrize(
+    ("protocol", "typed"),
+    [("flink", FORM), ("seatunnel", OF_SEATUNNEL), ("spark", OF_SPARK)],
+)
+def test_the_page_has_an_input_for_each_parameter_of_a_protocol(client, protocol, typed):
+    shown = inputs_of(text_of(client.get(NEW)), protocol)
+    assert typed.keys() - {"protocol"} <= shown
+    hidden = {"name", "protocol", "slow"}
+    declared = {item.name for item in dataflow_simulations.PROTOCOLS[protocol].declared()}
+    assert declared - hidden <= shown
+
+
+def test_each_number_begins_with_its_default(client):
+    page = text_of(client.get(NEW))
+    for model in dataflow_simulations.PROTOCOLS.values():
+        numbers = [item for item in model.declared() if item.kind == "number"]
+        for item in numbers:
+            if not item.info.is_required():
+                begins = "" if item.default is None else str(item.default)
+                assert f'name="{item.name}" value="{begins}" inputmode="numeric"' in page
+
+
+def test_each_protocol_hides_the_inputs_of_the_others_in_the_styles():
+    styles = (settings.BASE_DIR / "static/css/dataflow.css").read_text()
+    for name in dataflow_simulations.PROTOCOLS:
+        assert (
+            f'[value="{name}"]:checked) [data-protocols]:not([data-protocols~="{name}"])' in styles
+        )
+
+
+def test_a_failure_without_a_subtask_is_none(client, ada):
+    kept = kept_of(client, ada, failure_process=" ", decline_checkpoint="", decline_process="")
+    assert (kept["failures"], kept["declines"]) == ([], [])
 
 
 @pytest.mark.parametrize(

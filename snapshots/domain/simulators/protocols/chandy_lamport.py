@@ -21,6 +21,9 @@ from snapshots.domain.simulators.protocols.effects import (
     SendMarker,
 )
 
+NAME = "chandy-lamport"
+TITLE = "Chandy–Lamport"
+SENTENCE = "Markers on FIFO channels; where messages overtake, the verdict says which."
 COLOURS_MESSAGES = False
 
 

@@ -34,6 +34,9 @@ from snapshots.domain.simulators.protocols.effects import (
     SendMarker,
 )
 
+NAME = "lai-yang"
+TITLE = "Lai–Yang"
+SENTENCE = "No markers: messages carry the colour of their sender, so channels need not be FIFO."
 COLOURS_MESSAGES = True
 
 
