@@ -129,8 +129,7 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
       scrollLanes(Math.sign(event.deltaY || event.deltaX) * 3);
     } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       player.pan((event.deltaX * unit) / measures().plotWidth);
-    }
-    else player.zoomBy(Math.exp(event.deltaY * unit * 0.0016), measures().at(px));
+    } else player.zoomBy(Math.exp(event.deltaY * unit * 0.0016), measures().at(px));
   }, { passive: false });
 }
 
