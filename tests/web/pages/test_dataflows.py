@@ -11,7 +11,8 @@ from snapshots.services.topologies import save_topology
 from snapshots.simulating import dataflows as dataflow_simulations
 from snapshots.web.pages.dataflow_inputs import ADVANCED, AGAIN, FAILOVER, MAIN, MODE
 from tests.web.api.test_dataflows import DOCUMENT, WORDS, changed
-from tests.web.pages.test_recordings import HOSTILE, text_of
+from tests.web.given import text_of
+from tests.web.pages.test_recordings import HOSTILE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir"), pytest.mark.slow]
 
