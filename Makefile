@@ -3,7 +3,7 @@ export PORT
 PYTHON := .venv/bin/python
 WITH_ROWS := tests/archive tests/files tests/jobs tests/services tests/web tests/webapp
 
-.PHONY: run check test test-fast test-long test-postgres bench clean
+.PHONY: run check check-pages test test-fast test-long test-postgres bench clean
 
 run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
@@ -34,13 +34,19 @@ test-postgres: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
 	@TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder $(WITH_ROWS)
 
-# Style, the import contract and types, in about a minute; and the pages, where that is a target.
+# Style, the import contract and types, and the pages: in about a minute.
 check: .venv/test.stamp
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@.venv/bin/lint-imports --no-cache
 	@$(PYTHON) -m mypy
-	@if grep -q '^check-pages:' Makefile; then $(MAKE) --no-print-directory check-pages; fi
+	@$(MAKE) --no-print-directory check-pages
+
+# The types and unused names of the JavaScript, and the templates.
+check-pages: .venv/test.stamp
+	@$(PYTHON) -m webapp.machine typescript
+	@tsc --project .
+	@$(PYTHON) -m djlint templates --lint --quiet
 
 bench: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium

@@ -1,6 +1,6 @@
 """Find what Cutline needs besides Python packages, install it, or explain how to.
 
-python -m webapp.machine java chromium node postgres
+python -m webapp.machine java chromium node postgres typescript
 """
 
 import os
@@ -47,6 +47,16 @@ def ensure_node() -> Path:
         ["nodejs"],
         "The JavaScript tests need Node 18, which is missing: install it "
         "(Debian, Ubuntu: apt-get install nodejs).",
+    )
+
+
+def ensure_typescript() -> Path:
+    """Return TypeScript's compiler, which checks the JavaScript. Raises: Missing."""
+    return find_typescript() or get(
+        find_typescript,
+        ["node-typescript"],
+        "The check of the JavaScript needs TypeScript, which is missing: install it "
+        "(Debian, Ubuntu: apt-get install node-typescript).",
     )
 
 
@@ -101,6 +111,11 @@ def find_node() -> Path | None:
     return Path(path) if path else None
 
 
+def find_typescript() -> Path | None:
+    program = shutil.which("tsc")
+    return Path(program) if program else None
+
+
 def find_postgres() -> Path | None:
     """Return the folder of a PostgreSQL server's programs, which Debian keeps off the PATH."""
     programs = sorted(POSTGRES.glob("*/bin/postgres"), key=lambda path: float(path.parts[-3]))
@@ -129,6 +144,7 @@ def main(names: list[str]) -> None:
         "chromium": ensure_chromium,
         "node": ensure_node,
         "postgres": ensure_postgres,
+        "typescript": ensure_typescript,
     }
     try:
         for name in names:

@@ -8,10 +8,11 @@ from snapshots.domain.model.topology import Topology
 from snapshots.files.uploads import Draft
 from snapshots.readers.logs.native import write_lines
 from snapshots.simulating import dataflows, topology_documents
+from snapshots.simulating.parameters import Parameters
 from snapshots.simulating.simulated_runs import SimulatedRun
 from snapshots.simulating.workload_runs import WorkloadParameters
 
-PARAMETERS = (WorkloadParameters, *dataflows.PROTOCOLS.values())
+PARAMETERS: tuple[type[Parameters], ...] = (WorkloadParameters, *dataflows.PROTOCOLS.values())
 """All models of parameters: of a workload on a topology, and of each protocol on a dataflow."""
 _LINES_BETWEEN_REPORTS = 2_000
 

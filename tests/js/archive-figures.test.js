@@ -5,7 +5,19 @@ import { clicked, formTime, slowestFigure, trendFigure } from "../../static/js/v
 
 const colours = () => "rgb(1, 2, 3)";
 const f8 = (...numbers) => encode(numbers, "f8");
-const TREND = { x: f8(0, 1000), low: f8(100, 2000), mid: f8(100, 2000), high: f8(100, 2000), number: f8(1, 2), pipeline: f8(0, 0), exact: true, band_x: f8(0, 1000), lower: f8(0, 0), upper: f8(300, 300), outliers: { x: f8(1000), y: f8(2000), number: f8(2), pipeline: f8(0), total: 1 } };
+const TREND = {
+  x: f8(0, 1000),
+  low: f8(100, 2000),
+  mid: f8(100, 2000),
+  high: f8(100, 2000),
+  number: f8(1, 2),
+  pipeline: f8(0, 0),
+  exact: true,
+  band_x: f8(0, 1000),
+  lower: f8(0, 0),
+  upper: f8(300, 300),
+  outliers: { x: f8(1000), y: f8(2000), number: f8(2), pipeline: f8(0), total: 1 },
+};
 const OVERVIEW = {
   axis: "time",
   trends: { duration: TREND, bytes: TREND, alignment: TREND, start_delay: TREND },
@@ -15,7 +27,10 @@ const OVERVIEW = {
 
 test("each measure has an axis of its own in a unit that fits, and failures stand below", () => {
   const { data, layout } = trendFigure(OVERVIEW, { colours, width: 900 });
-  assert.deepEqual(layout.annotations.map(({ text }) => text), ["Duration, s", "State, kB", "Alignment, s", "Start delay, s", "Failed"]);
+  assert.deepEqual(
+    layout.annotations.map(({ text }) => text),
+    ["Duration, s", "State, kB", "Alignment, s", "Start delay, s", "Failed"],
+  );
   const duration = data.find(({ name }) => name === "Duration");
   assert.deepEqual(duration.y, [0.1, 2]);
   assert.deepEqual(data.find(({ name }) => name === "failed").y, [0, 1]);
@@ -32,19 +47,40 @@ test("a click on a point or an outlier leads to its checkpoint, elsewhere nowher
 
 test("points of many checkpoints show least and most", () => {
   const many = { ...TREND, exact: false };
-  const { data } = trendFigure({ ...OVERVIEW, trends: { duration: many, bytes: many, alignment: many, start_delay: many } }, { colours, width: 300 });
+  const { data } = trendFigure(
+    { ...OVERVIEW, trends: { duration: many, bytes: many, alignment: many, start_delay: many } },
+    { colours, width: 300 },
+  );
   assert.equal(data.filter(({ name }) => name === "least to most").length, 4);
 });
 
 test("an empty trend breaks nothing", () => {
-  const none = { ...TREND, x: f8(), low: f8(), mid: f8(), high: f8(), number: f8(), pipeline: f8(), band_x: f8(), lower: f8(), upper: f8(), outliers: { x: f8(), y: f8(), number: f8(), pipeline: f8(), total: 0 } };
-  const { layout } = trendFigure({ ...OVERVIEW, axis: "number", trends: { duration: none, bytes: none, alignment: none, start_delay: none } }, { colours, width: 900 });
+  const none = {
+    ...TREND,
+    x: f8(),
+    low: f8(),
+    mid: f8(),
+    high: f8(),
+    number: f8(),
+    pipeline: f8(),
+    band_x: f8(),
+    lower: f8(),
+    upper: f8(),
+    outliers: { x: f8(), y: f8(), number: f8(), pipeline: f8(), total: 0 },
+  };
+  const { layout } = trendFigure(
+    { ...OVERVIEW, axis: "number", trends: { duration: none, bytes: none, alignment: none, start_delay: none } },
+    { colours, width: 900 },
+  );
   assert.equal(layout.xaxis.title.text, "number");
   assert.deepEqual(layout.yaxis.range, [0, 1]);
 });
 
 test("a measure that no checkpoint has leaves no empty row", () => {
-  const { data, layout } = trendFigure({ ...OVERVIEW, trends: { duration: TREND, bytes: TREND } }, { colours, width: 900 });
+  const { data, layout } = trendFigure(
+    { ...OVERVIEW, trends: { duration: TREND, bytes: TREND } },
+    { colours, width: 900 },
+  );
   assert.deepEqual(layout.annotations.map(({ text }) => text), ["Duration, s", "State, kB", "Failed"]);
   assert.equal(data.find(({ name }) => name === "failed").yaxis, "y3");
   assert.equal(layout.xaxis.anchor, "y3");

@@ -34,7 +34,10 @@ function matched(events) {
     }
     if (event.kind === "marker_send") markers.push({ ...event, sent: event, received: null });
     const table = { receive: messages, marker_receive: markers }[event.kind];
-    const same = (row) => row.channel === event.channel && row.message === event.message && row.snapshot === event.snapshot && !row.received;
+    const same = (row) => row.channel === event.channel
+      && row.message === event.message
+      && row.snapshot === event.snapshot
+      && !row.received;
     const row = table?.find(same);
     if (row) row.received = event;
   }
@@ -53,8 +56,14 @@ function windowPayload({ topology, events, messages, markers }, from, to, axis) 
   const positionsTo = processes.map((id) => events.filter((e) => e.process === id && place(e) <= to).length);
   const inside = events.filter((e) => place(e) >= from && place(e) <= to);
   const overlaps = ({ sent, received }) => place(sent) <= to && (!received || place(received) >= from);
-  const states = processes.map((id, p) => stateAfter(topology.processes[p].state, events.filter((e) => e.process === id).slice(0, positions[p])));
-  const depth = ({ id, sourceCode, targetCode }) => messages.filter((m) => m.channel === id && m.sent.index < positions[sourceCode] && !(m.received && m.received.index < positions[targetCode])).length;
+  const states = processes.map(
+    (id, p) => stateAfter(topology.processes[p].state, events.filter((e) => e.process === id).slice(0, positions[p])),
+  );
+  const depth = ({ id, sourceCode, targetCode }) => messages.filter(
+    (m) => m.channel === id && m.sent.index < positions[sourceCode] && !(
+      m.received && m.received.index < positions[targetCode]
+    ),
+  ).length;
   const kinds = [...new Set([...APPLICATION, ...events.map((e) => e.kind)])];
   const snapshots = [...new Set(events.filter((e) => e.snapshot !== undefined).map((e) => e.snapshot))];
   const shownMessages = messages.filter(overlaps);
@@ -75,7 +84,10 @@ function windowPayload({ topology, events, messages, markers }, from, to, axis) 
       message: shownMessages.map((m) => m.message),
       value: shownMessages.map((m) => m.value ?? null),
     },
-    markers: { ...ends(markers.filter(overlaps), codes), snapshot: encode(markers.filter(overlaps).map((m) => snapshots.indexOf(m.snapshot)), "i4") },
+    markers: {
+      ...ends(markers.filter(overlaps), codes),
+      snapshot: encode(markers.filter(overlaps).map((m) => snapshots.indexOf(m.snapshot)), "i4"),
+    },
     kinds, snapshots, bins: null,
   };
 }

@@ -2,14 +2,42 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bars, ganttFigure, PHASES } from "../../static/js/views/checkpoint/gantt.js";
 
-const TASK = { process: "count[0]", first_barrier_at: 110, last_barrier_at: 150, sync_from: 150, sync_to: 160, async_to: 190, acked_at: 190, notified_at: 205, committed_at: null };
-const SOURCE = { ...TASK, process: "source[0]", first_barrier_at: null, last_barrier_at: null, sync_from: 105, sync_to: 108, async_to: null, acked_at: null, notified_at: null };
-const CHECKPOINT = { triggered_at: 100, ended_at: 200, tasks: [TASK, SOURCE], critical_path: [{ process: "count[0]", phase: "alignment", from: 110, to: 150 }] };
+const TASK = {
+  process: "count[0]",
+  first_barrier_at: 110,
+  last_barrier_at: 150,
+  sync_from: 150,
+  sync_to: 160,
+  async_to: 190,
+  acked_at: 190,
+  notified_at: 205,
+  committed_at: null,
+};
+const SOURCE = {
+  ...TASK,
+  process: "source[0]",
+  first_barrier_at: null,
+  last_barrier_at: null,
+  sync_from: 105,
+  sync_to: 108,
+  async_to: null,
+  acked_at: null,
+  notified_at: null,
+};
+const CHECKPOINT = {
+  triggered_at: 100,
+  ended_at: 200,
+  tasks: [TASK, SOURCE],
+  critical_path: [{ process: "count[0]", phase: "alignment", from: 110, to: 150 }],
+};
 const phase = (name) => bars(CHECKPOINT, PHASES.find((each) => each.name === name));
 
 test("the phases of a task follow each other", () => {
   const found = PHASES.flatMap((each) => bars(CHECKPOINT, each)).filter(({ process }) => process === "count[0]");
-  assert.deepEqual(found.map(({ from, to }) => [from, to]), [[100, 110], [110, 150], [150, 160], [160, 190], [190, 205]]);
+  assert.deepEqual(
+    found.map(({ from, to }) => [from, to]),
+    [[100, 110], [110, 150], [150, 160], [160, 190], [190, 205]],
+  );
 });
 
 test("a source has no barrier: its start is delayed until it records", () => {
@@ -18,10 +46,19 @@ test("a source has no barrier: its start is delayed until it records", () => {
 });
 
 test("a task that was still at an earlier checkpoint was not waiting for a barrier meanwhile", () => {
-  const told = (task) => PHASES.slice(0, 2).flatMap((each) => bars({ ...CHECKPOINT, tasks: [{ ...TASK, ...task }] }, each).map(({ from, to }) => [each.name, from, to]));
+  const told = (task) => PHASES.slice(0, 2).flatMap(
+    (each) => bars({ ...CHECKPOINT, tasks: [{ ...TASK, ...task }] }, each).map(({ from, to }) => [each.name, from, to]),
+  );
   assert.deepEqual(told({ busy_until: 107 }), [["copy of an earlier checkpoint", 100, 107], ["start delay", 107, 110]]);
-  assert.deepEqual(told({ busy_until: 130 }), [["copy of an earlier checkpoint", 100, 110]], "at the latest until it took up a barrier");
-  assert.deepEqual(told({ busy_until: 130, first_barrier_at: null, sync_from: null }), [["copy of an earlier checkpoint", 100, 130]]);
+  assert.deepEqual(
+    told({ busy_until: 130 }),
+    [["copy of an earlier checkpoint", 100, 110]],
+    "at the latest until it took up a barrier",
+  );
+  assert.deepEqual(
+    told({ busy_until: 130, first_barrier_at: null, sync_from: null }),
+    [["copy of an earlier checkpoint", 100, 130]],
+  );
   assert.deepEqual(told({ busy_until: null }), [["start delay", 100, 110]]);
 });
 
@@ -32,7 +69,9 @@ test("what the log does not hold makes no bar", () => {
 
 test("where only the acknowledgement is known, the bar leads to it", () => {
   const task = { ...SOURCE, sync_from: null, sync_to: null, acked_at: 130 };
-  const found = PHASES.flatMap((each) => bars({ ...CHECKPOINT, tasks: [task] }, each).map((bar) => [each.name, bar.from, bar.to]));
+  const found = PHASES.flatMap(
+    (each) => bars({ ...CHECKPOINT, tasks: [task] }, each).map((bar) => [each.name, bar.from, bar.to]),
+  );
   assert.deepEqual(found, [["until it acknowledged", 100, 130]]);
 });
 
@@ -46,11 +85,20 @@ test("the figure has a row per task, the critical path and the end", () => {
 });
 
 test("a bar begins where its phase does since the trigger, and is as long, in the unit of the axis", () => {
-  const tasks = [{ process: "a", first_barrier_at: 3000, last_barrier_at: 8000, sync_from: 8000, sync_to: 8500 }, { process: "b", first_barrier_at: 4000, last_barrier_at: 4500 }];
+  const tasks = [
+    { process: "a", first_barrier_at: 3000, last_barrier_at: 8000, sync_from: 8000, sync_to: 8500 },
+    { process: "b", first_barrier_at: 4000, last_barrier_at: 4500 },
+  ];
   const path = [{ process: "b", from: 1000, to: 4000 }];
-  const { data, layout } = ganttFigure({ triggered_at: 1000, ended_at: 21000, tasks, critical_path: path }, "us", { colours: () => "rgb(0, 0, 0)", width: 900 });
+  const { data, layout } = ganttFigure(
+    { triggered_at: 1000, ended_at: 21000, tasks, critical_path: path },
+    "us",
+    { colours: () => "rgb(0, 0, 0)", width: 900 },
+  );
   assert.match(layout.xaxis.title.text, / ms$/);
-  const near = (found, wanted) => found.forEach((value, i) => assert.ok(Math.abs(value - wanted[i]) < 1e-9, `${found}`));
+  const near = (found, wanted) => found.forEach(
+    (value, i) => assert.ok(Math.abs(value - wanted[i]) < 1e-9, `${found}`),
+  );
   const alignment = data.find(({ name }) => name === "alignment");
   near(alignment.base, [2, 3]);
   near(alignment.x, [5, 0.5]);
@@ -62,6 +110,10 @@ test("a bar begins where its phase does since the trigger, and is as long, in th
 });
 
 test("a checkpoint under way has no end line, and no task breaks nothing", () => {
-  const { layout } = ganttFigure({ ...CHECKPOINT, ended_at: null, tasks: [] }, "us", { colours: () => "rgb(0, 0, 0)", width: 300 });
+  const { layout } = ganttFigure(
+    { ...CHECKPOINT, ended_at: null, tasks: [] },
+    "us",
+    { colours: () => "rgb(0, 0, 0)", width: 300 },
+  );
   assert.deepEqual(layout.shapes, []);
 });

@@ -11,19 +11,34 @@ test("hours have the time of day, and the day where it begins or changes", () =>
 });
 
 test("days have the year where it changes, weeks begin on Mondays", () => {
-  assert.deepEqual(clockTicks(at("2026-12-30"), at("2027-01-02"), 5).texts, ["12-30<br>2026", "12-31", "01-01<br>2027", "01-02"]);
+  assert.deepEqual(
+    clockTicks(at("2026-12-30"), at("2027-01-02"), 5).texts,
+    ["12-30<br>2026", "12-31", "01-01<br>2027", "01-02"],
+  );
   const weeks = clockTicks(at("2026-11-01"), at("2026-12-01"), 5);
   assert.deepEqual(weeks.texts, ["11-02<br>2026", "11-09", "11-16", "11-23", "11-30"]);
 });
 
 test("months and years are those of the calendar", () => {
-  assert.deepEqual(clockTicks(at("2026-01-15"), at("2026-07-15"), 7).texts, ["02-01<br>2026", "03-01", "04-01", "05-01", "06-01", "07-01"]);
-  assert.deepEqual(clockTicks(at("1990-05-01"), at("2026-07-15"), 4).texts, ["01-01<br>2000", "01-01<br>2010", "01-01<br>2020"]);
+  assert.deepEqual(
+    clockTicks(at("2026-01-15"), at("2026-07-15"), 7).texts,
+    ["02-01<br>2026", "03-01", "04-01", "05-01", "06-01", "07-01"],
+  );
+  assert.deepEqual(
+    clockTicks(at("1990-05-01"), at("2026-07-15"), 4).texts,
+    ["01-01<br>2000", "01-01<br>2010", "01-01<br>2020"],
+  );
 });
 
 test("seconds and parts of them are told apart", () => {
-  assert.deepEqual(clockTicks(at("2026-11-20T16:10:02"), at("2026-11-20T16:10:12"), 5).texts.slice(0, 2), ["16:10:02<br>2026-11-20", "16:10:04"]);
-  assert.deepEqual(clockTicks(at("2026-11-20T16:10:02.1"), at("2026-11-20T16:10:02.3"), 3).texts.at(-1), "16:10:02.300");
+  assert.deepEqual(
+    clockTicks(at("2026-11-20T16:10:02"), at("2026-11-20T16:10:12"), 5).texts.slice(0, 2),
+    ["16:10:02<br>2026-11-20", "16:10:04"],
+  );
+  assert.deepEqual(
+    clockTicks(at("2026-11-20T16:10:02.1"), at("2026-11-20T16:10:02.3"), 3).texts.at(-1),
+    "16:10:02.300",
+  );
 });
 
 test("any span, however absurd, has few ticks, and what no date can say is written as a number", () => {

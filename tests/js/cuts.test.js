@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { channelsAt, describeCut, handleX, isInside, nearestConsistent, numberIn, positionsAt, total } from "../../static/js/lib/cuts.js";
+import {
+  channelsAt,
+  describeCut,
+  handleX,
+  isInside,
+  nearestConsistent,
+  numberIn,
+  positionsAt,
+  total,
+} from "../../static/js/lib/cuts.js";
 import { aRecording, twoBanks } from "./builders.js";
 
 const values = (cut, channel) => (cut.channels.get(channel) ?? []).map(({ value }) => value);
@@ -31,7 +40,9 @@ test("a window in the middle gives the same cuts as the whole recording", () => 
   for (let at = 25; at <= 55; at += 1) {
     const here = describeCut(middle, positionsAt(middle, at));
     const there = describeCut(whole, positionsAt(whole, at));
-    for (const key of ["positions", "states", "known", "inChannels"]) assert.deepEqual(here[key], there[key], `${key} at ${at}`);
+    for (const key of ["positions", "states", "known", "inChannels"]) {
+      assert.deepEqual(here[key], there[key], `${key} at ${at}`);
+    }
     assert.deepEqual([values(here, 0), values(here, 1)], [values(there, 0), values(there, 1)]);
   }
 });
@@ -44,7 +55,12 @@ test("on the order axis the cut k holds exactly k events", () => {
 test("a message received inside and sent outside is an orphan with both its events", () => {
   const cut = describeCut(twoBanks().window(0, 70), [0, 3]);
   assert.equal(cut.consistent, false);
-  assert.deepEqual(cut.orphans.map(({ message, sent, received }) => [message, sent.process, sent.index, received.process, received.index]), [["a1", "A", 0, "B", 2]]);
+  assert.deepEqual(
+    cut.orphans.map(
+      ({ message, sent, received }) => [message, sent.process, sent.index, received.process, received.index],
+    ),
+    [["a1", "A", 0, "B", 2]],
+  );
   assert.equal(cut.inProcesses + cut.inChannels, 16000);
 });
 
@@ -94,7 +110,10 @@ test("a state is not known after an application event without one, and kept by c
     ],
   });
   const cuts = [0, 1, 2, 3].map((n) => describeCut(recording.window(0, 50), [n]));
-  assert.deepEqual(cuts.map(({ states, known }) => [states[0], known[0]]), [[5, true], [5, true], [null, false], [7, true]]);
+  assert.deepEqual(
+    cuts.map(({ states, known }) => [states[0], known[0]]),
+    [[5, true], [5, true], [null, false], [7, true]],
+  );
 });
 
 test("positions outside an exact window are not its to answer", () => {
@@ -114,7 +133,10 @@ test("a handle stands after the last event inside, or just before a record", () 
 });
 
 test("numbers are counted alone or as the only number of an object", () => {
-  assert.deepEqual([7, { balance: 7, name: "A" }, { a: 1, b: 2 }, "7", true, null].map(numberIn), [7, 7, null, null, null, null]);
+  assert.deepEqual(
+    [7, { balance: 7, name: "A" }, { a: 1, b: 2 }, "7", true, null].map(numberIn),
+    [7, 7, null, null, null, null],
+  );
   assert.equal(total([1, { n: 2 }]), 3);
   assert.equal(total([1, "x"]), null);
 });

@@ -9,7 +9,11 @@ function dataflow(vertices, edges) {
   const document = {
     vertices: vertices.map((text) => {
       const [id, parallelism = "1"] = text.split("*");
-      return { id, kind: edges.some((edge) => edge.endsWith(`-${id}`)) ? "operator" : "source", parallelism: Number(parallelism) };
+      return {
+        id,
+        kind: edges.some((edge) => edge.endsWith(`-${id}`)) ? "operator" : "source",
+        parallelism: Number(parallelism),
+      };
     }),
     edges: edges.map((text) => {
       const [source, exchange, target] = text.split("-");
@@ -29,7 +33,10 @@ const JOIN = dataflow(
 );
 
 test("a vertex stands behind the longest way that leads to it", () => {
-  assert.deepEqual(layout.layers(JOIN).map((layer) => names(JOIN, layer)), [["orders", "rates"], ["clean"], ["enrich"], ["out"]]);
+  assert.deepEqual(
+    layout.layers(JOIN).map((layer) => names(JOIN, layer)),
+    [["orders", "rates"], ["clean"], ["enrich"], ["out"]],
+  );
 });
 
 test("a cycle and an edge to nowhere still have a drawing", () => {
@@ -69,7 +76,8 @@ test("pipelines are drawn apart, and no two boxes overlap, across and down, fold
 });
 
 function apart(one, other) {
-  return one.x + one.width <= other.x || other.x + other.width <= one.x || one.y + one.height <= other.y || other.y + other.height <= one.y;
+  const apart = (at, size) => one[at] + one[size] <= other[at] || other[at] + other[size] <= one[at];
+  return apart("x", "width") || apart("y", "height");
 }
 
 test("an edge that passes a layer goes through a passage beside what stands there", () => {
@@ -84,7 +92,9 @@ test("an edge that passes a layer goes through a passage beside what stands ther
 
 test("unfolded, forward joins subtasks one to one and the others all to all", () => {
   const { channels, channelTotal, subtaskTotal } = layout.unfold(JOIN);
-  const of = (place) => channels.filter(({ edge }) => edge === JOIN.edges[place]).map(({ source, target }) => `${source}${target}`);
+  const of = (place) => channels.filter(({ edge }) => edge === JOIN.edges[place]).map(
+    ({ source, target }) => `${source}${target}`,
+  );
   assert.deepEqual(of(0), ["00", "11"]);
   assert.deepEqual(of(1), ["00", "01", "02", "10", "11", "12"]);
   assert.deepEqual(of(2), ["00", "01", "02"]);
@@ -109,7 +119,20 @@ test("what fits is drawn whole", () => {
 });
 
 test("a document that is opened and not changed is the same document", () => {
-  const vertex = { id: "a", kind: "source", parallelism: 2, cost: 1, records: 0, rate: 0.5, keys: 3, skew: 1, function: "map", sink: "plain", max_parallelism: 128, value: 7 };
+  const vertex = {
+    id: "a",
+    kind: "source",
+    parallelism: 2,
+    cost: 1,
+    records: 0,
+    rate: 0.5,
+    keys: 3,
+    skew: 1,
+    function: "map",
+    sink: "plain",
+    max_parallelism: 128,
+    value: 7,
+  };
   const document = { name: "n", dataflow: { vertices: [vertex], edges: [] } };
   assert.deepEqual(model.toDocument(model.fromDocument(document)), document);
 });
@@ -121,7 +144,9 @@ test("what is no number stays what was typed, and draws as one subtask", () => {
 });
 
 test("more subtasks than key groups get more key groups, as in Flink", () => {
-  const groups = (typed) => model.toDocument(model.changeVertex(JOIN, "v0", { parallelism: typed })).dataflow.vertices[0].max_parallelism;
+  const groups = (typed) => model.toDocument(
+    model.changeVertex(JOIN, "v0", { parallelism: typed }),
+  ).dataflow.vertices[0].max_parallelism;
   assert.deepEqual([groups("128"), groups("129"), groups("200")], [undefined, 256, 512]);
 });
 
@@ -141,7 +166,10 @@ test("an id that is empty or taken and an end that is missing are problems at th
   let flow = model.changeVertex(JOIN, "v1", { id: "orders" });
   flow = model.changeVertex(flow, "v2", { id: " " });
   flow = model.changeEdge(flow, "e3", { target: null });
-  assert.deepEqual(model.problems(flow).map(({ key, field }) => [key, field]), [["v1", "id"], ["v2", "id"], ["e3", "target"]]);
+  assert.deepEqual(
+    model.problems(flow).map(({ key, field }) => [key, field]),
+    [["v1", "id"], ["v2", "id"], ["e3", "target"]],
+  );
 });
 
 test("a refusal of the server stands at its row and field", () => {

@@ -1,10 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { counted, duration, instant, shortenedInside, threeDigits, ticks, valueText } from "../../static/js/lib/format.js";
+import {
+  counted,
+  duration,
+  instant,
+  shortenedInside,
+  threeDigits,
+  ticks,
+  valueText,
+} from "../../static/js/lib/format.js";
 
 test("durations stand in the largest unit that keeps three digits", () => {
-  const cases = [[12400, "us", "12.4 ms"], [999, "us", "999 µs"], [1e6, "us", "1 s"], [90e6, "us", "1.5 min"], [7, "ns", "7 ns"], [0, "ms", "0 ms"]];
+  const cases = [
+    [12400, "us", "12.4 ms"],
+    [999, "us", "999 µs"],
+    [1e6, "us", "1 s"],
+    [90e6, "us", "1.5 min"],
+    [7, "ns", "7 ns"],
+    [0, "ms", "0 ms"],
+  ];
   for (const [amount, unit, text] of cases) assert.equal(duration(amount, unit), text);
 });
 
@@ -24,7 +39,10 @@ test("three digits count", () => {
 });
 
 test("one is singular and thousands are separated", () => {
-  assert.deepEqual([counted(1, "event"), counted(2000, "event"), counted(2, "process", "processes")], ["1 event", "2,000 events", "2 processes"]);
+  assert.deepEqual(
+    [counted(1, "event"), counted(2000, "event"), counted(2, "process", "processes")],
+    ["1 event", "2,000 events", "2 processes"],
+  );
 });
 
 test("values read as text, and what is cut off shows it", () => {

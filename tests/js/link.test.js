@@ -15,7 +15,15 @@ const views = [
   { now: 0, from: -2.5, to: 1, axis: "time", selection: { of: "event", process: 1, index: 7 } },
   { now: 0, from: 0, to: 1, axis: "time", selection: { of: "message", channel: 0, id: "m@1" } },
   { now: 0, from: 0, to: 1, axis: "time", selection: { of: "process", process: 1 } },
-  { now: 0, from: 0, to: 1, axis: "time", selection: { of: "channel", channel: 0 }, folded: new Set(["depth", "topology"]), tables: new Set(["depth"]) },
+  {
+    now: 0,
+    from: 0,
+    to: 1,
+    axis: "time",
+    selection: { of: "channel", channel: 0 },
+    folded: new Set(["depth", "topology"]),
+    tables: new Set(["depth"]),
+  },
 ];
 
 for (const view of views) {

@@ -4,9 +4,27 @@ import { test } from "node:test";
 import { isNewer, jobLine, jobWords } from "../../static/js/views/jobs/words.js";
 import { timelineLayout, timelineTraces } from "../../static/js/views/snapshot/timeline.js";
 import { channelPath, point, processAt, sizeFor, toPlace } from "../../static/js/views/topology/geometry.js";
-import { asked, formOf, grouped, offered, placeOf, postFile, problemOf, sendAll } from "../../static/js/views/recordings/upload-queue.js";
+import {
+  asked,
+  formOf,
+  grouped,
+  offered,
+  placeOf,
+  postFile,
+  problemOf,
+  sendAll,
+} from "../../static/js/views/recordings/upload-queue.js";
 
-const RUNNING = { id: 1, state: "running", phase: "sorting", progress: 0.42, done: 4200, total: 10000, rate: 1234.5, remaining: 95 };
+const RUNNING = {
+  id: 1,
+  state: "running",
+  phase: "sorting",
+  progress: 0.42,
+  done: 4200,
+  total: 10000,
+  rate: 1234.5,
+  remaining: 95,
+};
 
 test("a running job says phase, progress, events, rate and what remains", () => {
   assert.deepEqual(jobWords(RUNNING), {
@@ -20,7 +38,15 @@ test("a running job says phase, progress, events, rate and what remains", () => 
 });
 
 test("a job of which nothing is known yet has a word in every place", () => {
-  const words = jobWords({ state: "queued", phase: "", progress: 0, done: 0, total: null, rate: null, remaining: null });
+  const words = jobWords({
+    state: "queued",
+    phase: "",
+    progress: 0,
+    done: 0,
+    total: null,
+    rate: null,
+    remaining: null,
+  });
   assert.deepEqual(words, { phase: "queued", progress: "0 %", done: "0", rate: "–", remaining: "–" });
 });
 
@@ -38,7 +64,11 @@ test("a file that is refused does not stop the ones after it", async () => {
   };
   const heard = [];
   const files = ["good", "bad", "good"].map((name) => ({ name, size: 10 }));
-  const accepted = await sendAll(files, async ({ name }) => answers[name], (event) => heard.push([event.file, event.type]));
+  const accepted = await sendAll(
+    files,
+    async ({ name }) => answers[name],
+    (event) => heard.push([event.file, event.type]),
+  );
   assert.equal(accepted.length, 2);
   const last = files.map((file) => heard.filter(([of]) => of === file).at(-1)[1]);
   assert.deepEqual(last, ["accepted", "refused", "accepted"]);
@@ -55,7 +85,14 @@ test("a problem names its line and field", () => {
   assert.equal(placeOf({}), "");
 });
 
-const TIMELINE = { processes: ["<b>A</b>", "B"], at: [2900, 5200], initiators: ["<b>A</b>"], began_at: 2900, ended_at: null, unit: "us" };
+const TIMELINE = {
+  processes: ["<b>A</b>", "B"],
+  at: [2900, 5200],
+  initiators: ["<b>A</b>"],
+  began_at: 2900,
+  ended_at: null,
+  unit: "us",
+};
 
 test("the timeline tells initiators from the others and shows names as they are", () => {
   const [initiator, others] = timelineTraces(TIMELINE, (name) => name);
@@ -86,7 +123,9 @@ test("two channels that run both ways do not lie on one another", () => {
 
 test("a folder goes as one, logs and archives each by itself, loose parts together", () => {
   const file = (path) => ({ file: { name: path.split("/").at(-1), size: 10 }, path });
-  const groups = grouped(["job/chk-1/_metadata", "job/shared/a", "run.jsonl", "all.zip", "_metadata", "plan.json"].map(file));
+  const groups = grouped(
+    ["job/chk-1/_metadata", "job/shared/a", "run.jsonl", "all.zip", "_metadata", "plan.json"].map(file),
+  );
   assert.deepEqual(groups.map(({ name, parts, size }) => [name, parts?.length ?? 1, size]), [
     ["run.jsonl", 1, 10],
     ["all.zip", 1, 10],
@@ -110,7 +149,10 @@ test("of several executions each is offered, to be sent as a recording of its ow
   const [one, two] = offered(file, { choices });
   assert.deepEqual([one.words, two.words], ["first: 1 event", "shiviz:2"]);
   const form = formOf(one.item);
-  assert.deepEqual([form.get("name"), form.get("format"), form.get("file").name], ["runs.log, first", "shiviz:1", "runs.log"]);
+  assert.deepEqual(
+    [form.get("name"), form.get("format"), form.get("file").name],
+    ["runs.log, first", "shiviz:1", "runs.log"],
+  );
   assert.deepEqual(offered(file, {}), []);
 });
 

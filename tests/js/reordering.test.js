@@ -35,7 +35,9 @@ test("nothing to swap", () => {
 test("sends meet receives of the same id in order, and ends outside are null", () => {
   const event = (kind, message) => ({ kind, channel: "c", message, process: "p" });
   assert.deepEqual(
-    messagesOf([event("receive", "a"), event("send", "b"), event("send", "b"), event("receive", "b")]).map(({ sent, received }) => [sent, received]),
+    messagesOf([event("receive", "a"), event("send", "b"), event("send", "b"), event("receive", "b")]).map(
+      ({ sent, received }) => [sent, received],
+    ),
     [[null, 0], [1, 3], [2, null]],
   );
 });

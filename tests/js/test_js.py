@@ -1,4 +1,4 @@
-"""Runs the JavaScript's own tests, tests/js/*.test.js, under Node."""
+"""Runs the JavaScript's own tests, tests/js/*.test.js, under Node, and measures its lines."""
 
 import subprocess
 
@@ -9,6 +9,21 @@ from webapp import machine
 
 # A process for each file is what takes the time.
 IN_ONE_PROCESS = "for (const file of process.argv.slice(1)) await import(file)"
+
+
+LONGEST_LINE = 120
+
+
+def test_no_line_of_the_javascript_is_too_long():
+    files = [*(ROOT / "static/js").rglob("*.[jt]s"), *(ROOT / "tests/js").glob("*.js")]
+    assert len(files) > 90
+    lines = ((file, n, line) for file in files for n, line in enumerate(file.open(), 1))
+    too_long = [
+        f"{file.relative_to(ROOT)}:{n}"
+        for file, n, line in lines
+        if len(line.rstrip()) > LONGEST_LINE
+    ]
+    assert not too_long
 
 
 def test_the_javascript_tests_pass():

@@ -7,7 +7,13 @@ import { covers, eventRow, eventsBefore, neighbour, openWindow } from "../../sta
 import { aRecording, twoBanks } from "./builders.js";
 
 test("typed arrays come out as they went in", () => {
-  for (const [dtype, numbers] of [["i1", [-1, 2]], ["u2", [65535]], ["i4", [-70000, 1]], ["f8", [0.5, -1]], ["f8", []]]) {
+  for (const [dtype, numbers] of [
+    ["i1", [-1, 2]],
+    ["u2", [65535]],
+    ["i4", [-70000, 1]],
+    ["f8", [0.5, -1]],
+    ["f8", []],
+  ]) {
     assert.deepEqual(Array.from(decode(encode(numbers, dtype))), numbers);
   }
 });

@@ -6,12 +6,31 @@ import { alongEdge, drawnProcesses, layoutTopology, MOST_DRAWN } from "../../sta
 import { matching } from "../../static/js/lib/palette.js";
 import { latestWins, openSocket, Refused } from "../../static/js/lib/socket.js";
 import { createSource, defaultUrls, inOrder, openCut } from "../../static/js/lib/source.js";
-import { geometry, inFlight, lineOf, nearestEvent, nearestLine, progress } from "../../static/js/views/workbench/geometry.js";
+import {
+  geometry,
+  inFlight,
+  lineOf,
+  nearestEvent,
+  nearestLine,
+  progress,
+} from "../../static/js/views/workbench/geometry.js";
 import { cutSentence, derivedSilence, linked, nounsOf } from "../../static/js/views/workbench/sentences.js";
 import { describeCut } from "../../static/js/lib/cuts.js";
 import { twoBanks } from "./builders.js";
 
-const measures = (more) => geometry({ width: 420, height: 130, left: 100, right: 20, top: 10, bottom: 20, from: 0, to: 100, processes: 2, first: 0, ...more });
+const measures = (more) => geometry({
+  width: 420,
+  height: 130,
+  left: 100,
+  right: 20,
+  top: 10,
+  bottom: 20,
+  from: 0,
+  to: 100,
+  processes: 2,
+  first: 0,
+  ...more,
+});
 
 test("time runs along x and lanes down y", () => {
   const g = measures();
@@ -175,7 +194,9 @@ test("a cut of the server reads like one of the window", () => {
   };
   const there = openCut(answer, recording.topology);
   const here = describeCut(recording.window(0, 70), [1, 4]);
-  for (const key of ["positions", "states", "known", "events", "inProcesses", "inChannels", "consistent", "nearest"]) assert.deepEqual(there[key], here[key], key);
+  for (const key of ["positions", "states", "known", "events", "inProcesses", "inChannels", "consistent", "nearest"]) {
+    assert.deepEqual(there[key], here[key], key);
+  }
   assert.deepEqual(there.channels.get(1), [{ id: "b1", value: 1000 }, { id: "b2", value: 2000 }]);
 });
 
@@ -195,17 +216,28 @@ test("the verdict of a cut names the message and both processes, and links them"
 
 test("what no checkpoint tells of the channels is not known, and not empty", () => {
   const between = "Between checkpoints it is not known.";
-  const detail = (channels, more = {}) => ({ snapshot: "3", recorded: { channels }, why_empty: "Aligned.", why_unknown: "It failed.", ...more });
+  const detail = (channels, more = {}) => (
+    { snapshot: "3", recorded: { channels }, why_empty: "Aligned.", why_unknown: "It failed.", ...more }
+  );
   assert.equal(derivedSilence(null, 2, between), between);
-  assert.equal(derivedSilence(detail({ "A->B": [], "B->A": [] }), 2, between), "Snapshot 3: 2 channels known to be empty. Aligned.");
+  assert.equal(
+    derivedSilence(detail({ "A->B": [], "B->A": [] }), 2, between),
+    "Snapshot 3: 2 channels known to be empty. Aligned.",
+  );
   assert.equal(derivedSilence(detail({}), 2, between), "Snapshot 3: 2 channels not known. It failed.");
-  assert.equal(derivedSilence(detail({ "A->B": [] }), 2, between), "Snapshot 3: 1 channel known to be empty. Aligned. 1 more channel not known. It failed.");
+  assert.equal(
+    derivedSilence(detail({ "A->B": [] }), 2, between),
+    "Snapshot 3: 1 channel known to be empty. Aligned. 1 more channel not known. It failed.",
+  );
 });
 
 test("a cut of a derived recording without messages does not say that channels are empty", () => {
   const cut = { consistent: true, channels: new Map() };
   assert.match(cutSentence(cut), /All channels are empty/);
-  assert.equal(cutSentence(cut, true), "No message is received before it is sent. What else lies in the channels is not known.");
+  assert.equal(
+    cutSentence(cut, true),
+    "No message is received before it is sent. What else lies in the channels is not known.",
+  );
 });
 
 test("a noun is linked as a whole word only, and a channel before its processes", () => {
@@ -216,7 +248,16 @@ test("a noun is linked as a whole word only, and a channel before its processes"
 
 test("key presses have names", () => {
   const press = (key, more = {}) => keyName({ key, ...more });
-  assert.deepEqual([press(" "), press("ArrowLeft", { shiftKey: true }), press("K", { ctrlKey: true }), press("?", { shiftKey: true }), press("[")], ["space", "shift+arrowleft", "ctrl+k", "?", "["]);
+  assert.deepEqual(
+    [
+      press(" "),
+      press("ArrowLeft", { shiftKey: true }),
+      press("K", { ctrlKey: true }),
+      press("?", { shiftKey: true }),
+      press("["),
+    ],
+    ["space", "shift+arrowleft", "ctrl+k", "?", "["],
+  );
 });
 
 test("the palette finds by words, what begins so first", () => {
@@ -228,7 +269,11 @@ test("the palette finds by words, what begins so first", () => {
 test("a socket that does not answer is passed by over HTTP, a refusal is not", async () => {
   const recording = twoBanks();
   globalThis.fetch = async () => ({ ok: true, json: async () => recording.payload(0, 70) });
-  const asking = (error) => createSource({ urls: defaultUrls(1), topology: recording.topology, socket: { isOpen: () => true, ask: () => Promise.reject(error) } });
+  const asking = (error) => createSource({
+    urls: defaultUrls(1),
+    topology: recording.topology,
+    socket: { isOpen: () => true, ask: () => Promise.reject(error) },
+  });
   const request = { from: 0, to: 70, width: 300, axis: "time" };
   assert.equal((await asking(new Error("No answer")).window(request)).events.count, 12);
   await assert.rejects(asking(new Refused("from lies behind to.")).window(request), /behind/);

@@ -8,7 +8,15 @@ from snapshots.files import recordings
 from snapshots.models import Allowance, Collector, Job, Recording
 from snapshots.problems import TooMany
 from snapshots.services.recordings import accept_file, accept_folder
-from tests.web.given import a_client, a_file, a_person, a_ready_recording, post_json, uploads_of
+from tests.web.given import (
+    a_client,
+    a_file,
+    a_person,
+    a_ready_recording,
+    post_json,
+    text_of,
+    uploads_of,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -141,7 +149,7 @@ def test_the_account_page_shows_usage_beside_limits(ada, settings):
     jobs_of(ada, 2)
     client = Client()
     client.force_login(ada)
-    page = client.get("/account").text
+    page = text_of(client.get("/account"))
     assert "2 of 8" in page
     assert "no limit" in page
     assert "Recordings stay until you delete them" in page

@@ -12,7 +12,7 @@ from snapshots.problems import Invalid
 from snapshots.services.recordings import accept_file
 from tests.readers.inputs import text
 from tests.readers.logs.test_mapped_lines import MAPPING, RECEIVE, SEND, SNAP
-from tests.web.given import a_person, post_json, uploads_of
+from tests.web.given import a_person, post_json, text_of, uploads_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -248,7 +248,7 @@ def test_a_document_comes_back_from_the_form_with_the_same_meaning(document):
 
 def test_a_file_is_looked_at_and_stays_in_the_page(pages):
     body = TYPED | {"action": "preview", "file": a_log(SEND, RECEIVE)}
-    page = pages.post("/mappings/new", body).content.decode()
+    page = text_of(pages.post("/mappings/new", body))
     assert "2 events from 2 lines" in page
     assert "&quot;rx-late&quot;" in page
 

@@ -159,6 +159,9 @@ def signed_in(user) -> Client:
 
 
 def text_of(answer, status: int = 200) -> str:
-    """The page that an answer holds. A status other than this fails."""
+    """Return the page of an answer, with white space of any length as one space.
+
+    A browser shows it so. A status other than ``status`` fails.
+    """
     assert answer.status_code == status, answer.content[-2000:]
-    return answer.content.decode()
+    return " ".join(answer.content.decode().split())

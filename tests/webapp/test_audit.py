@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from snapshots.models import Topology
-from tests.web.given import a_client, a_file, a_person, a_ready_recording
+from tests.web.given import a_client, a_file, a_person, a_ready_recording, text_of
 from webapp.accounts import audit, people, services
 from webapp.accounts.models import AuditEntry
 
@@ -135,7 +135,7 @@ def test_a_person_sees_their_own_entries_and_no_operators_address(ada, owner):
     signed_in(owner).post(f"/operator/people/{ada.pk}/end-sessions")
     client = signed_in(ada)
     client.post("/account/tokens", {"name": "nightly"})
-    for page in (client.get("/account").text, client.get("/account/activity").text):
+    for page in (text_of(client.get("/account")), text_of(client.get("/account/activity"))):
         assert "token made" in page
         assert "owner@localhost" in page
         assert "bob’s" not in page

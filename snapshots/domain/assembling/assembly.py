@@ -124,7 +124,7 @@ def _by_process(
         if event.process in by_process:
             by_process[event.process].append(event)
         else:
-            defects.add(say.unknown_process(event.process, event.line))
+            defects.add(say.unknown_process(name=event.process, line=event.line))
         _check_fields(topology, event, defects)
     return by_process
 
@@ -132,17 +132,26 @@ def _by_process(
 def _check_fields(topology: Topology, event: LoggedEvent, defects: Defects) -> None:
     for name in NEEDED.get(event.kind, ()):
         if getattr(event, name) is None:
-            defects.add(say.missing_field(event.kind, name, event.line))
+            defects.add(say.missing_field(kind=event.kind, field=name, line=event.line))
     if event.channel is None:
         return
     channel = topology.channel_by_id.get(event.channel)
     if channel is None:
-        defects.add(say.unknown_channel(event.channel, event.line))
+        defects.add(say.unknown_channel(name=event.channel, line=event.line))
         return
     end = "source" if event.kind in SOURCE_KINDS else "target"
     expected = getattr(channel, end)
     if event.kind in SOURCE_KINDS | TARGET_KINDS and event.process != expected:
-        defects.add(say.wrong_end(event.kind, event.process, channel.id, end, expected, event.line))
+        defects.add(
+            say.wrong_end(
+                kind=event.kind,
+                process=event.process,
+                channel=channel.id,
+                end=end,
+                expected=expected,
+                line=event.line,
+            )
+        )
 
 
 def _ordered(process: ProcessId, events: list[LoggedEvent], defects: Defects) -> list[LoggedEvent]:
@@ -155,15 +164,21 @@ def _ordered(process: ProcessId, events: list[LoggedEvent], defects: Defects) ->
     )
     for earlier, later in itertools.pairwise(indexed):
         if earlier.index == later.index:
-            defects.add(say.index_twice(process, later.index, later.line, earlier.line))
+            defects.add(
+                say.index_twice(
+                    process=process, index=later.index, line=later.line, earlier_line=earlier.line
+                )
+            )
     if without and indexed:
-        defects.add(say.index_partly(process, len(without), without[0]))
+        defects.add(say.index_partly(process=process, count=len(without), line=without[0]))
     if without:
         return events
     gap = next((place for place, event in enumerate(indexed) if event.index > place), None)
     if gap is not None:
         missing = indexed[-1].index + 1 - len(indexed)
-        defects.add(say.index_gap(process, missing, gap, indexed[gap].line))
+        defects.add(
+            say.index_gap(process=process, count=missing, first=gap, line=indexed[gap].line)
+        )
     return indexed
 
 

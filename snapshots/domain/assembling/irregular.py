@@ -22,14 +22,18 @@ def report_strays(
     defects: Defects,
 ) -> None:
     """One defect per receive, of a message or a marker of the channel, that took no send."""
-    for event in (rows[row] for row in messages.unexplained):
-        defects.add(say.stray_receive(channel, event.message, event.process, event.line))
-    for event in (rows[row] for row in messages.surplus):
-        defects.add(say.received_twice(channel, event.message, event.process, event.line))
-    for event in (rows[row] for row in markers.unexplained):
-        defects.add(say.stray_marker(channel, event.snapshot, event.process, event.line))
-    for event in (rows[row] for row in markers.surplus):
-        defects.add(say.marker_received_twice(channel, event.snapshot, event.process, event.line))
+    for complaint, numbers in (
+        (say.stray_receive, messages.unexplained),
+        (say.received_twice, messages.surplus),
+        (say.stray_marker, markers.unexplained),
+        (say.marker_received_twice, markers.surplus),
+    ):
+        for event in (rows[number] for number in numbers):
+            defects.add(complaint(channel=channel, message=event.message, **_facts(event)))
+
+
+def _facts(event: LoggedEvent) -> dict[str, object]:
+    return {"process": event.process, "snapshot": event.snapshot, "line": event.line}
 
 
 def report_resent(channel: ChannelId, sends: list[LoggedEvent], defects: Defects) -> None:
@@ -41,7 +45,12 @@ def report_resent(channel: ChannelId, sends: list[LoggedEvent], defects: Defects
             again.append(event)
         seen.add(event.message)
     if again:
-        defects.add(say.sent_twice(channel, again[0].message, len(again), again[0].line))
+        first = again[0]
+        defects.add(
+            say.sent_twice(
+                channel=channel, message=first.message, count=len(again), line=first.line
+            )
+        )
 
 
 def report_skew(
@@ -49,9 +58,11 @@ def report_skew(
 ) -> None:
     """One defect per process whose clock goes back, one per channel with receives too early."""
     for process, events in _grouped(rows, falls, "process").items():
-        defects.add(say.falling_clock(process, len(events), events[0].line))
+        defects.add(say.falling_clock(process=process, count=len(events), line=events[0].line))
     for channel, events in _grouped(rows, too_early, "channel").items():
-        defects.add(say.received_before_sent(channel, len(events), events[0].line))
+        defects.add(
+            say.received_before_sent(channel=channel, count=len(events), line=events[0].line)
+        )
 
 
 def _grouped(rows: list[LoggedEvent], chosen: np.ndarray, by: str) -> dict[str, list[LoggedEvent]]:
@@ -85,11 +96,11 @@ def report_overtaking(
             later = first + 1 + int(np.argmin(by[first + 1 :]))
             defects.add(
                 say.overtaken(
-                    channel.id,
-                    _called(rows[sends[first]]),
-                    _called(rows[sends[later]]),
-                    int(late.sum()),
-                    rows[sends[first]].line,
+                    channel=channel.id,
+                    first=_called(rows[sends[first]]),
+                    later=_called(rows[sends[later]]),
+                    count=int(late.sum()),
+                    line=rows[sends[first]].line,
                 )
             )
 
@@ -112,12 +123,10 @@ def report_records(
         channel = event.channel if event.kind == RECORD_CHANNEL else None
         key = (event.process, event.snapshot, channel)
         if key in seen:
-            what = "its state" if channel is None else f"channel {say.quoted(channel)}"
-            defects.add(say.recorded_twice(event.process, event.snapshot, what, event.line))
+            part = "its state" if channel is None else f"channel {say.quoted(channel)}"
+            defects.add(say.recorded_twice(part=part, **_facts(event)))
         seen.add(key)
         for message in event.messages if channel is not None else ():
             if message not in sent[channel]:
-                defects.add(
-                    say.unknown_message(channel, message, event.snapshot, event.process, event.line)
-                )
+                defects.add(say.unknown_message(channel=channel, message=message, **_facts(event)))
                 break

@@ -1,11 +1,13 @@
-"""One constructor a witness: the facts of a verdict and the sentence that says them.
+"""Words the witnesses of verdicts and gives each its facts.
 
-The reference and the Spark job find the facts each in their own way and build their findings here,
-so that facts, sentences and JSON are the same. Sentences name ids as they are; pages make links of
-them.
+The reference and the Spark job find the facts each in their own way. Both build their findings
+here, so facts, sentences and JSON are the same. Sentences name ids as they are; pages turn them
+into links.
 
 Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, section 3.2.
 """
+
+from dataclasses import dataclass
 
 from snapshots.domain.judging.findings import (
     DUPLICATED,
@@ -28,65 +30,77 @@ SENDING_RULE = "paper, section 3.2, marker-sending rule"
 RECEIVING_RULE = "paper, section 3.2, marker-receiving rule"
 
 
-def orphan(channel: Channel, message: Message) -> Finding:
-    """A message received before its receiver recorded, but sent after its sender recorded."""
-    return _of_message(
-        ORPHAN,
-        f"Not consistent: {channel.target} received {named(message)} before recording its state, "
-        f"but {channel.source} sent it after recording its own.",
-        channel,
-        message,
-    )
+@dataclass(frozen=True, slots=True)
+class MessageWitness:
+    """Builds the findings of one message on one channel that one template words.
+
+    rule: rule of the paper that the message breaks.
+    """
+
+    verdict: str
+    template: str
+    rule: str | None = None
+
+    def __call__(
+        self, channel: Channel, message: Message, snapshot: SnapshotId | None = None
+    ) -> Finding:
+        sentence = self.template.format(channel=channel, message=named(message), snapshot=snapshot)
+        facts = _travel(channel, message)
+        return Finding(self.verdict, sentence, channel=channel.id, rule=self.rule, **facts)
 
 
-def lost(channel: Channel, message: Message) -> Finding:
-    """A message in flight that the recorded channel state lacks."""
-    return _of_message(
-        LOST,
-        f"Lost: {named(message)} is in flight on {channel.id}, but the recorded channel state "
-        "lacks it. A restore would lose it.",
-        channel,
-        message,
-    )
-
-
-def recorded_twice(channel: Channel, message: Message) -> Finding:
-    """A message in flight that the recorded channel state has more than once."""
-    return _of_message(
-        DUPLICATED,
-        f"Duplicated: {named(message)} is in flight on {channel.id} once, but recorded more than "
-        "once. A restore would deliver it again.",
-        channel,
-        message,
-    )
-
-
-def recorded_but_received(channel: Channel, message: Message) -> Finding:
-    """A recorded message that the receiver's recorded state already holds."""
-    return _of_message(
-        DUPLICATED,
-        f"Duplicated: {named(message)} is recorded on {channel.id}, but {channel.target} had "
-        "received it before recording its state. A restore would count it twice.",
-        channel,
-        message,
-    )
-
-
-def recorded_but_not_sent(channel: Channel, message: Message) -> Finding:
-    """A recorded message that the sender's recorded state has not sent yet."""
-    return _of_message(
-        DUPLICATED,
-        f"Duplicated: {named(message)} is recorded on {channel.id}, but {channel.source} sent it "
-        "after recording its state. A restore would send it again.",
-        channel,
-        message,
-    )
+orphan = MessageWitness(
+    ORPHAN,
+    "Not consistent: {channel.target} received {message} before recording its state, "
+    "but {channel.source} sent it after recording its own.",
+)
+lost = MessageWitness(
+    LOST,
+    "Lost: {message} is in flight on {channel.id}, but the recorded channel state lacks it. "
+    "A restore would lose it.",
+)
+recorded_twice = MessageWitness(
+    DUPLICATED,
+    "Duplicated: {message} is in flight on {channel.id} once, but recorded more than once. "
+    "A restore would deliver it again.",
+)
+recorded_but_received = MessageWitness(
+    DUPLICATED,
+    "Duplicated: {message} is recorded on {channel.id}, but {channel.target} had received it "
+    "before recording its state. A restore would count it twice.",
+)
+recorded_but_not_sent = MessageWitness(
+    DUPLICATED,
+    "Duplicated: {message} is recorded on {channel.id}, but {channel.source} sent it after "
+    "recording its state. A restore would send it again.",
+)
+sent_before_marker = MessageWitness(
+    MARKER_RULE,
+    "{channel.source} sent {message} after recording its state for {snapshot} and before its "
+    "marker on {channel.id} (marker-sending rule of section 3.2).",
+    SENDING_RULE,
+)
+sent_after_marker = MessageWitness(
+    MARKER_RULE,
+    "{channel.source} sent {message} after its marker of {snapshot} on {channel.id} and before "
+    "recording its state (marker-sending rule of section 3.2).",
+    SENDING_RULE,
+)
+received_after_marker = MessageWitness(
+    MARKER_RULE,
+    "{channel.target} received {message} after the marker of {snapshot} on {channel.id} and "
+    "before recording its state (marker-receiving rule of section 3.2).",
+    RECEIVING_RULE,
+)
 
 
 def state_mismatch(
     process: ProcessId, event: Place, recorded: JsonText, recomputed: JsonText
 ) -> Finding:
-    """event: the record_state."""
+    """Return the witness for a state recorded otherwise than the log recomputes it.
+
+    event: the record_state.
+    """
     return Finding(
         STATE_MISMATCH,
         f"{process} recorded the state {_short(recorded)}, but its state there is "
@@ -98,76 +112,43 @@ def state_mismatch(
     )
 
 
-def sent_before_marker(channel: Channel, message: Message, snapshot: SnapshotId) -> Finding:
-    """A message sent after the sender's recording and before its marker on that channel."""
-    return _of_message(
-        MARKER_RULE,
-        f"{channel.source} sent {named(message)} after recording its state for {snapshot} and "
-        f"before its marker on {channel.id} (marker-sending rule of section 3.2).",
-        channel,
-        message,
-        rule=SENDING_RULE,
-    )
-
-
-def sent_after_marker(channel: Channel, message: Message, snapshot: SnapshotId) -> Finding:
-    """A message sent after the marker on that channel and before the sender's recording."""
-    return _of_message(
-        MARKER_RULE,
-        f"{channel.source} sent {named(message)} after its marker of {snapshot} on {channel.id} "
-        "and before recording its state (marker-sending rule of section 3.2).",
-        channel,
-        message,
-        rule=SENDING_RULE,
-    )
-
-
-def received_after_marker(channel: Channel, message: Message, snapshot: SnapshotId) -> Finding:
-    """A message received after the marker on that channel and before the receiver's recording."""
-    return _of_message(
-        MARKER_RULE,
-        f"{channel.target} received {named(message)} after the marker of {snapshot} on "
-        f"{channel.id} and before recording its state (marker-receiving rule of section 3.2).",
-        channel,
-        message,
-        rule=RECEIVING_RULE,
-    )
-
-
 def overtook(channel: Channel, first: Message | Marker, second: Message | Marker) -> Finding:
-    """``second`` was sent after ``first`` on a FIFO channel, but received before it.
+    """Return the witness for ``second``, sent after ``first`` on a FIFO channel, received before.
 
     The finding's message is the one that was overtaken, ``other`` the one that overtook.
     """
     if first.received_index is None:
-        what = f"arrived, but {named(first)}, sent before it, never did"
+        clause = f"arrived, but {named(first)}, sent before it, never did"
     else:
-        what = f"was received before {named(first)}, which was sent first"
+        clause = f"was received before {named(first)}, which was sent first"
+    return _out_of_order(channel, first, second, clause)
+
+
+def recorded_out_of_order(channel: Channel, earlier: Message, later: Message) -> Finding:
+    """Return the witness for two messages in flight, recorded against the order of their sends."""
+    clause = f"is recorded before {named(earlier)}, which was sent first"
+    return _out_of_order(channel, earlier, later, clause)
+
+
+def _out_of_order(
+    channel: Channel, first: Message | Marker, second: Message | Marker, clause: str
+) -> Finding:
     return Finding(
         FIFO_VIOLATION,
-        f"On the FIFO channel {channel.id} {named(second)} {what}.",
+        f"On the FIFO channel {channel.id} {named(second)} {clause}.",
         channel=channel.id,
         other=_companion(channel, second),
         **_travel(channel, first),
     )
 
 
-def recorded_out_of_order(channel: Channel, earlier: Message, later: Message) -> Finding:
-    """Two messages in flight on a FIFO channel, recorded in the other order than sent."""
-    return Finding(
-        FIFO_VIOLATION,
-        f"On the FIFO channel {channel.id} {named(later)} is recorded before {named(earlier)}, "
-        "which was sent first.",
-        channel=channel.id,
-        other=_companion(channel, later),
-        **_travel(channel, earlier),
-    )
-
-
 def never_recorded(
     process: ProcessId, snapshot: SnapshotId, path: tuple[ChannelId, ...] | None
 ) -> Finding:
-    """path: from an initiator to the process, None where there is none."""
+    """Return the witness for a process without a record.
+
+    path: channels from an initiator to the process, None if no path leads there.
+    """
     why = (
         "No path of channels leads there from a process that is known to have begun it, so no "
         "marker of theirs can reach it."
@@ -185,7 +166,10 @@ def never_recorded(
 def marker_in_flight(
     channel: Channel, marker: Marker, path: tuple[ChannelId, ...] | None
 ) -> Finding:
-    """A marker that never arrived. path: from an initiator over the channel."""
+    """Return the witness for a marker that never arrived.
+
+    path: channels from an initiator, the last of them ``channel``.
+    """
     return Finding(
         INCOMPLETE,
         f"The marker of {marker.snapshot} never arrived at {channel.target} on {channel.id}, so "
@@ -200,7 +184,7 @@ def marker_in_flight(
 def marker_not_sent(
     channel: Channel, snapshot: SnapshotId, path: tuple[ChannelId, ...] | None
 ) -> Finding:
-    """A process recorded, but its marker on this outgoing channel is not in the log."""
+    """Return the witness for a process that recorded but sent no marker on this channel."""
     return Finding(
         INCOMPLETE,
         f"{channel.source} recorded its state for {snapshot}, but never sent its marker on "
@@ -212,7 +196,10 @@ def marker_not_sent(
 
 
 def state_unknown(process: ProcessId, event: Place, recorded: JsonText) -> Finding:
-    """A recorded state that cannot be compared. event: the record_state."""
+    """Return the witness for a recorded state that cannot be compared.
+
+    event: the record_state.
+    """
     return Finding(
         UNKNOWN,
         f"{process} recorded the state {_short(recorded)}, but the log does not hold its state "
@@ -224,7 +211,7 @@ def state_unknown(process: ProcessId, event: Place, recorded: JsonText) -> Findi
 
 
 def stray_inside(channel: Channel, stray: Event) -> Finding:
-    """A receive inside the cut that no send in the log explains."""
+    """Return the witness for a receive inside the cut that no send in the log explains."""
     return Finding(
         UNKNOWN,
         f"{channel.target} received {stray.message} on {channel.id} before recording its state, "
@@ -239,7 +226,10 @@ def stray_inside(channel: Channel, stray: Event) -> Finding:
 
 
 def recorded_unsent(channel: Channel, message: MessageId, event: Place) -> Finding:
-    """A recorded message that the log never sends on that channel. event: the record_channel."""
+    """Return the witness for a recorded message that the log never sends on that channel.
+
+    event: the record_channel.
+    """
     return Finding(
         UNKNOWN,
         f"{message} is recorded on {channel.id}, but the log holds no send of it there. Is a part "
@@ -252,11 +242,12 @@ def recorded_unsent(channel: Channel, message: MessageId, event: Place) -> Findi
 
 
 def place(event: Event) -> Place:
+    """Return where the event stands, as a finding names it."""
     return Place(event.process, event.index, event.at)
 
 
 def named(travelling: Message | Marker) -> str:
-    """``m42 (1000)``, or ``the marker of s1``."""
+    """Name a message with its value, ``m42 (1000)``, or a marker, ``the marker of s1``."""
     if isinstance(travelling, Marker):
         return f"the marker of {travelling.snapshot}"
     if travelling.value is None:
@@ -270,38 +261,19 @@ def _short(text: JsonText) -> str:
     return f"{text[:LONGEST_SHOWN]}… ({len(text):,} characters)"
 
 
-def _of_message(
-    verdict: str, sentence: str, channel: Channel, message: Message, *, rule: str | None = None
-) -> Finding:
-    return Finding(verdict, sentence, channel=channel.id, rule=rule, **_travel(channel, message))
-
-
 def _travel(channel: Channel, travelling: Message | Marker) -> dict[str, object]:
+    received = travelling.received_index
     is_message = isinstance(travelling, Message)
     return {
         "message": travelling.id if is_message else None,
         "value": travelling.value if is_message else None,
-        "sent": _sent(channel, travelling),
-        "received": _received(channel, travelling),
+        "sent": Place(channel.source, travelling.sent_index, travelling.sent_at),
+        "received": None
+        if received is None
+        else Place(channel.target, received, travelling.received_at),
     }
 
 
 def _companion(channel: Channel, travelling: Message | Marker) -> Companion:
-    is_message = isinstance(travelling, Message)
-    return Companion(
-        message=travelling.id if is_message else None,
-        snapshot=None if is_message else travelling.snapshot,
-        value=travelling.value if is_message else None,
-        sent=_sent(channel, travelling),
-        received=_received(channel, travelling),
-    )
-
-
-def _sent(channel: Channel, travelling: Message | Marker) -> Place:
-    return Place(channel.source, travelling.sent_index, travelling.sent_at)
-
-
-def _received(channel: Channel, travelling: Message | Marker) -> Place | None:
-    if travelling.received_index is None:
-        return None
-    return Place(channel.target, travelling.received_index, travelling.received_at)
+    snapshot = None if isinstance(travelling, Message) else travelling.snapshot
+    return Companion(snapshot=snapshot, **_travel(channel, travelling))

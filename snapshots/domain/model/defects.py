@@ -1,12 +1,13 @@
-"""What can be wrong with an input: codes, severities, and the sentences that say so.
+"""Lists what can be wrong with an input: codes, severities, and the sentences that say so.
 
-The reference (`assembly`) and the Spark ingest report the same defects, so every sentence about a
-finished table is built here, once.
+The reference (`assembly`) and the Spark ingest report the same defects. The sentences that both
+need stand once, in the table at the end of this file.
 """
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from string import Formatter
 
 REFUSED = "refused"  # without meaning: nothing is stored
 KEPT = "kept"  # has a meaning: stored with the defect list
@@ -55,7 +56,7 @@ _LONGEST_NAME = 60  # characters of a name or value that a sentence quotes
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """One thing wrong with an input.
+    """Describes one thing that is wrong with an input.
 
     Attributes:
         severity: ``refused`` where nothing is stored, ``kept`` where the input still has a meaning.
@@ -73,8 +74,8 @@ class Defect:
     count: int = 1
 
     def __str__(self) -> str:
-        place = "" if self.line is None else f"Line {self.line}: "
-        return place + self.sentence
+        prefix = "" if self.line is None else f"Line {self.line}: "
+        return prefix + self.sentence
 
 
 def defect(
@@ -86,16 +87,18 @@ def defect(
     process: str | None = None,
     count: int = 1,
 ) -> Defect:
-    """A defect with the severity of its code. Raises: KeyError for a code not in SEVERITIES."""
+    """Build a defect with the severity of its code. Raises: KeyError for an unknown code."""
     return Defect(code, SEVERITIES[code], sentence, line, field, process, count)
 
 
 class InputRefused(Exception):
-    """The input is without meaning and nothing of it is stored.
+    """The input has no meaning, and nothing of it is stored.
 
-    defects: the first MOST_LISTED, the refused ones before the kept ones; total: how many in all.
-    members: more that is told of the refusal, as JSON: ``choices`` between which to decide,
-    ``instead``, where it can be done.
+    Args:
+        defects: the first MOST_LISTED defects, the refused ones before the kept ones.
+        total: number of all defects.
+        members: further members of the answer, as JSON: ``choices`` for the user, ``instead``
+            with the address that takes such an input.
     """
 
     permanent = True  # a retry cannot help
@@ -118,15 +121,15 @@ class InputRefused(Exception):
 def refuse(
     code: str, sentence: str, *, line: int | None = None, field: str | None = None, **members
 ) -> InputRefused:
-    """The exception for an input that one defect makes meaningless: ``raise refuse(...)``."""
+    """Build the exception for an input that one defect makes meaningless: ``raise refuse(...)``."""
     return InputRefused([defect(code, sentence, line=line, field=field)], members=members)
 
 
 class Defects:
     """Collects defects: lists the first MOST_LISTED, counts all.
 
-    A kept defect that says the same as an earlier one (same code, sentence and process) adds to its
-    count instead of standing twice.
+    A kept defect with the code, sentence and process of an earlier one adds to the count of that
+    one.
     """
 
     def __init__(self, defects: Iterable[Defect] = ()) -> None:
@@ -156,7 +159,7 @@ class Defects:
 
     @property
     def listed(self) -> tuple[Defect, ...]:
-        """At most MOST_LISTED, the refused ones first, else in the order in which they came."""
+        """At most MOST_LISTED defects, the refused ones first, each kind in order of arrival."""
         return (*self._refused, *self._kept.values())[:MOST_LISTED]
 
     def raise_refused(self) -> None:
@@ -171,213 +174,152 @@ def _joined(earlier: Defect, later: Defect) -> Defect:
 
 
 def quoted(value: object) -> str:
-    """A name or value as a sentence quotes it: JSON, cut after 60 characters with a mark."""
+    """Format a name or value as JSON; a long one ends after 60 characters with a mark."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST_NAME else text[:_LONGEST_NAME] + "…"
 
 
-def times(count: int, what: str) -> str:
-    """``1 event``, ``3 events``."""
-    return f"{count:,} {what}" + ("" if count == 1 else "s")
+def times(count: int, noun: str) -> str:
+    """Format a count with its noun: ``1 event``, ``3 events``."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
-def unknown_kind(kind: str, line: int) -> Defect:
-    return defect(
-        "unknown-kind",
-        f"The kind {quoted(kind)} is not known here; its events are kept without a meaning.",
-        line=line,
-        field="kind",
-    )
+class Wording(Formatter):
+    """Fills templates: ``{name!q}`` quotes a name, ``{count:event}`` counts with the noun."""
+
+    def convert_field(self, value: object, conversion: str | None) -> object:
+        return quoted(value) if conversion == "q" else super().convert_field(value, conversion)
+
+    def format_field(self, value: object, spec: str) -> str:
+        return times(value, spec) if spec[:1].isalpha() else super().format_field(value, spec)
 
 
-def unknown_process(name: object, line: int) -> Defect:
-    return defect(
-        "unknown-process",
-        f"The process {quoted(name)} is not in the header. Is its name spelled as there?",
-        line=line,
-        field="process",
-    )
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """Builds the defects that one template words.
+
+    Args:
+        code: code of the defect; SEVERITIES has its severity.
+        field: field of the line at which the defect shows.
+        template: sentence with the names of the facts.
+    """
+
+    code: str
+    field: str | None
+    template: str
+
+    def __call__(
+        self, *, line: int, process: str | None = None, count: int = 1, **facts: object
+    ) -> Defect:
+        """Return the defect of one place of the input, or of ``count`` places.
+
+        Args:
+            line: line of the first place.
+            process: process whose events are meant.
+            count: how many places the defect stands for.
+            facts: what else the template names. ``field`` also names the field if the table does
+                not.
+        """
+        facts |= {"process": process, "count": count}
+        sentence = _WORDING.format(self.template, **facts)
+        field = self.field or facts["field"]
+        return defect(self.code, sentence, line=line, field=field, process=process, count=count)
 
 
-def unknown_channel(name: object, line: int) -> Defect:
-    return defect(
-        "unknown-channel",
-        f"The channel {quoted(name)} is not in the header. Is its id spelled as there?",
-        line=line,
-        field="channel",
-    )
+_WORDING = Wording()
 
-
-def missing_field(kind: str, field: str, line: int) -> Defect:
-    article = "An" if kind[:1] in "aeiou" else "A"
-    return defect(
-        "missing-field",
-        f"{article} event of kind {quoted(kind)} needs the field {quoted(field)}.",
-        line=line,
-        field=field,
-    )
-
-
-def wrong_end(kind: str, process: str, channel: str, end: str, expected: str, line: int) -> Defect:
-    """end: "source" or "target", the end of the channel at which this kind happens."""
-    return defect(
-        "wrong-end",
-        f"A {kind} on {quoted(channel)} happens at the channel's {end} {quoted(expected)}, "
-        f"not at {quoted(process)}.",
-        line=line,
-        field="process",
-        process=process,
-    )
-
-
-def index_twice(process: str, index: int, line: int, earlier_line: int) -> Defect:
-    return defect(
-        "index-twice",
-        f"{quoted(process)} has two events with index {index}, the other in line {earlier_line}. "
-        "Are two logs in this file?",
-        line=line,
-        field="index",
-        process=process,
-    )
-
-
-def index_gap(process: str, missing: int, first: int, line: int) -> Defect:
-    """missing: how many indexes below the largest are not used; first: the smallest of them."""
-    return defect(
-        "index-gap",
-        f"{quoted(process)} lacks {times(missing, 'event')}: no event has index {first}. "
-        "The events there are follow each other.",
-        line=line,
-        field="index",
-        process=process,
-        count=missing,
-    )
-
-
-def index_partly(process: str, without: int, line: int) -> Defect:
-    """without: how many of the process's events carry no index; line: the first of these."""
-    return defect(
-        "index-gap",
-        f"{quoted(process)} has {times(without, 'event')} without an index and others with one. "
-        "All are taken in the order of the file.",
-        line=line,
-        field="index",
-        process=process,
-        count=without,
-    )
-
-
-def falling_clock(process: str, count: int, line: int) -> Defect:
-    """count: events of the process that lie before an earlier one of it; line: the first."""
-    return defect(
-        "clock-skew",
-        f"The clock of {quoted(process)} goes back at {times(count, 'event')}. "
-        "What lies too early is drawn at the latest time before it.",
-        line=line,
-        field="at",
-        process=process,
-        count=count,
-    )
-
-
-def received_before_sent(channel: str, count: int, line: int) -> Defect:
-    """count: messages and markers of the channel; line: the first such receive of its target."""
-    return defect(
-        "clock-skew",
-        f"On {quoted(channel)} the log has {times(count, 'receive')} before the send in time, "
-        "drawn no earlier than the send. Do the clocks of the two processes differ?",
-        line=line,
-        field="at",
-        count=count,
-    )
-
-
-def stray_receive(channel: str, message: str, process: str, line: int) -> Defect:
-    return defect(
-        "stray-receive",
-        f"{quoted(message)} is received on {quoted(channel)} but never sent there. "
-        "Does the log begin too late?",
-        line=line,
-        field="message",
-        process=process,
-    )
-
-
-def stray_marker(channel: str, snapshot: str, process: str, line: int) -> Defect:
-    return defect(
-        "stray-receive",
-        f"A marker of snapshot {quoted(snapshot)} is received on {quoted(channel)} but never "
-        "sent there. Does the log begin too late?",
-        line=line,
-        field="snapshot",
-        process=process,
-    )
-
-
-def received_twice(channel: str, message: str, process: str, line: int) -> Defect:
-    return defect(
-        "received-twice",
-        f"{quoted(message)} on {quoted(channel)} is received more often than it is sent.",
-        line=line,
-        field="message",
-        process=process,
-    )
-
-
-def marker_received_twice(channel: str, snapshot: str, process: str, line: int) -> Defect:
-    return defect(
-        "received-twice",
-        f"The marker of snapshot {quoted(snapshot)} on {quoted(channel)} is received more often "
-        "than it is sent.",
-        line=line,
-        field="snapshot",
-        process=process,
-    )
-
-
-def sent_twice(channel: str, message: str, count: int, line: int) -> Defect:
-    """count: sends on the channel whose id it has sent before; message, line: the first of them."""
-    return defect(
-        "sent-twice",
-        f"{quoted(message)} on {quoted(channel)} is sent again ({times(count, 'such send')} on the "
-        "channel). The k-th send of an id meets its k-th receive.",
-        line=line,
-        field="message",
-        count=count,
-    )
-
-
-def overtaken(channel: str, first: str, later: str, count: int, line: int) -> Defect:
-    """first: what was overtaken by later, both named as they read; line: first's send."""
-    return defect(
-        "fifo-violation",
-        f"On the FIFO channel {quoted(channel)}, {later} overtook {first}; "
-        f"{count:,} overtaken in all.",
-        line=line,
-        field="channel",
-        count=count,
-    )
-
-
-def recorded_twice(process: str, snapshot: str, what: str, line: int) -> Defect:
-    """what: "its state" or the channel, quoted."""
-    return defect(
-        "recorded-twice",
-        f"{quoted(process)} records {what} again for snapshot {quoted(snapshot)}. "
-        "The first record counts.",
-        line=line,
-        field="snapshot",
-        process=process,
-    )
-
-
-def unknown_message(channel: str, message: str, snapshot: str, process: str, line: int) -> Defect:
-    """One per record_channel event: message is the first id in it that was never sent."""
-    return defect(
-        "unknown-message",
-        f"Snapshot {quoted(snapshot)} records {quoted(message)} on {quoted(channel)}, "
-        "which was never sent there.",
-        line=line,
-        field="messages",
-        process=process,
-    )
+unknown_kind = Complaint(
+    "unknown-kind",
+    "kind",
+    "The kind {kind!q} is not known here; its events are kept without a meaning.",
+)
+unknown_process = Complaint(
+    "unknown-process",
+    "process",
+    "The process {name!q} is not in the header. Is its name spelled as there?",
+)
+unknown_channel = Complaint(
+    "unknown-channel",
+    "channel",
+    "The channel {name!q} is not in the header. Is its id spelled as there?",
+)
+missing_field = Complaint(
+    "missing-field", None, "An event of kind {kind!q} needs the field {field!q}."
+)
+wrong_end = Complaint(  # end: "source" or "target"; expected: the process there
+    "wrong-end",
+    "process",
+    "A {kind} on {channel!q} happens at the channel's {end} {expected!q}, not at {process!q}.",
+)
+index_twice = Complaint(
+    "index-twice",
+    "index",
+    "{process!q} has two events with index {index}, the other in line {earlier_line}. "
+    "Are two logs in this file?",
+)
+index_gap = Complaint(  # count: unused indexes below the largest; first: the smallest of them
+    "index-gap",
+    "index",
+    "{process!q} lacks {count:event}: no event has index {first}. "
+    "The events there are follow each other.",
+)
+index_partly = Complaint(
+    "index-gap",
+    "index",
+    "{process!q} has {count:event} without an index and others with one. "
+    "All are taken in the order of the file.",
+)
+falling_clock = Complaint(  # count: events that lie before an earlier one of their process
+    "clock-skew",
+    "at",
+    "The clock of {process!q} goes back at {count:event}. "
+    "What lies too early is drawn at the latest time before it.",
+)
+received_before_sent = Complaint(  # count: messages and markers of the channel
+    "clock-skew",
+    "at",
+    "On {channel!q} the log has {count:receive} before the send in time, "
+    "drawn no earlier than the send. Do the clocks of the two processes differ?",
+)
+stray_receive = Complaint(
+    "stray-receive",
+    "message",
+    "{message!q} is received on {channel!q} but never sent there. Does the log begin too late?",
+)
+stray_marker = Complaint(
+    "stray-receive",
+    "snapshot",
+    "A marker of snapshot {snapshot!q} is received on {channel!q} but never sent there. "
+    "Does the log begin too late?",
+)
+received_twice = Complaint(
+    "received-twice",
+    "message",
+    "{message!q} on {channel!q} is received more often than it is sent.",
+)
+marker_received_twice = Complaint(
+    "received-twice",
+    "snapshot",
+    "The marker of snapshot {snapshot!q} on {channel!q} is received more often than it is sent.",
+)
+sent_twice = Complaint(  # message: the first id that the channel sends again
+    "sent-twice",
+    "message",
+    "{message!q} on {channel!q} is sent again ({count:such send} on the channel). "
+    "The k-th send of an id meets its k-th receive.",
+)
+overtaken = Complaint(  # first, later: a quoted message or a named marker; line: that of first
+    "fifo-violation",
+    "channel",
+    "On the FIFO channel {channel!q}, {later} overtook {first}; {count:,} overtaken in all.",
+)
+recorded_twice = Complaint(  # part: "its state", or the channel with its quoted id
+    "recorded-twice",
+    "snapshot",
+    "{process!q} records {part} again for snapshot {snapshot!q}. The first record counts.",
+)
+unknown_message = Complaint(  # message: the first id of the record that was never sent
+    "unknown-message",
+    "messages",
+    "Snapshot {snapshot!q} records {message!q} on {channel!q}, which was never sent there.",
+)

@@ -10,7 +10,7 @@ from orjson import JSONDecodeError, dumps, loads
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model import defects as say
-from snapshots.domain.model.defects import Defect, defect
+from snapshots.domain.model.defects import Complaint, Defect, defect
 from snapshots.domain.model.recording import KINDS
 from snapshots.readers.formats.fields import (
     LARGEST,
@@ -123,18 +123,20 @@ class _Rows:
     def _codes(
         self,
         name: str,
-        unknown: Callable[[object, int], Defect],
+        unknown: Complaint,
         codes: dict[str, int],
         where: np.ndarray | None = None,
     ) -> pa.Array:
-        """The place of each name in the header; NONE where there is none."""
+        """Return the number of each name in the header, NONE for a row without a name."""
         column = self._dictionary(name, where)
         if where is None:
             self._report_absent(name, column)
         places = [codes.get(text, NONE) for text in column.dictionary.to_pylist()]
         places = pa.array(places, pa.int32()).take(column.indices)
         misspelt = pc.and_(column.is_valid(), pc.equal(places, NONE)).fill_null(False)
-        self._refuse(_rows(misspelt), lambda row, line: unknown(column[row].as_py(), line))
+        self._refuse(
+            _rows(misspelt), lambda row, line: unknown(name=column[row].as_py(), line=line)
+        )
         return places.fill_null(NONE)
 
     def _counts(self, name: str) -> pa.Array:
@@ -229,7 +231,8 @@ class _Rows:
 
     def _report_unknown(self, kind: pa.Array, known: np.ndarray) -> None:
         for row in np.flatnonzero(~known & self._good).tolist():
-            self._found.append(say.unknown_kind(kind[row].as_py(), self._first_line + row))
+            line = self._first_line + row
+            self._found.append(say.unknown_kind(kind=kind[row].as_py(), line=line))
 
 
 def _dense(column: pa.DictionaryArray) -> pa.Array:

@@ -33,7 +33,7 @@ def _missing(batch: pa.RecordBatch) -> list[Defect]:
             rows = np.flatnonzero(without & _is_kind(batch, kinds))
             for row in rows.tolist():
                 kind, line = batch["kind"][row].as_py(), batch["line"][row].as_py()
-                found.append(say.missing_field(kind, field, line))
+                found.append(say.missing_field(kind=kind, field=field, line=line))
     return found
 
 
@@ -56,10 +56,10 @@ def _wrong_ends(batch: pa.RecordBatch, header: Header) -> list[Defect]:
 def _wrong_end(batch: pa.RecordBatch, row: int, end: str, header: Header) -> Defect:
     channel = header.topology.channels[batch["channel"][row].as_py()]
     return say.wrong_end(
-        batch["kind"][row].as_py(),
-        header.topology.processes[batch["process"][row].as_py()].id,
-        channel.id,
-        end,
-        getattr(channel, end),
-        batch["line"][row].as_py(),
+        kind=batch["kind"][row].as_py(),
+        process=header.topology.processes[batch["process"][row].as_py()].id,
+        channel=channel.id,
+        end=end,
+        expected=getattr(channel, end),
+        line=batch["line"][row].as_py(),
     )

@@ -209,18 +209,18 @@ class _Log:
             return defect(code, 'The field "kind" must name the event.', line=line, field="kind")
         for field, check in _NEEDED.get(kind, _EVERY).items():
             if event.get(field) is None:
-                return say.missing_field(kind, field, line)
+                return say.missing_field(kind=kind, field=field, line=line)
             if (problem := check(event[field])) is not None:
                 return defect(
                     problem[0], f"The field {say.quoted(field)} {problem[1]}.", line=line,
                     field=field,
                 )  # fmt: skip
         if event["process"] not in self._processes:
-            return say.unknown_process(event["process"], line)
+            return say.unknown_process(name=event["process"], line=line)
         if "src" in _NEEDED.get(kind, ()):
             channel = channel_id(event["src"], event["dst"])
             if channel not in self._channels:
-                return say.unknown_channel(channel, line)
+                return say.unknown_channel(name=channel, line=line)
         return None
 
     def _count(self, event: dict, line: int) -> None:
@@ -243,7 +243,7 @@ class _Log:
         process = self._processes[take("process")]
         index, at, state = take("seq"), take("tick"), json_text(take("tokens"))
         if kind not in _NEEDED:
-            self._defects.add(say.unknown_kind(kind, line))
+            self._defects.add(say.unknown_kind(kind=kind, line=line))
         channel = NONE
         if "src" in _NEEDED.get(kind, ()):
             channel = self._channels[channel_id(take("src"), take("dst"))]

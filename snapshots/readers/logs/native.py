@@ -175,7 +175,7 @@ def _unknown(
     if type(kind) is not str or kind == "header":
         raise TypeError
     extra = json_text(event) if event else None
-    found.append(say.unknown_kind(kind, line))
+    found.append(say.unknown_kind(kind=kind, line=line))
     return line, process, kind, index, at, NONE, None, None, None, None, None, None, extra
 
 
@@ -214,10 +214,10 @@ def _misplaced(event: dict, line: int, header: Header) -> Defect | None:
         if (problem := text_problem(event[field])) is not None:
             return _problem(field, problem, line)
     if event["process"] not in header.process_codes:
-        return say.unknown_process(event["process"], line)
+        return say.unknown_process(name=event["process"], line=line)
     channel = event.get("channel")
     if event["kind"] in _KINDS and type(channel) is str and channel not in header.channel_codes:
-        return say.unknown_channel(channel, line)
+        return say.unknown_channel(name=channel, line=line)
     return None
 
 

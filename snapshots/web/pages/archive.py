@@ -6,14 +6,16 @@ from django.db.models import Count, Max, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from snapshots import access
 from snapshots.archive import services
 from snapshots.models import EngineCheckpoint
 from snapshots.problems import Invalid, Problem
+from snapshots.quantities import counted
 from snapshots.web.pages.listing import Column, Listing
-from snapshots.web.pages.rendering import page, wants_list_alone
+from snapshots.web.pages.rendering import ask_to_delete, page, wants_list_alone
 
 COLUMNS = [
     Column("Job", "name"),
@@ -96,11 +98,16 @@ def change_collector(request: HttpRequest, pk: int) -> HttpResponse:
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    """Asks first."""
+    """Delete a job from the archive, after a question."""
     job = access.engine_job(request.user, pk)
     if request.method != "POST":
-        context = {"job": job, "count": job.checkpoints.count()}
-        return render(request, "snapshots/archive/delete.html", context)
+        consequence = (
+            f"{counted(job.checkpoints.count(), 'checkpoint')} will be gone from the archive; the "
+            "engine has forgotten most of them. Uploads stay: ingest one again to put its "
+            "checkpoints back."
+        )
+        address = reverse("archived-job", args=[job.pk])
+        return ask_to_delete(request, str(job), consequence, address)
     services.delete_job(job, request.user)
     messages.success(request, f"“{job}” is no longer in the archive.")
     return redirect("archive")

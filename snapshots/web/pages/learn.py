@@ -5,8 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from snapshots import access
-from snapshots.guides import CHAPTERS
-from snapshots.guides.terms import TERMS
+from snapshots.guides import CHAPTERS, TERMS
 from snapshots.services.gallery import SAMPLES
 from snapshots.web.pages.rendering import page
 
@@ -25,4 +24,6 @@ def learn(request: HttpRequest) -> HttpResponse:
         )
         for title, sentence, guides in CHAPTERS
     ]
-    return render(request, "snapshots/learn/learn.html", {"chapters": chapters, "terms": TERMS})
+    return render(
+        request, "snapshots/learn/learn.html", {"chapters": chapters, "terms": TERMS.values()}
+    )

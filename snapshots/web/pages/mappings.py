@@ -8,6 +8,7 @@ import orjson
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from snapshots import access
@@ -21,7 +22,7 @@ from snapshots.services.recordings import accept_uploads
 from snapshots.web.json import dumps
 from snapshots.web.pages import mapping_form
 from snapshots.web.pages.listing import Column, Listing
-from snapshots.web.pages.rendering import page, wants_list_alone
+from snapshots.web.pages.rendering import ask_to_delete, page, wants_list_alone
 
 COLUMNS = [
     Column("Name", "name"),
@@ -71,7 +72,8 @@ def mapping(request: HttpRequest, pk: int) -> HttpResponse:
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.mapping(request.user, pk)
     if request.method != "POST":
-        return render(request, "snapshots/mappings/delete.html", {"mapping": row})
+        consequence = "Recordings that were read by it stay: they hold a copy of it."
+        return ask_to_delete(request, row.name, consequence, reverse("mapping", args=[row.pk]))
     mappings.delete(row, request.user)
     messages.success(request, f"“{row.name}” is deleted.")
     return redirect("mappings")

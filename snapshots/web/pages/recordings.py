@@ -8,6 +8,7 @@ from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import (
     require_GET,
     require_http_methods,
@@ -26,6 +27,7 @@ from snapshots.payloads.jobs import job_detail
 from snapshots.payloads.recordings import recording_detail, snapshot_summary
 from snapshots.payloads.topologies import topology_of_recording
 from snapshots.problems import Conflict, NotFound, Problem, Refused
+from snapshots.quantities import counted
 from snapshots.readers.engines import registry
 from snapshots.services import formats
 from snapshots.services.recordings import (
@@ -37,7 +39,7 @@ from snapshots.services.recordings import (
 from snapshots.services.retention import retention_of
 from snapshots.web.json import dumps
 from snapshots.web.pages.listing import Column, Listing
-from snapshots.web.pages.rendering import back, page, wants_list_alone
+from snapshots.web.pages.rendering import ask_to_delete, back, page, wants_list_alone
 from webapp.accounts import audit
 
 COLUMNS = [
@@ -227,10 +229,22 @@ def rename(request: HttpRequest, pk: int) -> HttpResponse:
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.own_recording(request.user, pk)
     if request.method != "POST":
-        return render(request, "snapshots/recordings/delete.html", {"recording": row})
+        return _ask_to_delete(request, row)
     delete_recording(row, request.user)
     messages.success(request, f"“{row.name}” is deleted.")
     return redirect("recordings")
+
+
+def _ask_to_delete(request: HttpRequest, row: Recording) -> HttpResponse:
+    events = counted(row.event_count, "event")
+    snapshots = counted(row.snapshot_count, "snapshot")
+    return ask_to_delete(
+        request,
+        row.name,
+        f"Its {events}, {snapshots}, its jobs and the uploaded file are removed.",
+        address=reverse("recording", args=[row.pk]),
+        original=reverse("original", args=[row.pk]) if row.upload else None,
+    )
 
 
 @page

@@ -43,6 +43,27 @@ def problem_page(request: HttpRequest, body: dict[str, Any]) -> HttpResponse:
     return render(request, "snapshots/parts/problem.html", {"problem": body}, status=body["status"])
 
 
+def ask_to_delete(
+    request: HttpRequest, name: str, consequence: str, address: str, original: str | None = None
+) -> HttpResponse:
+    """Ask whether something is to be deleted.
+
+    Args:
+        request: request of the page that deletes.
+        name: name of what is to be deleted.
+        consequence: sentence about what goes and what stays.
+        address: address of the page to which "Keep it" leads.
+        original: address of the uploaded file, if there is one.
+    """
+    context = {
+        "name": name,
+        "consequence": consequence,
+        "address": address,
+        "original": original,
+    }
+    return render(request, "snapshots/parts/delete.html", context)
+
+
 def back(request: HttpRequest, to: str, conflict: Conflict) -> HttpResponse:
     """To ``to``, with the sentence why what was asked for is not possible now."""
     messages.error(request, conflict.detail)

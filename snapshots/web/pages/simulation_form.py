@@ -13,7 +13,7 @@ from django.http import QueryDict
 
 from snapshots.simulating.dataflows import PROTOCOLS
 from snapshots.simulating.parameters import MAIN, Declared, OneOf, Parameters, declared
-from snapshots.simulating.run_parameters import SlowSubtask
+from snapshots.simulating.run_parameters import DataflowParameters, SlowSubtask
 from snapshots.simulating.workload_runs import WorkloadParameters
 
 MOST_NAMES = 500
@@ -171,7 +171,7 @@ class Form:
 # --- inputs of declared parameters ---------------------------------------------------------------
 
 
-def _protocol_input(models: Mapping[str, type[Parameters]]) -> Input:
+def _protocol_input(models: Mapping[str, type[DataflowParameters]]) -> Input:
     options = OneOf(tuple(model.PROTOCOL for model in models.values()))
     info = declared("Protocol", "", options.names[0], MAIN)
     info.metadata.append(options)

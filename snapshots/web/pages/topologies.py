@@ -7,6 +7,7 @@ import orjson
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from snapshots import access
@@ -20,7 +21,7 @@ from snapshots.services.topologies import delete_topology, save_topology
 from snapshots.simulating import topology_documents
 from snapshots.web.pages import simulation_form
 from snapshots.web.pages.listing import Column, Listing
-from snapshots.web.pages.rendering import page, wants_list_alone
+from snapshots.web.pages.rendering import ask_to_delete, page, wants_list_alone
 
 COLUMNS = [
     Column("Name", "name"),
@@ -84,7 +85,8 @@ def topology(request: HttpRequest, pk: int) -> HttpResponse:
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.own_topology(request.user, pk)
     if request.method != "POST":
-        return render(request, "snapshots/topology/delete.html", {"topology": row})
+        consequence = "Recordings that were simulated on it stay: they hold a copy of it."
+        return ask_to_delete(request, row.name, consequence, reverse("topology", args=[row.pk]))
     delete_topology(row, request.user)
     messages.success(request, f"“{row.name}” is deleted.")
     return redirect("topologies")

@@ -12,17 +12,28 @@ const TYPES = {
   f8: Float64Array,
 };
 
-/** The numbers of `packed`; plain arrays pass, 64-bit integers become doubles (exact below 2^53). */
+/**
+ * Reads a column of numbers; plain arrays pass, 64-bit integers become doubles (exact below 2^53).
+ *
+ * @param {Packed} packed
+ * @returns {Column}
+ */
 export function decode(packed) {
   if (packed === null || packed === undefined) return new Float64Array(0);
   if (Array.isArray(packed) || ArrayBuffer.isView(packed)) return packed;
+  /** @type {any} */
   const Type = TYPES[packed.dtype];
   if (!Type) throw new TypeError(`Column of unknown type ${packed.dtype}; known: ${Object.keys(TYPES)}`);
   const column = new Type(bytes(packed.bdata).buffer);
   return Type === BigInt64Array ? Float64Array.from(column, Number) : column;
 }
 
-/** Like decode, for a matrix: {rows, columns, values} in row-major order; shape is "rows,columns". */
+/**
+ * Reads a matrix in row-major order.
+ *
+ * @param {any} packed
+ * @returns {Matrix}
+ */
 export function decodeMatrix(packed) {
   const [rows, columns] = String(packed.shape).split(",").map(Number);
   return { rows, columns, values: decode(packed) };

@@ -4,7 +4,13 @@
  * A task that dies, or is started anew, holds nothing back any more. */
 export function blockedSpans(window) {
   if (!window?.exact) return [];
-  const [block, unblock, ...ends] = ["block", "unblock", "crash", "restore", "restart"].map((kind) => window.kinds.indexOf(kind));
+  const [block, unblock, ...ends] = [
+    "block",
+    "unblock",
+    "crash",
+    "restore",
+    "restart",
+  ].map((kind) => window.kinds.indexOf(kind));
   if (block < 0) return [];
   const spans = [];
   window.rows.forEach((rows, process) => {

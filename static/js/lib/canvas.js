@@ -1,7 +1,9 @@
 /** Canvases that fit their boxes, and when the browser has painted. */
 
 const sizes = new WeakMap();
-const observer = globalThis.ResizeObserver && new ResizeObserver((entries) => entries.forEach(({ target }) => sizes.delete(target)));
+const observer =
+  globalThis.ResizeObserver &&
+  new ResizeObserver((entries) => entries.forEach(({ target }) => sizes.delete(target)));
 
 /** An element's {width, height}, measured again only when it has changed: measuring costs a layout. */
 export function sizeOf(element) {

@@ -20,7 +20,12 @@ const MONTH = 30.4 * DAY;
 export function clockTicks(from, to, count) {
   if (!(Math.abs(from) <= LAST && Math.abs(to) <= LAST)) return numberTicks(from, to, count);
   const step = STEPS.find((each) => (to - from) / each <= count);
-  const values = to - from < SECOND ? ticks(from, to, count, true) : step ? multiples(from, to, step) : months(from, to, count);
+  const values = to - from < SECOND ? ticks(
+    from,
+    to,
+    count,
+    true,
+  ) : step ? multiples(from, to, step) : months(from, to, count);
   const isDaily = values.every((value) => value % DAY === 0);
   const texts = values.map((value, i) => {
     const [day, time] = new Date(value).toISOString().replace("Z", "").split("T");

@@ -8,12 +8,23 @@
 
 import { eventRow, IN_FLIGHT, positionAt } from "./window.js";
 
-/** The cut of everything that has happened at `x` on the window's axis. */
+/**
+ * Returns the cut of everything that has happened at `x` on the window's axis.
+ *
+ * @param {OpenWindow} window
+ * @param {number} x
+ * @returns {number[]}
+ */
 export function positionsAt(window, x) {
   return Array.from(window.rows, (_, p) => positionAt(window, p, x));
 }
 
-/** Whether the window alone can answer for these positions. */
+/**
+ * Whether the window alone can answer for these positions.
+ *
+ * @param {OpenWindow | null} window
+ * @param {number[]} positions
+ */
 export function isInside(window, positions) {
   if (!window?.exact || positions.length !== window.rows.length) return false;
   return positions.every((n, p) => window.positions[p] <= n && n <= window.positionsTo[p]);
@@ -22,8 +33,11 @@ export function isInside(window, positions) {
 /**
  * What lies in the channels at the cut.
  *
- * Returns {contents: Map channel -> message rows in the order of sending, orphans: message rows}.
- * Channels with nothing in them have no entry.
+ * Channels with nothing in them have no entry. Rows stand in the order of sending.
+ *
+ * @param {OpenWindow} window
+ * @param {number[]} positions
+ * @returns {{ contents: Map<number, number[]>, orphans: number[] }}
  */
 export function channelsAt(window, positions) {
   const { channels } = window.topology;
@@ -42,7 +56,13 @@ export function channelsAt(window, positions) {
   return { contents, orphans };
 }
 
-/** Marker rows on their way at the cut, by channel. */
+/**
+ * Returns the rows of markers on their way at the cut, by channel.
+ *
+ * @param {OpenWindow} window
+ * @param {number[]} positions
+ * @returns {Map<number, number[]>}
+ */
 export function markersAt(window, positions) {
   const { markers, topology } = window;
   const contents = new Map();
@@ -62,7 +82,13 @@ function pushTo(map, key, item) {
   else map.set(key, [item]);
 }
 
-/** The state of each process after its last event inside: {states, known}. */
+/**
+ * Returns the state of each process after its last event inside, null where it is not known.
+ *
+ * @param {OpenWindow} window
+ * @param {number[]} positions
+ * @returns {{ states: unknown[], known: boolean[] }}
+ */
 export function statesAt(window, positions) {
   const states = [];
   const known = [];
@@ -88,6 +114,10 @@ function stateOf(window, p, position) {
 /**
  * The consistent cut that differs from `positions` by the fewest events: either the latest inside it
  * or the smallest around it. Both exist and are unique (consistent cuts are a lattice).
+ *
+ * @param {OpenWindow} window
+ * @param {number[]} positions
+ * @returns {number[]}
  */
 export function nearestConsistent(window, positions) {
   const inner = repaired(window, positions, shrink);
@@ -139,7 +169,12 @@ export function handleX(window, p, n, gap) {
   return window.exact ? (n <= window.positions[p] ? window.from : window.to) : NaN;
 }
 
-/** The number a state or value is, or carries as the only number of an object; else null. */
+/**
+ * Returns the number that a state is, or carries as the only number of an object; else null.
+ *
+ * @param {any} value
+ * @returns {number | null}
+ */
 export function numberIn(value) {
   if (typeof value === "number") return value;
   if (value === null || typeof value !== "object" || Array.isArray(value)) return null;
@@ -147,7 +182,12 @@ export function numberIn(value) {
   return numbers.length === 1 ? numbers[0] : null;
 }
 
-/** The sum of the numbers in `values`; null as soon as one is none. */
+/**
+ * Returns the sum of the numbers in `values`, null if one of them is not a number.
+ *
+ * @param {Iterable<unknown>} values
+ * @returns {number | null}
+ */
 export function total(values) {
   let sum = 0;
   for (const value of values) {
@@ -161,8 +201,11 @@ export function total(values) {
 /**
  * Everything the panels show about one cut, from the window alone.
  *
- * channels: Map channel code -> [{id, value, row}] in order; rows are those of `window`. events: how many lie inside.
- * inProcesses, inChannels: sums of money or tokens, null where something is not a number.
+ * The rows of messages are those of `window`.
+ *
+ * @param {OpenWindow} window
+ * @param {number[]} positions
+ * @returns {Cut}
  */
 export function describeCut(window, positions) {
   const { contents, orphans } = channelsAt(window, positions);
@@ -185,7 +228,12 @@ export function describeCut(window, positions) {
   });
 }
 
-/** Adds `events`, `inProcesses` and `inChannels` to a cut. */
+/**
+ * Adds to a cut how many events it has and the sums over processes and channels.
+ *
+ * @param {Cut} cut
+ * @returns {Cut}
+ */
 export function summed(cut) {
   cut.events = cut.positions.reduce((sum, n) => sum + n, 0);
   cut.inProcesses = cut.known.every(Boolean) ? total(cut.states) : null;

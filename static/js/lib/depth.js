@@ -63,7 +63,9 @@ function binned(start, changes, edges) {
   for (let bin = 0; bin < row.length; bin += 1) {
     row[bin] = depth;
     const last = bin === row.length - 1;
-    while (next < changes.length && (changes[next][0] < edges[bin + 1] || (last && changes[next][0] <= edges[bin + 1]))) {
+    while (next < changes.length && (
+      changes[next][0] < edges[bin + 1] || (last && changes[next][0] <= edges[bin + 1])
+    )) {
       depth += changes[next++][1];
       row[bin] = Math.max(row[bin], depth);
     }

@@ -17,14 +17,14 @@ function setAttribute(element, name, value) {
   else element.setAttribute(name, value === true ? "" : value);
 }
 
-/** Replaces the text only where it changed, so that nothing is laid out again for nothing. */
 /** Shows a sentence above the content for as long as the page is open. */
 export function showNote(text, level = "warning") {
-  const notes = document.querySelector(".messages");
+  const notes = /** @type {HTMLElement} */ (document.querySelector(".messages"));
   notes.append(h("p.note", { "data-level": level }, text));
   notes.hidden = false;
 }
 
+/** Replaces the text only where it changed, so that nothing is laid out again for nothing. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -40,8 +40,16 @@ export function renderOnce(element, key, build) {
 /** A table: head is a list of texts (or [text, class]), rows are lists of cells (text or element). */
 export function table(caption, head, rows) {
   const cells = head.map((name) => h("th", { scope: "col" }, name));
-  const body = rows.map((row) => h("tr", {}, row.map((cell, i) => h(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, cell))));
-  return h("table.table", {}, h("caption.visually-hidden", {}, caption), h("thead", {}, h("tr", {}, cells)), h("tbody", {}, body));
+  const body = rows.map(
+    (row) => h("tr", {}, row.map((cell, i) => h(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, cell))),
+  );
+  return h(
+    "table.table",
+    {},
+    h("caption.visually-hidden", {}, caption),
+    h("thead", {}, h("tr", {}, cells)),
+    h("tbody", {}, body),
+  );
 }
 
 /** Saves `text` as a file of the person's. */

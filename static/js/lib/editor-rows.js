@@ -13,15 +13,17 @@ export function editorRows(root) {
     /** The row and field that is typed into, or null. */
     focused() {
       const element = document.activeElement;
-      const row = element?.closest?.("tr[data-key]");
+      const row = element?.closest("tr[data-key]");
       return row && root.contains(row) ? { key: row.dataset.key, name: element.dataset.field } : null;
     },
     /**
-     * Marks the selected row and the first problem of every field. problems: [{key, field, sentence}]; place(key, field):
-     * the element where a problem is told, where that is not the field itself.
+     * Marks the selected row and the first problem of every field. problems: [{key, field, sentence}].
+     * place(key, field): the element that shows a problem, if it is not the field itself.
      */
     mark(selected, problems, place = field) {
-      for (const row of root.querySelectorAll("tr[data-key]")) row.setAttribute("aria-selected", String(row.dataset.key === selected));
+      for (const row of root.querySelectorAll("tr[data-key]")) {
+        row.setAttribute("aria-selected", String(row.dataset.key === selected));
+      }
       for (const old of root.querySelectorAll("[aria-invalid]")) old.removeAttribute("aria-invalid");
       for (const old of root.querySelectorAll(".field-error")) old.remove();
       for (const { key, field: name, sentence } of problems) {

@@ -11,14 +11,21 @@ import { readPlotly } from "./plotly.js";
 import { paintFigure } from "./sketch.js";
 
 const CALM = 400; // ms
-const CONFIG = { displaylogo: false, doubleClick: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+const CONFIG = {
+  displaylogo: false,
+  doubleClick: false,
+  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+};
 
 /**
  * Mounts on `root`, whose data-plotly is the address of Plotly. build(width): {data, layout}, as
  * sketch.js asks for. config: Plotly's, beside ours. wire(plot): called once, when Plotly has drawn.
  * show() draws anew and promises when the sketch is on the screen; destroy() forgets all.
+ *
+ * @param {HTMLElement} root
+ * @param {(width: number) => { data: Trace[], layout: any }} build
  */
-export function mountFigure(root, build, { config = {}, wire = () => {} } = {}) {
+export function mountFigure(root, build, { config = {}, wire = (_plot) => {} } = {}) {
   const plot = h("div.figure-plot");
   const canvas = h("canvas", { "aria-hidden": "true" });
   let [figure, width, timer] = [null, 0, 0];

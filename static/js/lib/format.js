@@ -38,7 +38,8 @@ export function instant(amount, unit, span) {
   const wanted = Math.ceil(-Math.log10(Math.max((span * scale) / 10000, 1e-12)));
   const exact = Math.round(Math.log10(1 / scale)) + (Number.isInteger(amount) ? 0 : 1);
   const digits = Math.max(0, Math.min(wanted, Math.max(exact, 0), 9));
-  return `${(amount * scale).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${name}`;
+  const decimals = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return `${(amount * scale).toLocaleString("en", decimals)} ${name}`;
 }
 
 /** The unit that instants of this size are written in: [name, nanoseconds], or [unit, null]. */

@@ -13,7 +13,9 @@ export function isTaken(event, name) {
   const target = event.target;
   if (target.closest?.("dialog[open]")) return true;
   if (name.startsWith("ctrl+")) return false;
-  if (target.isContentEditable || target.matches?.("input:not([type=range]), textarea, select")) return name !== "escape";
+  if (target.isContentEditable || target.matches?.("input:not([type=range]), textarea, select")) {
+    return name !== "escape";
+  }
   if (target.matches?.("button, a, summary") && (name === "space" || name === "enter")) return true;
   return target.matches?.("[data-keys~=arrows]") && name.includes("arrow");
 }

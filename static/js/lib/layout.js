@@ -45,7 +45,14 @@ function layered(count, links) {
   alone.forEach((p, i) => (places[p] = { x: (i + 1) / (alone.length + 1), y: 0 }));
   for (let layer = 0; layer <= deepest; layer += 1) {
     const own = ready.filter((p) => linked[p] && depth[p] === layer).sort((a, b) => a - b);
-    own.forEach((p, i) => (places[p] = { x: layer / deepest, y: own.length === 1 ? (1 + top) / 2 : top + (i / (own.length - 1)) * (1 - top) }));
+    own.forEach(
+      (p, i) => (
+        places[p] = {
+          x: layer / deepest,
+          y: own.length === 1 ? (1 + top) / 2 : top + (i / (own.length - 1)) * (1 - top),
+        }
+      ),
+    );
   }
   return places;
 }

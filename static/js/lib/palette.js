@@ -12,7 +12,18 @@ export function matching(commands, query) {
 
 /** Makes the dialog. commands() gives [{title, keys, run}] each time it opens. */
 export function createPalette(commands, { placeholder = "Find a command, process, channel or snapshot" } = {}) {
-  const input = h("input", { type: "text", placeholder, "aria-label": placeholder, role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", autocomplete: "off" });
+  const input = h(
+    "input",
+    {
+      type: "text",
+      placeholder,
+      "aria-label": placeholder,
+      role: "combobox",
+      "aria-expanded": "true",
+      "aria-controls": "palette-list",
+      autocomplete: "off",
+    },
+  );
   const list = h("ul.palette-list", { id: "palette-list", role: "listbox" });
   const dialog = h("dialog.palette", { "aria-label": "Commands" }, input, list);
   document.body.append(dialog);
@@ -30,7 +41,12 @@ export function createPalette(commands, { placeholder = "Find a command, process
 
   function item(command, i) {
     const keys = (command.keys ?? []).slice(0, 1).map((key) => h("kbd", {}, key));
-    const li = h("li", { role: "option", id: `palette-${i}`, "aria-selected": String(i === chosen), onclick: () => run(command) }, h("span", {}, command.title), keys);
+    const li = h(
+      "li",
+      { role: "option", id: `palette-${i}`, "aria-selected": String(i === chosen), onclick: () => run(command) },
+      h("span", {}, command.title),
+      keys,
+    );
     if (i === chosen) {
       input.setAttribute("aria-activedescendant", li.id);
       requestAnimationFrame(() => li.scrollIntoView({ block: "nearest" }));

@@ -10,6 +10,11 @@ export const SECONDS_PER_VIEW = 20;
 const FLIP_AT = 0.9;
 const FLIP_TO = 0.1;
 
+/**
+ * Makes the player of one recording. `schedule` calls a function once before the next frame.
+ *
+ * @param {{ from: number, to: number, steps: number }} extent
+ */
 export function createPlayer(extent, { schedule = nextFrame } = {}) {
   const listeners = new Set();
   let changed = new Set();
@@ -17,6 +22,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
   let lastTick = null;
 
   const state = {
+    /** @type {Axis} */
     axis: "time",
     now: 0,
     from: 0,
@@ -121,7 +127,10 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     seek,
     zoom,
     zoomBy,
-    pan: (fraction) => zoom(state.from + (state.to - state.from) * fraction, state.to + (state.to - state.from) * fraction),
+    pan: (fraction) => zoom(
+      state.from + (state.to - state.from) * fraction,
+      state.to + (state.to - state.from) * fraction,
+    ),
     fitAll: () => zoom(margins().from, margins().to),
     play: () => set({ playing: true, now: state.now >= bounds().to ? bounds().from : state.now }),
     pause: () => set({ playing: false }),

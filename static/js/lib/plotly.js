@@ -4,7 +4,12 @@ import { h } from "./dom.js";
 
 let reading = null;
 
-/** A promise of Plotly, read from `src` when it is first asked for. */
+/**
+ * Reads Plotly from `src` at the first call.
+ *
+ * @param {string} src
+ * @returns {Promise<any>}
+ */
 export function readPlotly(src) {
   reading ??= new Promise((resolve, reject) => {
     const script = h("script", { src });

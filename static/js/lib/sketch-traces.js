@@ -115,5 +115,8 @@ function shades(scale) {
   context.fillStyle = blend;
   context.fillRect(0, 0, SHADES, 1);
   const { data } = context.getImageData(0, 0, SHADES, 1);
-  return Array.from({ length: SHADES }, (_, i) => `rgba(${data[4 * i]}, ${data[4 * i + 1]}, ${data[4 * i + 2]}, ${data[4 * i + 3] / 255})`);
+  return Array.from(
+    { length: SHADES },
+    (_, i) => `rgba(${data[4 * i]}, ${data[4 * i + 1]}, ${data[4 * i + 2]}, ${data[4 * i + 3] / 255})`,
+  );
 }

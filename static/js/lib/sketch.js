@@ -17,7 +17,9 @@ export function paintFigure(canvas, { data, layout }) {
   const context = fitCanvas(canvas);
   const frames = framesOf(layout, sizeOf(canvas));
   for (const frame of frames.values()) paintGrid(context, frame);
-  for (const trace of data) inside(context, frames.get(trace.yaxis ?? "y"), (frame) => paintTrace(context, frame, trace));
+  for (const trace of data) {
+    inside(context, frames.get(trace.yaxis ?? "y"), (frame) => paintTrace(context, frame, trace));
+  }
   const [first] = frames.values();
   for (const shape of layout.shapes ?? []) paintShape(context, first, shape);
   for (const frame of frames.values()) paintTicksY(context, frame, layout.font);
@@ -36,7 +38,19 @@ function framesOf(layout, { width, height }) {
     if (!name.startsWith("yaxis")) continue;
     const [low, high] = yaxis.domain ?? [0, 1];
     const [top, bottom] = [margin.t + (1 - high) * tall, margin.t + (1 - low) * tall];
-    frames.set(name.replace("axis", ""), { left, right, top, bottom, xaxis, yaxis, x: along(xaxis.range, left, right), y: along(yaxis.range, bottom, top) });
+    frames.set(
+      name.replace("axis", ""),
+      {
+        left,
+        right,
+        top,
+        bottom,
+        xaxis,
+        yaxis,
+        x: along(xaxis.range, left, right),
+        y: along(yaxis.range, bottom, top),
+      },
+    );
   }
   return frames;
 }
@@ -80,7 +94,9 @@ function paintTicksX(context, frame, font) {
     const at = frame.x(value);
     if (at < left || at > right) return;
     stroke(context, at, bottom, at, bottom + TICK + 1);
-    plain(xaxis.ticktext[i]).forEach((text, line) => context.fillText(text, at, bottom + TICK + 3 + font.size * (1 + LINE * line)));
+    plain(xaxis.ticktext[i]).forEach(
+      (text, line) => context.fillText(text, at, bottom + TICK + 3 + font.size * (1 + LINE * line)),
+    );
   });
   stroke(context, left, bottom + 0.5, right, bottom + 0.5);
   if (!xaxis.title) return;
@@ -90,7 +106,7 @@ function paintTicksX(context, frame, font) {
 
 function paintTicksY(context, frame, font) {
   const { yaxis, left } = frame;
-  const { color, size } = { ...font, ...yaxis.tickfont };
+  const { color, size } = /** @type {any} */ ({ ...font, ...yaxis.tickfont });
   context.textAlign = "right";
   context.textBaseline = "middle";
   context.fillStyle = color;
@@ -117,7 +133,11 @@ function paintNote(context, { margin, font }, { width, height }, { x, y, text, f
   context.textBaseline = "alphabetic";
   context.fillStyle = own?.color ?? font.color;
   context.font = `${own?.size ?? font.size}px ${font.family}`;
-  context.fillText(plain(text)[0], margin.l + x * (width - margin.l - margin.r) + 2, margin.t + (1 - y) * (height - margin.t - margin.b) - 5);
+  context.fillText(
+    plain(text)[0],
+    margin.l + x * (width - margin.l - margin.r) + 2,
+    margin.t + (1 - y) * (height - margin.t - margin.b) - 5,
+  );
 }
 
 function stroke(context, x0, y0, x1, y1) {
@@ -133,5 +153,7 @@ function crisp(at) {
 
 /** The lines of a text, without the little HTML that Plotly reads. */
 function plain(text) {
-  return text.replaceAll("<b>", "").replaceAll("</b>", "").split("<br>").map((line) => line.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&"));
+  return text.replaceAll("<b>", "").replaceAll("</b>", "").split("<br>").map(
+    (line) => line.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&"),
+  );
 }

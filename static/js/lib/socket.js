@@ -9,7 +9,12 @@ const ENDED = "The server has ended the connection of this page. Load the page a
 /** The server understood the request and will not answer it: asking again would not help. */
 export class Refused extends Error {}
 
-/** While one call of `perform` is out, only the newest of the others waits; those it passes get null. */
+/**
+ * Wraps an asynchronous function so that the newest call wins. While one call is out, only the newest
+ * of the others waits; the calls that it passes get null.
+ *
+ * @param {(request: any) => Promise<any>} perform
+ */
 export function latestWins(perform) {
   let busy = false;
   let waiting = null;
@@ -48,8 +53,13 @@ export function latestWins(perform) {
  * ask(type, body) resolves with the answer to this request, rejects when the server refuses or the
  * socket closes. onMessage gets everything that answers no request; onState "open", "closed", or
  * "ended" with a sentence where the server wants this page back no more.
+ *
+ * @param {string} path
+ * @param {SocketOptions} given
+ * @returns {ReplaySocket}
  */
-export function openSocket(path, { onMessage = () => {}, onState = () => {}, Socket = WebSocket } = {}) {
+export function openSocket(path, given = {}) {
+  const { onMessage = (_message) => {}, onState = (_state, _sentence) => {}, Socket = WebSocket } = given;
   const open = new Map();
   let socket = null;
   let wait = FIRST_WAIT;
@@ -63,7 +73,8 @@ export function openSocket(path, { onMessage = () => {}, onState = () => {}, Soc
       onState("open");
     };
     socket.onmessage = ({ data }) => receive(JSON.parse(data));
-    socket.onclose = ({ code, reason } = {}) => {
+    socket.onclose = (event) => {
+      const { code, reason } = event ?? {};
       for (const { reject } of open.values()) reject(new Error("The connection closed."));
       open.clear();
       if (code >= FINAL) {

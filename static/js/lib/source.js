@@ -6,7 +6,15 @@ import { openWindow } from "./window.js";
 
 const KEPT_WINDOWS = 12;
 
-/** urls: {window, cuts, snapshots, events}, see defaultUrls. */
+/**
+ * Makes the source of one recording's data.
+ *
+ * @param {object} given
+ * @param {Record<string, string>} given.urls addresses, see defaultUrls
+ * @param {OpenTopology} given.topology
+ * @param {ReplaySocket} given.socket
+ * @param {() => string} [given.csrf] gives the token of the page's forms
+ */
 export function createSource({ urls, topology, socket, csrf = () => "" }) {
   const windows = new Map();
   const underWay = new Map();
@@ -17,6 +25,10 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
     return keep(request, openWindow(payload, topology));
   });
 
+  /**
+   * @param {WindowRequest} request
+   * @param {OpenWindow} window
+   */
   function keep(request, window) {
     windows.set(keyOf(request), window);
     if (windows.size > KEPT_WINDOWS) windows.delete(windows.keys().next().value);
@@ -27,7 +39,7 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
   function overHttp(request) {
     const key = keyOf(request);
     if (!underWay.has(key)) {
-      const answer = getJson(`${urls.window}?${new URLSearchParams(request)}`);
+      const answer = getJson(`${urls.window}?${new URLSearchParams(/** @type {any} */ (request))}`);
       underWay.set(key, answer.finally(() => underWay.delete(key)));
     }
     return underWay.get(key);
@@ -38,6 +50,7 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
     return openCut(answer, topology);
   });
 
+  /** @param {CutQuestion} question */
   function asPositions(question) {
     if (!question.positions) return question;
     return { positions: Object.fromEntries(topology.processes.map(({ id }, p) => [id, question.positions[p]])) };
@@ -83,7 +96,7 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
   };
 }
 
-/** The addresses of the API for a recording's id; `given` ones win. */
+/** Returns the addresses of a recording's data; `given` ones win. */
 export function defaultUrls(id, given = {}) {
   const api = `/api/recordings/${id}`;
   return {
@@ -103,7 +116,13 @@ function keyOf({ axis, from, to, width }) {
   return `${axis} ${from} ${to} ${width}`;
 }
 
-/** A cut as the server describes it, in the form that describeCut gives. */
+/**
+ * Brings a cut that the server describes into the form of describeCut.
+ *
+ * @param {CutPayload} answer
+ * @param {OpenTopology} topology
+ * @returns {Cut}
+ */
 export function openCut(answer, topology) {
   const { processes, channelCode } = topology;
   const channels = new Map();
@@ -124,19 +143,28 @@ export function openCut(answer, topology) {
   });
 }
 
-/** Positions by process id, or a list, as a list; -1 where a process has none. */
+/**
+ * Returns positions as a list; -1 where a process has none.
+ *
+ * @param {Record<string, number> | number[] | undefined} positions
+ * @param {ProcessPayload[]} processes
+ * @returns {number[]}
+ */
 export function inOrder(positions, processes) {
   if (Array.isArray(positions)) return positions.map((n) => n ?? -1);
   return processes.map(({ id }) => positions?.[id] ?? -1);
 }
 
+/** Fetches JSON. Throws an Error with the server's sentence if it refuses. */
 export async function getJson(url) {
   return answered(await fetch(url, { headers: { Accept: "application/json" }, credentials: "same-origin" }));
 }
 
 async function postJson(url, body, token) {
   const headers = { "Content-Type": "application/json", "X-CSRFToken": token };
-  return answered(await fetch(url, { method: "POST", headers, body: JSON.stringify(body), credentials: "same-origin" }));
+  return answered(
+    await fetch(url, { method: "POST", headers, body: JSON.stringify(body), credentials: "same-origin" }),
+  );
 }
 
 async function answered(response) {

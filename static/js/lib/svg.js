@@ -20,7 +20,10 @@ export function title(content) {
 /** A marker to end lines with; `id` names its class, too. */
 export function arrowHead(id) {
   const box = { viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 8, markerHeight: 8 };
-  const marker = create("marker", { id, ...box, markerUnits: "userSpaceOnUse", orient: "auto", class: `drawing-${id}` });
+  const marker = create(
+    "marker",
+    { id, ...box, markerUnits: "userSpaceOnUse", orient: "auto", class: `drawing-${id}` },
+  );
   marker.append(create("path", { d: "M0 0L8 4L0 8z" }));
   return marker;
 }

@@ -18,7 +18,9 @@
   }
 
   function wire() {
-    for (const radio of document.querySelectorAll("input[name=theme]")) {
+    /** @type {NodeListOf<HTMLInputElement>} */
+    const radios = document.querySelectorAll("input[name=theme]");
+    for (const radio of radios) {
       radio.checked = radio.value === chosen();
       radio.addEventListener("change", () => choose(radio.value));
     }

@@ -1,4 +1,9 @@
-/** Adds to a topology from the API what every view looks up: codes by id, and ends as codes. */
+/**
+ * Adds to a topology from the API what every view looks up: codes by id, and ends as codes.
+ *
+ * @param {TopologyPayload} payload
+ * @returns {OpenTopology}
+ */
 export function openTopology({ processes, channels }) {
   const processCode = new Map(processes.map((process, code) => [process.id, code]));
   const opened = channels.map((channel, code) => ({

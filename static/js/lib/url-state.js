@@ -2,11 +2,18 @@
 
 const LONGEST_CUT = 1500;
 
-/** The view a query string asks for; what it does not name, or names wrongly, is absent. */
+/**
+ * Reads the view that a query string asks for; what it does not name, or names wrongly, is absent.
+ *
+ * @param {string} query
+ * @param {OpenTopology} topology
+ * @returns {View}
+ */
 export function readView(query, topology) {
   const params = new URLSearchParams(query);
+  /** @type {View} */
   const view = {};
-  if (["time", "order"].includes(params.get("axis"))) view.axis = params.get("axis");
+  if (["time", "order"].includes(params.get("axis"))) view.axis = /** @type {Axis} */ (params.get("axis"));
   for (const [name, key] of [["t", "now"], ["from", "from"], ["to", "to"]]) {
     if (params.get(name) && Number.isFinite(Number(params.get(name)))) view[key] = Number(params.get(name));
   }
@@ -25,7 +32,13 @@ export function readView(query, topology) {
   return view;
 }
 
-/** The query string (without "?") of a view; the inverse of readView. */
+/**
+ * Writes the query string (without "?") of a view; the inverse of readView.
+ *
+ * @param {View} view
+ * @param {OpenTopology} topology
+ * @returns {string}
+ */
 export function writeView(view, topology) {
   const params = new URLSearchParams();
   if (view.axis === "order") params.set("axis", "order");
@@ -52,6 +65,7 @@ function plain(number) {
   return String(Number(number.toFixed(3)));
 }
 
+/** @returns {Chosen | null} */
 function readSelection(params, topology) {
   const event = split(params.get("event"));
   if (event) {
@@ -62,7 +76,7 @@ function readSelection(params, topology) {
   if (message) return message;
   for (const of of ["process", "channel"]) {
     const code = topology[`${of}Code`].get(params.get(of));
-    if (code !== undefined) return { of, [of]: code };
+    if (code !== undefined) return /** @type {Chosen} */ ({ of, [of]: code });
   }
   return null;
 }
@@ -72,7 +86,12 @@ function split(text) {
   return at > 0 ? [text.slice(0, at), text.slice(at + 1)] : null;
 }
 
-/** Both ids may hold an @: the first split whose right half is a channel counts. */
+/**
+ * Reads a message and its channel. Both ids may hold an @: the first split whose right half is a
+ * channel counts.
+ *
+ * @returns {Chosen | null}
+ */
 function splitLast(text, topology) {
   for (let at = (text ?? "").indexOf("@"); at >= 0; at = text.indexOf("@", at + 1)) {
     const channel = topology.channelCode.get(text.slice(at + 1));

@@ -10,6 +10,10 @@ const APPLICATION_KINDS = new Set(["internal", "send", "receive", "read", "write
 /**
  * Decodes a window payload (docs/websocket.md). Adds `rows`, the event rows of each process by
  * index, and `x` columns in the window's own axis: instants, or steps + 1.
+ *
+ * @param {WindowPayload} payload
+ * @param {OpenTopology} topology
+ * @returns {OpenWindow}
  */
 export function openWindow(payload, topology) {
   const byStep = payload.axis === "order";
@@ -49,7 +53,13 @@ export function openWindow(payload, topology) {
 
 const ENDS = ["sent_index", "received_index", "sent_at", "received_at", "sent_step", "received_step"];
 
+/**
+ * @param {Record<string, any> | undefined} table
+ * @param {string[]} names
+ * @returns {OpenTable}
+ */
 function columns(table, names) {
+  /** @type {OpenTable} */
   const out = { count: 0 };
   for (const name of names) out[name] = decode(table?.[name]);
   out.count = out[names[0]].length;
@@ -66,6 +76,10 @@ function addAxis(table, byStep) {
   table.receivedX = Float64Array.from(receivedX, (x, row) => (table.received_index[row] === IN_FLIGHT ? NaN : x));
 }
 
+/**
+ * @param {BinsPayload} bins
+ * @returns {OpenBins}
+ */
 function openBins(bins) {
   return {
     edges: decode(bins.edges),
@@ -86,7 +100,13 @@ function rowsByProcess(events, processes) {
   return rows;
 }
 
-/** The row of an event, or -1 where the window does not hold it. */
+/**
+ * Finds the row of an event: -1 where the window does not hold it.
+ *
+ * @param {OpenWindow} window
+ * @param {number} process
+ * @param {number} index
+ */
 export function eventRow(window, process, index) {
   const own = window.rows[process];
   if (!own?.length) return -1;
@@ -95,7 +115,14 @@ export function eventRow(window, process, index) {
   return own.find((row) => window.events.index[row] === index) ?? -1;
 }
 
-/** Whether the whole of [from, to] on `axis` lies in the window, with every event and message. */
+/**
+ * Whether the whole of [from, to] on `axis` lies in the window, with every event and message.
+ *
+ * @param {OpenWindow | null} window
+ * @param {Axis} axis
+ * @param {number} from
+ * @param {number} to
+ */
 export function covers(window, axis, from, to) {
   return Boolean(window) && window.exact && window.axis === axis && window.from <= from && to <= window.to;
 }
@@ -110,7 +137,14 @@ export function neighbour(xs, x, direction) {
   return best;
 }
 
-/** How many events of process `p` have happened at `x`. */
+/**
+ * Counts the events of process `p` that have happened at `x`.
+ *
+ * @param {OpenWindow} window
+ * @param {number} p
+ * @param {number} x
+ * @returns {number}
+ */
 export function positionAt(window, p, x) {
   const { events, rows, positions } = window;
   const own = rows[p];
@@ -124,7 +158,13 @@ export function positionAt(window, p, x) {
   return low === 0 ? positions[p] : Math.max(positions[p], events.index[own[low - 1]] + 1);
 }
 
-/** Where the events of bins lie before `x`: about how many events have happened there. */
+/**
+ * Counts the events that have happened at `x`; a window of bins knows their number only roughly.
+ *
+ * @param {OpenWindow} window
+ * @param {number} x
+ * @returns {number}
+ */
 export function eventsBefore(window, x) {
   if (window.exact) {
     let sum = 0;

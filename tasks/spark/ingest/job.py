@@ -346,12 +346,15 @@ class Ingest:
         return [self._record_again(row) for row in records.take(pa.array(again)).to_pylist()]
 
     def _record_again(self, row: dict) -> Placed:
-        what = "its state"
+        part = "its state"
         if row["kind"] == KINDS.index(RECORD_CHANNEL):
-            what = f"channel {say.quoted(self.topology.channels[row['channel']].id)}"
-        process = self.topology.processes[row["process"]].id
-        snapshot = self.snapshots[row["snapshot"]]
-        defect = say.recorded_twice(process, snapshot, what, row["line"])
+            part = f"channel {say.quoted(self.topology.channels[row['channel']].id)}"
+        defect = say.recorded_twice(
+            process=self.topology.processes[row["process"]].id,
+            snapshot=self.snapshots[row["snapshot"]],
+            part=part,
+            line=row["line"],
+        )
         return Placed((row["process"], row["index"], 0), defect)
 
     # --- the small tables --------------------------------------------------------------------

@@ -301,14 +301,16 @@ class DefectFinder:
         return defects
 
     def _stray(self, row: int, by_id: bool, twice: bool) -> Defect:
-        process = self.task.processes[self.ends["process"][row]]
-        line = int(self.ends["line"][row])
-        channel = self._channel(int(self.ends["channel"][row]))
+        facts = {
+            "process": self.task.processes[self.ends["process"][row]],
+            "line": int(self.ends["line"][row]),
+            "channel": self._channel(int(self.ends["channel"][row])),
+        }
         if by_id:
-            tell = say.received_twice if twice else say.stray_receive
-            return tell(channel, self.ends.message[row].as_py(), process, line)
-        tell = say.marker_received_twice if twice else say.stray_marker
-        return tell(channel, self.task.snapshots[self.ends["snapshot"][row]], process, line)
+            complaint = say.received_twice if twice else say.stray_receive
+            return complaint(message=self.ends.message[row].as_py(), **facts)
+        complaint = say.marker_received_twice if twice else say.stray_marker
+        return complaint(snapshot=self.task.snapshots[self.ends["snapshot"][row]], **facts)
 
     def _resent(self) -> list[tuple[int, Defect]]:
         key, sends = self.messages.send_key, self.messages.sends
@@ -320,8 +322,13 @@ class DefectFinder:
         told = []
         for code, begin, end in runs(channel[again]):
             row = int(sends[again[begin]])
-            message, line = self.ends.message[row].as_py(), int(self.ends["line"][row])
-            told.append((code, say.sent_twice(self._channel(code), message, end - begin, line)))
+            defect = say.sent_twice(
+                channel=self._channel(code),
+                message=self.ends.message[row].as_py(),
+                count=end - begin,
+                line=int(self.ends["line"][row]),
+            )
+            told.append((code, defect))
         return told
 
     def early(self) -> tuple[Placed, ...]:
@@ -334,7 +341,9 @@ class DefectFinder:
             row = int(rows[begin])
             place = (int(self.ends["process"][row]), int(self.ends["index"][row]))
             line = int(self.ends["line"][row])
-            defect = say.received_before_sent(self._channel(code), end - begin, line)
+            defect = say.received_before_sent(
+                channel=self._channel(code), count=end - begin, line=line
+            )
             told.append(Placed(place, defect))
         return tuple(told)
 
@@ -364,9 +373,15 @@ class DefectFinder:
             first = int(rows[begin])
             stop = int(np.searchsorted(channel, code, side="right"))
             later = first + 1 + int(np.argmin(by[first + 1 : stop]))
-            names = (self._called(int(sends[first])), self._called(int(sends[later])))
-            line = int(self.ends["line"][sends[first]])
-            defects.add(say.overtaken(self._channel(code), *names, end - begin, line))
+            defects.add(
+                say.overtaken(
+                    channel=self._channel(code),
+                    first=self._called(int(sends[first])),
+                    later=self._called(int(sends[later])),
+                    count=end - begin,
+                    line=int(self.ends["line"][sends[first]]),
+                )
+            )
         return defects
 
     def _called(self, row: int) -> str:
@@ -410,10 +425,12 @@ class DefectFinder:
         sends = self.messages.sends[self.ends["channel"][self.messages.sends] == channel]
         sent = set(self.ends.message.take(pa.array(sends)).to_pylist())
         message = next(item for item in record["messages"] if item not in sent)
-        process = self.task.processes[record["process"]]
-        snapshot = self.task.snapshots[record["snapshot"]]
         defect = say.unknown_message(
-            self._channel(channel), message, snapshot, process, record["line"]
+            channel=self._channel(channel),
+            message=message,
+            snapshot=self.task.snapshots[record["snapshot"]],
+            process=self.task.processes[record["process"]],
+            line=record["line"],
         )
         return Placed((record["process"], record["index"], 1), defect)
 

@@ -129,7 +129,7 @@ class Order:
         process = np.searchsorted(self.starts, falls, side="right") - 1
         for code, begin, end in _runs(process):
             line = rows["line"][int(falls[begin])].as_py()
-            defects.add(say.falling_clock(self.names[code], end - begin, line))
+            defects.add(say.falling_clock(process=self.names[code], count=end - begin, line=line))
         return defects
 
     def _sort(self, index: np.ndarray, line: np.ndarray) -> None:
@@ -167,17 +167,26 @@ class Order:
         twice = np.flatnonzero(index[1:] == index[:-1])
         for row in twice[:MOST_LISTED].tolist():
             self.defects.add(
-                say.index_twice(name, int(index[row]), int(line[row + 1]), int(line[row]))
+                say.index_twice(
+                    process=name,
+                    index=int(index[row]),
+                    line=int(line[row + 1]),
+                    earlier_line=int(line[row]),
+                )
             )
         self.defects.total += max(0, len(twice) - MOST_LISTED)
         if len(without):
-            self.defects.add(say.index_partly(name, len(without), int(without[0])))
+            self.defects.add(
+                say.index_partly(process=name, count=len(without), line=int(without[0]))
+            )
             return
         gaps = np.flatnonzero(index > np.arange(len(index)))
         if len(gaps):
             gap = int(gaps[0])
             missing = int(index[-1]) + 1 - len(index)
-            self.defects.add(say.index_gap(name, missing, gap, int(line[gap])))
+            self.defects.add(
+                say.index_gap(process=name, count=missing, first=gap, line=int(line[gap]))
+            )
 
 
 def _runs(codes: np.ndarray) -> list[tuple[int, int, int]]:

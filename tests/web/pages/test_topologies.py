@@ -8,8 +8,8 @@ import pytest
 
 from snapshots.models import Job, Recording, Topology
 from snapshots.services.topologies import save_topology
-from tests.web.given import a_file, a_person
-from tests.web.pages.test_recordings import HOSTILE, text_of
+from tests.web.given import a_file, a_person, text_of
+from tests.web.pages.test_recordings import HOSTILE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 

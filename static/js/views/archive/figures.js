@@ -10,6 +10,7 @@ const MEASURES = [
   { name: "alignment", title: "Alignment", bytes: false },
   { name: "start_delay", title: "Start delay", bytes: false },
 ];
+/** @type {[string, number][]} */
 const SIZES = [["B", 1], ["kB", 1e3], ["MB", 1e6], ["GB", 1e9], ["TB", 1e12]];
 const GAP = 0.045; // of the picture's height, above a trend: its title stands there
 const FAILED_SHARE = 0.09; // of it, for the failures
@@ -23,7 +24,10 @@ const TICK = 110; // pixels, from one time to the next
  */
 export function trendFigure(overview, { colours, width, range = null }) {
   const known = MEASURES.filter(({ name }) => overview.trends[name]);
-  const rows = known.map((measure, place) => ({ ...measure, place, trend: unpacked(overview.trends[measure.name]) })).map(scaled);
+  const rows = known.map(
+    (measure, place) => ({ ...measure, place, trend: unpacked(overview.trends[measure.name]) }),
+  ).map(scaled);
+  /** @type {Trace[]} */
   const data = rows.flatMap((row) => traces(row, colours));
   data.push(failures(overview, rows.length, colours));
   return { data, layout: layout(rows, overview, { colours, width, range: range ?? extent(rows, overview) }) };
@@ -47,7 +51,9 @@ export function slowestFigure({ axis, slowest }, { colours, width }) {
     z: slowest.counts,
     zmin: 0,
     zmax: Math.max(1, ...slowest.counts.flat()),
-    text: slowest.counts.map((row, place) => row.map((count) => `${escapeText(slowest.names[place])}: ${thousands(count)} times`)),
+    text: slowest.counts.map(
+      (row, place) => row.map((count) => `${escapeText(slowest.names[place])}: ${thousands(count)} times`),
+    ),
     hovertemplate: "%{text}<extra></extra>",
     colorscale: [[0, colours("surface")], [1, colours("series-5")]],
     showscale: false,
@@ -58,8 +64,19 @@ export function slowestFigure({ axis, slowest }, { colours, width }) {
     layout: {
       ...base(colours),
       margin: { l: left, r: RIGHT, t: 8, b: 44 },
-      xaxis: { ...axisX(axis, [edges[0], edges.at(-1)], width - left - RIGHT, colours), showgrid: false, fixedrange: true },
-      yaxis: { ...axisOf(colours), fixedrange: true, showgrid: false, range: [names.length - 0.5, -0.5], tickvals: names.map((_, row) => row), ticktext: names.map(escapeText) },
+      xaxis: {
+        ...axisX(axis, [edges[0], edges.at(-1)], width - left - RIGHT, colours),
+        showgrid: false,
+        fixedrange: true,
+      },
+      yaxis: {
+        ...axisOf(colours),
+        fixedrange: true,
+        showgrid: false,
+        range: [names.length - 0.5, -0.5],
+        tickvals: names.map((_, row) => row),
+        ticktext: names.map(escapeText),
+      },
     },
   };
 }
@@ -71,25 +88,41 @@ export function formTime(milliseconds) {
 
 function unpacked(trend) {
   const columns = {};
-  for (const name of ["x", "low", "mid", "high", "number", "pipeline", "band_x", "lower", "upper"]) columns[name] = Array.from(decode(trend[name]));
+  for (const name of ["x", "low", "mid", "high", "number", "pipeline", "band_x", "lower", "upper"]) {
+    columns[name] = Array.from(decode(trend[name]));
+  }
   const outliers = {};
   for (const name of ["x", "y", "number", "pipeline"]) outliers[name] = Array.from(decode(trend.outliers[name]));
   return { ...trend, ...columns, outliers: { ...outliers, total: trend.outliers.total } };
 }
 
 /** In one unit that fits; `top` is how far the axis goes. */
-function scaled({ trend, ...row }) {
+function scaled(/** @type {any} */ { trend, ...row }) {
   const [unit, scale] = unitOf(trend, row.bytes);
   const own = (values) => values.map((value) => value * scale);
-  const [low, mid, high, lower, upper, y] = [trend.low, trend.mid, trend.high, trend.lower, trend.upper, trend.outliers.y].map(own);
+  const [low, mid, high, lower, upper, y] = [
+    trend.low,
+    trend.mid,
+    trend.high,
+    trend.lower,
+    trend.upper,
+    trend.outliers.y,
+  ].map(own);
   const largest = [high, upper, y].flat().reduce((most, value) => Math.max(most, value), 0);
-  return { ...row, unit, top: largest * ROOM || 1, trend: { ...trend, low, mid, high, lower, upper, outliers: { ...trend.outliers, y } } };
+  return {
+    ...row,
+    unit,
+    top: largest * ROOM || 1,
+    trend: { ...trend, low, mid, high, lower, upper, outliers: { ...trend.outliers, y } },
+  };
 }
 
 function traces({ title, unit, place, trend }, colours) {
   const at = { type: "scatter", xaxis: "x", yaxis: axisName(place), showlegend: false };
   const keys = ({ pipeline, number }, most) => number.map((each, row) => [pipeline[row], each, most?.[row]]);
-  const own = trend.exact ? `%{customdata[1]}: %{y:.3~r} ${unit}` : `median %{y:.3~r} ${unit}, most %{customdata[2]:.3~r} ${unit} (%{customdata[1]})`;
+  const own = trend.exact
+    ? `%{customdata[1]}: %{y:.3~r} ${unit}`
+    : `median %{y:.3~r} ${unit}, most %{customdata[2]:.3~r} ${unit} (%{customdata[1]})`;
   const outline = (name, x, low, high, opacity) => ({
     ...at,
     name,
@@ -101,6 +134,7 @@ function traces({ title, unit, place, trend }, colours) {
     line: { width: 0 },
     hoverinfo: "skip",
   });
+  /** @type {Trace[]} */
   const found = [outline("band", trend.band_x, trend.lower, trend.upper, 0.16)];
   if (!trend.exact) found.push(outline("least to most", trend.x, trend.low, trend.high, 0.35));
   const few = trend.exact && trend.x.length <= 120;
@@ -154,8 +188,25 @@ function layout(rows, { axis, failures: { failed } }, { colours, width, range })
   const notes = [];
   const put = (place, height, title, top, tickvals) => {
     const above = 1 - GAP - place * (share + GAP);
-    axes[axisName(place, "yaxis")] = { ...axisOf(colours), domain: [Math.max(0, above - height), above], fixedrange: true, range: [0, top], tickvals, ticktext: tickvals.map(thousands) };
-    notes.push({ xref: "paper", yref: "paper", x: 0, y: above, xanchor: "left", yanchor: "bottom", showarrow: false, text: title, font: { color: colours("text-soft") } });
+    axes[axisName(place, "yaxis")] = {
+      ...axisOf(colours),
+      domain: [Math.max(0, above - height), above],
+      fixedrange: true,
+      range: [0, top],
+      tickvals,
+      ticktext: tickvals.map(thousands),
+    };
+    notes.push({
+      xref: "paper",
+      yref: "paper",
+      x: 0,
+      y: above,
+      xanchor: "left",
+      yanchor: "bottom",
+      showarrow: false,
+      text: title,
+      font: { color: colours("text-soft") },
+    });
   };
   rows.forEach(({ place, title, unit, top }) => put(place, share, `${title}, ${unit}`, top, ticks(0, top, 4)));
   const most = Math.max(1, ...decode(failed));
@@ -181,6 +232,7 @@ function extent(rows, { failures: { edges } }) {
   return [from - beside, to + beside];
 }
 
+/** @returns {[string, number]} */
 function unitOf(trend, bytes) {
   const largest = Math.max(1, ...trend.high.filter(Number.isFinite));
   if (bytes) {
@@ -193,9 +245,23 @@ function unitOf(trend, bytes) {
 
 /** Numbers and times alike: Plotly's own axis of dates reads every instant as a text. */
 function axisX(axis, range, pixels, colours) {
-  const { values, texts } = (axis === "time" ? clockTicks : numberTicks)(...range, Math.max(2, Math.floor(pixels / TICK)));
+  const { values, texts } = (axis === "time" ? clockTicks : numberTicks)(
+    ...range,
+    Math.max(2, Math.floor(pixels / TICK)),
+  );
   const title = axis === "time" ? {} : { title: { text: "number", standoff: 4 } };
-  return { ...axisOf(colours), type: "linear", range, tickvals: values, ticktext: texts, linecolor: colours("line"), tickcolor: colours("line"), ticks: "outside", ticklen: 4, ...title };
+  return {
+    ...axisOf(colours),
+    type: "linear",
+    range,
+    tickvals: values,
+    ticktext: texts,
+    linecolor: colours("line"),
+    tickcolor: colours("line"),
+    ticks: "outside",
+    ticklen: 4,
+    ...title,
+  };
 }
 
 /** As Plotly names the axis of a row. */
@@ -204,11 +270,22 @@ function axisName(place, of = "y") {
 }
 
 function axisOf(colours) {
-  return { color: colours("text-soft"), gridcolor: colours("line"), zeroline: false, ticks: "", tickfont: { color: colours("text-soft") } };
+  return {
+    color: colours("text-soft"),
+    gridcolor: colours("line"),
+    zeroline: false,
+    ticks: "",
+    tickfont: { color: colours("text-soft") },
+  };
 }
 
 function base(colours) {
-  return { autosize: true, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: "system-ui, sans-serif", size: 12, color: colours("text") } };
+  return {
+    autosize: true,
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: "system-ui, sans-serif", size: 12, color: colours("text") },
+  };
 }
 
 /** "rgb(1, 2, 3)" with an opacity. */

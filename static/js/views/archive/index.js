@@ -13,7 +13,10 @@ function draw() {
   const data = document.getElementById("archive-data");
   if (!data) return;
   const overview = JSON.parse(data.textContent);
-  mount(document.querySelector("[data-trend]"), (root) => trend(root, overview))?.then(() => performance.mark("first-picture"));
+  mount(
+    document.querySelector("[data-trend]"),
+    (root) => trend(root, overview),
+  )?.then(() => performance.mark("first-picture"));
   mount(document.querySelector("[data-slowest]"), (root) => slowest(root, overview));
 }
 
@@ -49,7 +52,11 @@ function trend(root, overview) {
 }
 
 function slowest(root, overview) {
-  return mountFigure(root, (width) => slowestFigure(overview, { colours, width }), { config: { displayModeBar: false } });
+  return mountFigure(
+    root,
+    (width) => slowestFigure(overview, { colours, width }),
+    { config: { displayModeBar: false } },
+  );
 }
 
 function open(job, found) {
@@ -58,7 +65,7 @@ function open(job, found) {
 
 /** range: [from, to] in ms since 1970, or null for all. */
 function filterTime(range) {
-  const form = document.getElementById("archive-filter");
+  const form = /** @type {any} */ (document.getElementById("archive-filter"));
   const [from, to] = range ? range.map((at) => formTime(Math.max(0, at))) : ["", ""];
   if (form.elements.from.value === from && form.elements.to.value === to) return;
   form.elements.from.value = from;

@@ -4,7 +4,7 @@ import { h } from "../../lib/dom.js";
 import { mountFigure } from "../../lib/figure.js";
 import { ganttFigure } from "./gantt.js";
 
-const root = document.querySelector("[data-gantt]");
+const root = /** @type {HTMLElement} */ (document.querySelector("[data-gantt]"));
 const data = document.getElementById("checkpoint-data");
 if (root && data) draw(JSON.parse(data.textContent));
 
@@ -21,7 +21,10 @@ function draw({ checkpoint, unit }) {
   document.addEventListener("themechange", show);
 }
 
-function entry({ name, mode, marker, line }) {
-  const swatch = h("i", { style: { background: (marker ?? line).color, height: mode === "lines" ? "3px" : null }, "aria-hidden": "true" });
+function entry(/** @type {Trace} */ { name, mode, marker, line }) {
+  const swatch = h(
+    "i",
+    { style: { background: (marker ?? line).color, height: mode === "lines" ? "3px" : null }, "aria-hidden": "true" },
+  );
   return h("li", {}, swatch, name);
 }

@@ -26,7 +26,10 @@ export function mountDrawing(root, editor) {
     const dataflow = editor.now();
     const focused = document.activeElement?.closest?.(".flow-vertex")?.dataset.key;
     const tooMany = dataflow.vertices.length > MOST_DRAWN;
-    words.textContent = tooMany ? `${dataflow.vertices.length} vertices are too many to draw (the most is ${MOST_DRAWN}): read them in the tables.` : "";
+    const { length } = dataflow.vertices;
+    words.textContent = tooMany
+      ? `${length} vertices are too many to draw (the most is ${MOST_DRAWN}): read them in the tables.`
+      : "";
     svg.toggleAttribute("hidden", tooMany);
     if (tooMany) return;
     const down = root.clientWidth < NARROW;
@@ -116,7 +119,11 @@ export function mountDrawing(root, editor) {
       create("path", {
         class: "flow-channel",
         "data-edge": edge.key,
-        d: edgeLine(spot(edge.source, source), spot(edge.target, target), { down, bends: layout.bends.get(edge.key), arrow: 0 }).path,
+        d: edgeLine(
+          spot(edge.source, source),
+          spot(edge.target, target),
+          { down, bends: layout.bends.get(edge.key), arrow: 0 },
+        ).path,
       }));
   }
 
@@ -159,12 +166,14 @@ function summary(dataflow, unfolded) {
   const groups = pipelines(dataflow).length;
   const { subtaskTotal, channelTotal, shown, channels } = unfolded ?? unfold(dataflow);
   const parts = [
-    `${counted(layers(dataflow).length, "layer")}, ${counted(groups, "pipeline")}, ${counted(subtaskTotal, "subtask")}, ${counted(channelTotal, "channel")}.`,
+    `${counted(layers(dataflow).length, "layer")}, ${counted(groups, "pipeline")}, ` +
+        `${counted(subtaskTotal, "subtask")}, ${counted(channelTotal, "channel")}.`,
   ];
   if (!unfolded) return parts[0];
   const drawn = [...shown.values()].reduce((total, number) => total + number, 0);
   if (drawn < subtaskTotal || channels.length < channelTotal) {
-    parts.push(`${counted(subtaskTotal - drawn, "subtask")} and ${counted(channelTotal - channels.length, "channel")} are not drawn.`);
+    const hidden = [counted(subtaskTotal - drawn, "subtask"), counted(channelTotal - channels.length, "channel")];
+      parts.push(`${hidden.join(" and ")} are not drawn.`);
   }
   return parts.join(" ");
 }

@@ -84,7 +84,9 @@ function mountEditor(form, start) {
 
   function showChoices(vertices) {
     const { shown } = unfold(steps.now, MOST_CHOICES, 0);
-    const names = vertices.flatMap(({ key, id }) => Array.from({ length: shown.get(key) }, (_, index) => `${id}[${index}]`));
+    const names = vertices.flatMap(
+      ({ key, id }) => Array.from({ length: shown.get(key) }, (_, index) => `${id}[${index}]`),
+    );
     const known = JSON.stringify(names);
     if (choices.dataset.names === known) return;
     choices.dataset.names = known;
@@ -101,7 +103,9 @@ function mountEditor(form, start) {
   for (const button of form.querySelectorAll("[data-view]")) {
     button.addEventListener("click", () => {
       unfolded = button.dataset.view === "subtasks";
-      for (const other of form.querySelectorAll("[data-view]")) other.setAttribute("aria-pressed", String(other === button));
+      for (const other of form.querySelectorAll("[data-view]")) {
+        other.setAttribute("aria-pressed", String(other === button));
+      }
       show();
     });
   }

@@ -77,7 +77,9 @@ export function unfold({ vertices, edges }, mostSubtasks = MOST_SUBTASKS, mostCh
   for (const edge of edges) {
     if (!widths.has(edge.source) || !widths.has(edge.target)) continue;
     const straight = edge.exchange === "forward";
-    const pairs = straight ? Math.min(widths.get(edge.source), widths.get(edge.target)) : widths.get(edge.source) * widths.get(edge.target);
+    const pairs = straight
+      ? Math.min(widths.get(edge.source), widths.get(edge.target))
+      : widths.get(edge.source) * widths.get(edge.target);
     channelTotal += pairs;
     for (let source = 0; source < shown.get(edge.source); source += 1) {
       for (let target = straight ? source : 0; target < (straight ? source + 1 : shown.get(edge.target)); target += 1) {
@@ -139,7 +141,11 @@ export function frame(shown, wide, down) {
 /** Where a subtask's chip stands in the frame of its vertex. */
 export function chip(box, index, down) {
   if (down) return { ...CHIP, x: box.x + HEAD.down + index * (CHIP.width + CHIP.gap), y: box.y + 13 };
-  return { ...CHIP, x: box.x + (box.width - CHIP.width) / 2, y: box.y + HEAD.across + index * (CHIP.height + CHIP.gap) };
+  return {
+    ...CHIP,
+    x: box.x + (box.width - CHIP.width) / 2,
+    y: box.y + HEAD.across + index * (CHIP.height + CHIP.gap),
+  };
 }
 
 /**
@@ -180,7 +186,9 @@ function untangled(rows, links) {
 }
 
 function meanPlace(links, item, place) {
-  const before = links.filter(([source, target]) => target === item && place.has(source)).map(([source]) => place.get(source));
+  const before = links.filter(
+    ([source, target]) => target === item && place.has(source),
+  ).map(([source]) => place.get(source));
   return before.length ? sum(before) / before.length : null;
 }
 
@@ -198,8 +206,9 @@ function placeBlock(rows, sizeOf, down) {
     let side = span > TALL ? 0 : (span - spans[order]) / 2;
     for (const item of row) {
       const spot = (main, cross) => (down ? { x: cross, y: main } : { x: main, y: cross });
-      if (item.key) boxes.set(item.key, { ...spot(at + (length - sizeOf(item.key)[along]) / 2, side), ...sizeOf(item.key) });
-      else bends.set(item.edge, [...(bends.get(item.edge) ?? []), { ...spot(at, side + PASSAGE / 2), length }]);
+      if (item.key) {
+        boxes.set(item.key, { ...spot(at + (length - sizeOf(item.key)[along]) / 2, side), ...sizeOf(item.key) });
+      } else bends.set(item.edge, [...(bends.get(item.edge) ?? []), { ...spot(at, side + PASSAGE / 2), length }]);
       side += sizeAcross(item) + GAP.across;
     }
     at += length + gap;
@@ -212,7 +221,9 @@ function placeBlock(rows, sizeOf, down) {
  * begins and ends, 0..1; bends: as in `place`; middle: of its first part.
  */
 export function edgeLine(from, to, { down, out = 0.5, into = 0.5, bends = [], arrow = 8 }) {
-  const start = down ? { x: from.x + from.width * out, y: from.y + from.height } : { x: from.x + from.width, y: from.y + from.height * out };
+  const start = down
+    ? { x: from.x + from.width * out, y: from.y + from.height }
+    : { x: from.x + from.width, y: from.y + from.height * out };
   const end = down ? { x: to.x + to.width * into, y: to.y - arrow } : { x: to.x - arrow, y: to.y + to.height * into };
   const parts = [];
   let at = start;
@@ -223,12 +234,17 @@ export function edgeLine(from, to, { down, out = 0.5, into = 0.5, bends = [], ar
   }
   parts.push(curve(at, end, down));
   const next = bends[0] ?? end;
-  return { path: `M${point(start)}${parts.join("")}`, middle: { x: (start.x + next.x) / 2, y: (start.y + next.y) / 2 } };
+  return {
+    path: `M${point(start)}${parts.join("")}`,
+    middle: { x: (start.x + next.x) / 2, y: (start.y + next.y) / 2 },
+  };
 }
 
 function curve(a, b, down) {
   const reach = Math.max(24, (down ? b.y - a.y : b.x - a.x) / 2);
-  const [c, d] = down ? [{ x: a.x, y: a.y + reach }, { x: b.x, y: b.y - reach }] : [{ x: a.x + reach, y: a.y }, { x: b.x - reach, y: b.y }];
+  const [c, d] = down
+    ? [{ x: a.x, y: a.y + reach }, { x: b.x, y: b.y - reach }]
+    : [{ x: a.x + reach, y: a.y }, { x: b.x - reach, y: b.y }];
   return `C${point(c)} ${point(d)} ${point(b)}`;
 }
 
@@ -238,8 +254,11 @@ function point({ x, y }) {
 
 /** Of each edge, by key, where it leaves and enters the sides of its boxes: {out, into}, 0..1. */
 export function ports(edges, { boxes, bends }, down) {
-  const centre = (key) => (down ? boxes.get(key).x + boxes.get(key).width / 2 : boxes.get(key).y + boxes.get(key).height / 2);
+  const centre = (key) => (
+    down ? boxes.get(key).x + boxes.get(key).width / 2 : boxes.get(key).y + boxes.get(key).height / 2
+  );
   const bend = (edge, place) => bends.get(edge.key)?.at(place)?.[down ? "x" : "y"];
+  /** @type {[string, string, (edge: any) => number][]} */
   const sides = [
     ["source", "out", (edge) => bend(edge, 0) ?? centre(edge.target)],
     ["target", "into", (edge) => bend(edge, -1) ?? centre(edge.source)],

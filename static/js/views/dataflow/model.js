@@ -22,7 +22,13 @@ export function fromDocument(document) {
     const { id, kind, function: does, sink, ...rest } = Object(given);
     const key = `v${place}`;
     if (!keyOf.has(id)) keyOf.set(id, key);
-    const vertex = { key, id: String(id ?? ""), kind: kind ?? "operator", function: does ?? "map", sink: sink ?? "plain" };
+    const vertex = {
+      key,
+      id: String(id ?? ""),
+      kind: kind ?? "operator",
+      function: does ?? "map",
+      sink: sink ?? "plain",
+    };
     for (const name of NUMBERS) {
       vertex[name] = String(rest[name] ?? DEFAULTS[name]);
       delete rest[name];
@@ -31,7 +37,12 @@ export function fromDocument(document) {
   });
   const edges = (document.dataflow?.edges ?? []).map((given, place) => {
     const { source, target, exchange } = Object(given);
-    return { key: `e${place}`, source: keyOf.get(source) ?? null, target: keyOf.get(target) ?? null, exchange: exchange ?? "forward" };
+    return {
+      key: `e${place}`,
+      source: keyOf.get(source) ?? null,
+      target: keyOf.get(target) ?? null,
+      exchange: exchange ?? "forward",
+    };
   });
   return { name: document.name ?? "", vertices, edges, nextKey: vertices.length + edges.length };
 }
@@ -149,7 +160,9 @@ export function problems({ vertices, edges }) {
   const taken = new Set();
   for (const { key, id } of vertices) {
     if (id.trim() === "") found.push({ key, field: "id", sentence: "A vertex needs an id. Type one." });
-    else if (taken.has(id)) found.push({ key, field: "id", sentence: `There is already a vertex ${id}. Choose another id.` });
+    else if (taken.has(id)) {
+      found.push({ key, field: "id", sentence: `There is already a vertex ${id}. Choose another id.` });
+    }
     taken.add(id);
   }
   const keys = new Set(vertices.map(({ key }) => key));

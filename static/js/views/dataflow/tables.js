@@ -33,28 +33,57 @@ export function mountTables(root, editor) {
     const head = ["id", "kind", "does", ...NUMBERS.map(([, label]) => label)];
     root.replaceChildren(
       section("Vertices", head, vertices, vertexRow, "Add vertex", () => editor.addVertex(), "No vertex yet."),
-      section("Edges", ["from", "to", "exchange"], edges, edgeRow, "Add edge", () => editor.addEdge(), "No edge yet: records flow along edges."),
+      section(
+        "Edges",
+        ["from", "to", "exchange"],
+        edges,
+        edgeRow,
+        "Add edge",
+        () => editor.addEdge(),
+        "No edge yet: records flow along edges.",
+      ),
     );
     if (focus) rows.field(focus.key, focus.name)?.focus();
   }
 
   function section(name, head, items, row, label, add, empty) {
-    const cells = [...head.map((word) => h("th", { scope: "col" }, word)), h("th", {}, h("span.visually-hidden", {}, "remove"))];
+    const cells = [
+      ...head.map((word) => h("th", { scope: "col" }, word)),
+      h("th", {}, h("span.visually-hidden", {}, "remove")),
+    ];
     return h("section.panel", { "aria-label": name },
-      h("div.panel-head", {}, h("h2", {}, `${name} `, h("span.soft", {}, String(items.length))), h("button.btn", { type: "button", onclick: add }, label)),
+      h(
+        "div.panel-head",
+        {},
+        h("h2", {}, `${name} `, h("span.soft", {}, String(items.length))),
+        h("button.btn", { type: "button", onclick: add }, label),
+      ),
       items.length === 0
         ? h("p.panel-body.soft", {}, empty)
-        : h("div.table-wrap", {}, h("table.table.editor-table.flow-table", {}, h("thead", {}, h("tr", {}, cells)), h("tbody", {}, items.map(row)))));
+        : h(
+          "div.table-wrap",
+          {},
+          h(
+            "table.table.editor-table.flow-table",
+            {},
+            h("thead", {}, h("tr", {}, cells)),
+            h("tbody", {}, items.map(row)),
+          ),
+        ));
   }
 
   function vertexRow({ key, kind }) {
     const change = (name) => (value) => editor.changeVertex(key, { [name]: value });
     return h("tr", { "data-key": key, onfocusin: () => editor.select(key) },
-      cell("id", input(key, "id", "Id of the vertex", change("id"), { maxlength: "80" })),
+      cell("id", input("id", "Id of the vertex", change("id"), { maxlength: "80" })),
       cell("kind", choice("kind", "Kind of the vertex", KINDS, change("kind"))),
       cell("does", does(kind, change)),
       NUMBERS.map(([name, label, words, only]) =>
-        cell(label, !only || only === kind ? input(key, name, words, change(name), { inputmode: "decimal" }) : null, "number")),
+        cell(
+          label,
+          !only || only === kind ? input(name, words, change(name), { inputmode: "decimal" }) : null,
+          "number",
+        )),
       removeCell("vertex", () => editor.removeVertex(key)));
   }
 
@@ -74,26 +103,55 @@ export function mountTables(root, editor) {
 
   /** A cell says its column where the table is folded to cards; an empty one is left out there. */
   function cell(label, element, kind = "text") {
-    return h("td", { "data-label": label, "data-is": element ? kind : "empty" }, element ?? h("span.soft", { "aria-hidden": "true" }, "–"));
+    return h(
+      "td",
+      { "data-label": label, "data-is": element ? kind : "empty" },
+      element ?? h("span.soft", { "aria-hidden": "true" }, "–"),
+    );
   }
 
-  function input(key, name, label, change, more = {}) {
-    return h("input.input", { type: "text", "aria-label": label, "data-field": name, autocomplete: "off", spellcheck: "false", oninput: (event) => change(event.target.value), ...more });
+  function input(name, label, change, more = {}) {
+    return h(
+      "input.input",
+      {
+        type: "text",
+        "aria-label": label,
+        "data-field": name,
+        autocomplete: "off",
+        spellcheck: "false",
+        oninput: (event) => change(event.target.value),
+        ...more,
+      },
+    );
   }
 
   /** options: the words to choose from; null: the vertices, filled in later. */
   function choice(name, label, options, change) {
-    return h("select.input", { "aria-label": label, "data-field": name, onchange: (event) => change(event.target.value || null) },
+    return h("select.input", {
+      "aria-label": label,
+      "data-field": name,
+      onchange: (event) => change(event.target.value || null),
+    },
       (options ?? []).map((word) => h("option", { value: word }, word)));
   }
 
   function removeCell(what, run) {
-    return h("td.num.flow-remove", {}, h("button.btn.btn-quiet.btn-icon", { type: "button", "aria-label": `Remove this ${what}`, title: `Remove this ${what}`, onclick: run }, "×"));
+    return h(
+      "td.num.flow-remove",
+      {},
+      h(
+        "button.btn.btn-quiet.btn-icon",
+        { type: "button", "aria-label": `Remove this ${what}`, title: `Remove this ${what}`, onclick: run },
+        "×",
+      ),
+    );
   }
 
   function fill(vertices, edges) {
     for (const vertex of vertices) {
-      for (const name of ["id", "kind", "function", "sink", ...NUMBERS.map(([field]) => field)]) set(rows.field(vertex.key, name), vertex[name]);
+      for (const name of ["id", "kind", "function", "sink", ...NUMBERS.map(([field]) => field)]) {
+        set(rows.field(vertex.key, name), vertex[name]);
+      }
     }
     const names = JSON.stringify(vertices.map(({ key, id }) => [key, id]));
     for (const edge of edges) {
@@ -123,7 +181,11 @@ export function mountTables(root, editor) {
 
   function mark() {
     const found = [...problems(editor.now()), ...editor.refusals()];
-    rows.mark(editor.selected(), found, (key, name) => rows.field(key, name) ?? rows.field(key, "id") ?? rows.field(key, "exchange"));
+    rows.mark(
+      editor.selected(),
+      found,
+      (key, name) => rows.field(key, name) ?? rows.field(key, "id") ?? rows.field(key, "exchange"),
+    );
   }
 
   return {

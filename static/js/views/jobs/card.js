@@ -29,9 +29,30 @@ export function makeCard(job, onCancel) {
   const number = (title, name) => h("div", {}, h("dt", {}, title), h("dd", { [`data-job-${name}`]: true }));
   const card = h("div.job-card", { "data-job": job.id, "data-state": job.state },
     h("div.row", {}, h("span.soft", { "data-job-phase": true }), h("span.status", { "data-job-state": true })),
-    h("div.progress", { role: "progressbar", "aria-label": "Progress", "aria-valuemin": "0", "aria-valuemax": "100", "data-job-bar": true }, h("span")),
-    h("dl.job-numbers", {}, number("Progress", "progress"), number("Events so far", "done"), number("Rate", "rate"), number("Remaining", "remaining")),
-    h("form", { "data-job-cancel": true, onsubmit: (event) => { event.preventDefault(); onCancel(); } }, h("button.btn", {}, "Cancel")),
+    h(
+      "div.progress",
+      {
+        role: "progressbar",
+        "aria-label": "Progress",
+        "aria-valuemin": "0",
+        "aria-valuemax": "100",
+        "data-job-bar": true,
+      },
+      h("span"),
+    ),
+    h(
+      "dl.job-numbers",
+      {},
+      number("Progress", "progress"),
+      number("Events so far", "done"),
+      number("Rate", "rate"),
+      number("Remaining", "remaining"),
+    ),
+    h(
+      "form",
+      { "data-job-cancel": true, onsubmit: (event) => { event.preventDefault(); onCancel(); } },
+      h("button.btn", {}, "Cancel"),
+    ),
   );
   showJob(card, job);
   return card;

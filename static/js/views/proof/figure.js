@@ -32,7 +32,9 @@ function messageLines(proof, { column, lane, count, colours }) {
     x.push(from ? column.get(sent) : 0.4, to ? column.get(received) : count + 0.6, null);
     y.push(from ? here : here - 0.3, to ? lane.get(to.process) : here + 0.3, null);
   }
-  const line = ([x, y], dash) => ({ type: "scatter", mode: "lines", x, y, line: { color: colours("message"), width: 1.5, dash }, hoverinfo: "skip" });
+  const line = (/** @type {any[]} */ [x, y], dash) => (
+    { type: "scatter", mode: "lines", x, y, line: { color: colours("message"), width: 1.5, dash }, hoverinfo: "skip" }
+  );
   return [line(lines.inside, "solid"), line(lines.across, "dot")];
 }
 
@@ -47,9 +49,17 @@ function dots(proof, { column, lane, colours, pre, named }) {
     text: chosen.map(([place]) => `e${place}`),
     textposition: "top center",
     textfont: { color: colours(pre ? "text" : "text-soft"), size: 12 },
-    hovertext: chosen.map(([place], i) => `e${place}: ${events[i].kind} ${escapeText(events[i].message ?? events[i].label ?? "")}<br>${pre ? "prerecording" : "postrecording"}`),
+    hovertext: chosen.map(([place], i) => {
+      const { kind, message, label } = events[i];
+      return `e${place}: ${kind} ${escapeText(message ?? label ?? "")}<br>${pre ? "prerecording" : "postrecording"}`;
+    }),
     hoverinfo: "text",
-    marker: { size: column.size > 400 ? 5 : 10, symbol: pre ? "circle" : "circle-open", color: colours(pre ? "cut" : "message"), line: { width: 2, color: colours(pre ? "cut" : "message") } },
+    marker: {
+      size: column.size > 400 ? 5 : 10,
+      symbol: pre ? "circle" : "circle-open",
+      color: colours(pre ? "cut" : "message"),
+      line: { width: 2, color: colours(pre ? "cut" : "message") },
+    },
   };
 }
 
@@ -68,8 +78,33 @@ function ring(proof, { mover, passed }, { column, lane, colours }) {
 function layout({ lanes, count, colours, middle, occurredAfter, width }) {
   const stands = middle ?? occurredAfter;
   const axis = { zeroline: false, color: colours("text-soft"), fixedrange: true };
-  const wall = stands === null ? [] : [{ type: "line", yref: "paper", y0: 0, y1: 1, x0: stands + 0.5, x1: stands + 0.5, line: { color: colours("recorded"), width: 2 } }];
-  const label = stands === null ? [] : [{ x: stands + 0.5, y: 1, yref: "paper", yanchor: "bottom", xanchor: stands < count / 2 ? "left" : "right", text: "<b>recorded state</b>", showarrow: false, font: { color: colours("recorded") } }];
+  const wall = stands === null
+    ? []
+    : [
+      {
+        type: "line",
+        yref: "paper",
+        y0: 0,
+        y1: 1,
+        x0: stands + 0.5,
+        x1: stands + 0.5,
+        line: { color: colours("recorded"), width: 2 },
+      },
+    ];
+  const label = stands === null
+    ? []
+    : [
+      {
+        x: stands + 0.5,
+        y: 1,
+        yref: "paper",
+        yanchor: "bottom",
+        xanchor: stands < count / 2 ? "left" : "right",
+        text: "<b>recorded state</b>",
+        showarrow: false,
+        font: { color: colours("recorded") },
+      },
+    ];
   return {
     autosize: true,
     margin: { l: 16, r: 16, t: 28, b: 40 },
@@ -78,8 +113,22 @@ function layout({ lanes, count, colours, middle, occurredAfter, width }) {
     font: { family: "system-ui, sans-serif", size: 12, color: colours("text") },
     showlegend: false,
     hovermode: "closest",
-    xaxis: { ...axis, range: [0.3, count + 0.7], showgrid: false, title: { text: "events, in this order" }, nticks: Math.max(2, Math.min(count, Math.floor(width / 60))), tickformat: ",d" },
-    yaxis: { ...axis, automargin: true, range: [lanes.length - 0.4, -0.7], gridcolor: colours("lane"), tickvals: lanes.map((_, row) => row), ticktext: lanes.map((name) => `<b>${escapeText(shortened(name))}</b>`) },
+    xaxis: {
+      ...axis,
+      range: [0.3, count + 0.7],
+      showgrid: false,
+      title: { text: "events, in this order" },
+      nticks: Math.max(2, Math.min(count, Math.floor(width / 60))),
+      tickformat: ",d",
+    },
+    yaxis: {
+      ...axis,
+      automargin: true,
+      range: [lanes.length - 0.4, -0.7],
+      gridcolor: colours("lane"),
+      tickvals: lanes.map((_, row) => row),
+      ticktext: lanes.map((name) => `<b>${escapeText(shortened(name))}</b>`),
+    },
     shapes: wall,
     annotations: label,
   };

@@ -8,6 +8,8 @@ import { orderFigure } from "./figure.js";
 
 const SWAPS_A_SECOND = 2;
 const LONGEST = 12; // seconds that playing takes at most
+const REORDERED =
+  "the prerecording events come first, and the recorded state stands between them and the rest.";
 const CONFIG = { responsive: true, displayModeBar: false };
 
 const root = document.getElementById("proof");
@@ -17,9 +19,9 @@ if (root && data && window.Plotly && root.querySelector("#proof-now")) mount(JSO
 function mount(proof) {
   const isPre = proof.events.map(({ prerecording }) => Boolean(prerecording));
   const total = countSwaps(isPre);
-  const slider = root.querySelector("#proof-swaps");
+  const slider = /** @type {HTMLInputElement} */ (root.querySelector("#proof-swaps"));
   const said = root.querySelector("#proof-said");
-  const play = root.querySelector("#proof-play");
+  const play = /** @type {HTMLButtonElement} */ (root.querySelector("#proof-play"));
   const asItWas = root.querySelector("#proof-was");
   const reordered = root.querySelector("#proof-now");
   const lanes = lanesOf(proof);
@@ -32,7 +34,12 @@ function mount(proof) {
   }
 
   function draw(chart, order, options) {
-    const { data: traces, layout } = orderFigure(proof, lanes, order, { colours, width: chart.clientWidth, ...options });
+    const { data: traces, layout } = orderFigure(
+      proof,
+      lanes,
+      order,
+      { colours, width: chart.clientWidth, ...options },
+    );
     window.Plotly.react(chart, traces, layout, CONFIG);
   }
 
@@ -52,9 +59,10 @@ function mount(proof) {
 
   function sentence(next) {
     if (total === 0) return "No swap is needed: every prerecording event already comes first.";
-    if (!next) return `${counted(total, "swap")} done: the prerecording events come first, and the recorded state stands between them and the rest.`;
+    if (!next) return `${counted(total, "swap")} done: ${REORDERED}`;
     const [mover, passed] = [proof.events[next.mover], proof.events[next.passed]];
-    return `Swap ${thousands(done + 1)} of ${thousands(total)}: e${next.mover} (${told(mover)}) moves in front of e${next.passed} (${told(passed)}).`;
+    const number = `Swap ${thousands(done + 1)} of ${thousands(total)}`;
+    return `${number}: e${next.mover} (${told(mover)}) moves in front of e${next.passed} (${told(passed)}).`;
   }
 
   function stop() {
@@ -81,8 +89,8 @@ function mount(proof) {
     show(Number(slider.value));
   });
   play.addEventListener("click", () => (timer === null ? start() : stop()));
-  for (const [id, by] of [["proof-back", -1], ["proof-on", 1]]) {
-    const button = root.querySelector(`#${id}`);
+  for (const [id, by] of /** @type {[string, number][]} */ ([["proof-back", -1], ["proof-on", 1]])) {
+    const button = /** @type {HTMLButtonElement} */ (root.querySelector(`#${id}`));
     button.disabled = total === 0;
     button.addEventListener("click", () => {
       stop();

@@ -7,7 +7,7 @@ import { asked, grouped, postFile, sendAll } from "./upload-queue.js";
 import { mountUploadRows } from "./upload-rows.js";
 import { watchJobs } from "../jobs/watch.js";
 
-const form = document.getElementById("upload");
+const form = /** @type {any} */ (document.getElementById("upload"));
 const list = document.getElementById("list");
 const zone = form.querySelector(".drop-zone");
 const csrf = form.elements.csrfmiddlewaretoken.value;
@@ -57,8 +57,9 @@ function onJob(job) {
   const cell = list.querySelector(`[data-job-words="${job.id}"]`);
   if (cell) setText(cell, jobLine(job));
   if (isOpen(job)) return;
-  if (job.id === opensItself && job.state !== "cancelled" && !job.error?.choices) location.assign(`/recordings/${job.recording}`);
-  else refresh();
+  if (job.id === opensItself && job.state !== "cancelled" && !job.error?.choices) {
+    location.assign(`/recordings/${job.recording}`);
+  } else refresh();
 }
 
 function listedJobs() {

@@ -34,9 +34,15 @@ export async function sendAll(files, post, on) {
 export function problemOf(status, body) {
   if (body && typeof body.detail === "string") return body;
   if (status === 0) {
-    return { status, detail: "The connection broke off before the file was sent. Check the network, then upload it again." };
+    return {
+      status,
+      detail: "The connection broke off before the file was sent. Check the network, then upload it again.",
+    };
   }
-  return { status, detail: `The server answered ${status} and no reason. Upload the file again; its log may say more.` };
+  return {
+    status,
+    detail: `The server answered ${status} and no reason. Upload the file again; its log may say more.`,
+  };
 }
 
 /** Where a problem stands in the file: "line 12, field “channel”". */
@@ -78,7 +84,13 @@ function together(name, parts) {
 export function asked(file, format = "", title = "") {
   if (!format && !file.format) return file;
   const { name, size, parts } = file;
-  return { name, size, ...(format ? { format } : {}), ...(parts ? { parts } : { source: file.source ?? file }), ...(title ? { title } : {}) };
+  return {
+    name,
+    size,
+    ...(format ? { format } : {}),
+    ...(parts ? { parts } : { source: file.source ?? file }),
+    ...(title ? { title } : {}),
+  };
 }
 
 /** What a refusal offers to choose between: [{item, words}], each item to be sent in its place. */
@@ -148,7 +160,10 @@ export function formOf(file) {
 }
 
 function tooMany({ parts }) {
-  return `The folder has ${thousands(parts.length)} files; at most ${thousands(MOST_TOGETHER)} are read as one upload. Upload a folder inside it, for example of one job or one checkpoint.`;
+  return (
+      `The folder has ${thousands(parts.length)} files; at most ${thousands(MOST_TOGETHER)} are read as one upload. ` +
+      "Upload a folder inside it, for example of one job or one checkpoint."
+    );
 }
 
 function parsed(text) {

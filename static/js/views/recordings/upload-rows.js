@@ -5,6 +5,8 @@ import { thousands, threeDigits } from "../../lib/format.js";
 import { makeCard, showJob } from "../jobs/card.js";
 import { asked, offered, placeOf } from "./upload-queue.js";
 
+const APART = "Each becomes a recording of its own.";
+const NOTHING_KEPT = "Nothing of this file was kept. Correct it and upload it again.";
 const SHOWN_DEFECTS = 5;
 
 /**
@@ -47,7 +49,13 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     setText(words, `${bytes(sent)} of ${bytes(total)}`);
     const share = total ? sent / total : 0;
     if (!body.firstChild) {
-      body.append(h("div.progress", { role: "progressbar", "aria-label": "Upload", "aria-valuemin": "0", "aria-valuemax": "100" }, h("span")));
+      body.append(
+        h(
+          "div.progress",
+          { role: "progressbar", "aria-label": "Upload", "aria-valuemin": "0", "aria-valuemax": "100" },
+          h("span"),
+        ),
+      );
     }
     body.firstChild.setAttribute("aria-valuenow", String(Math.round(share * 100)));
     body.firstChild.firstChild.style.setProperty("--done", share.toFixed(4));
@@ -62,11 +70,23 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     body.replaceChildren(
       h("p.field-error", { role: "alert" }, problem.detail),
       ...(placeOf(problem) && !problem.choices ? [h("p.soft.small", {}, placeOf(problem))] : []),
-      ...(others.length ? [h("ul.small", {}, others.map((defect) => h("li", {}, `${defect.line ? `Line ${thousands(defect.line)}: ` : ""}${defect.sentence}`)))] : []),
+      ...(
+        others.length
+          ? [
+            h(
+              "ul.small",
+              {},
+              others.map(
+                (defect) => h("li", {}, `${defect.line ? `Line ${thousands(defect.line)}: ` : ""}${defect.sentence}`),
+              ),
+            ),
+          ]
+          : []
+      ),
       ...(hidden > 0 ? [h("p.small.soft", {}, `and ${thousands(hidden)} more defects`)] : []),
       ...(problem.instead ? [h("p.small", {}, h("a", { href: problem.instead }, "Make a mapping of its fields"))] : []),
       ...(problem.choices ? [choices(offered(file, problem))] : otherFormat(file, problem)),
-      h("p.small.soft", {}, problem.choices ? "Each becomes a recording of its own." : "Nothing of this file was kept. Correct it and upload it again."),
+      h("p.small.soft", {}, problem.choices ? APART : NOTHING_KEPT),
     );
   }
 
@@ -81,7 +101,11 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
   /** Where what it is could not be told, a person may know. */
   function otherFormat(file, { status }) {
     if (status !== 422) return [];
-    const select = h("select.input", { "aria-label": "Format" }, formats.map(({ value, text }) => h("option", { value }, text)));
+    const select = h(
+      "select.input",
+      { "aria-label": "Format" },
+      formats.map(({ value, text }) => h("option", { value }, text)),
+    );
     select.value = file.format ?? "";
     select.addEventListener("change", () => {
       rows.get(file).row.remove();

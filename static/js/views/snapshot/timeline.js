@@ -29,7 +29,17 @@ export function timelineLayout(timeline, colors) {
   const { processes } = timeline;
   const many = processes.length > MOST_NAMED;
   const axis = { color: colors("text-soft"), gridcolor: colors("line"), zeroline: false, fixedrange: false };
-  const wall = (at) => ({ type: "line", yref: "paper", y0: 0, y1: 1, x0: scaled(at, timeline), x1: scaled(at, timeline), line: { color: colors("cut"), width: 1, dash: "dot" } });
+  const wall = (at) => (
+    {
+      type: "line",
+      yref: "paper",
+      y0: 0,
+      y1: 1,
+      x0: scaled(at, timeline),
+      x1: scaled(at, timeline),
+      line: { color: colors("cut"), width: 1, dash: "dot" },
+    }
+  );
   return {
     autosize: true,
     margin: { l: 16, r: 16, t: 32, b: 44 },

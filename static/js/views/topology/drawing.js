@@ -41,7 +41,8 @@ export function mountDrawing(root, editor) {
     const tooMany = topology.processes.length > MOST_DRAWN;
     svg.toggleAttribute("hidden", tooMany);
     hint.textContent = tooMany
-      ? `${topology.processes.length} processes are too many to draw (the most is ${MOST_DRAWN}): edit them in the tables or as text.`
+      ? `${topology.processes.length} processes are too many to draw (the most is ${MOST_DRAWN}): ` +
+        "edit them in the tables or as text."
       : hintFor(editor, topology);
     if (tooMany) return;
     const focused = document.activeElement?.dataset?.key;

@@ -263,7 +263,7 @@ function emptySpots(settled, count) {
   }
   const spots = [];
   for (let place = 0; place < count; place += 1) {
-    const room = ([x, y]) => Math.min(...taken.map(([a, b]) => Math.hypot(a - x, b - y)));
+    const room = (/** @type {number[]} */ [x, y]) => Math.min(...taken.map(([a, b]) => Math.hypot(a - x, b - y)));
     const best = grid.reduce((one, other) => (room(other) > room(one) ? other : one));
     spots.push(best);
     taken.push(best);

@@ -34,7 +34,12 @@ export function mountTables(root, editor) {
         button("Add process", () => editor.addAt(null, null)),
       ]),
       section("Channels", "channels", ["from", "to", "id", "FIFO"], topology.channels, channelRow, [
-        button("Both ways", () => editor.makeBidirectional(), isBidirectional(topology), "Add what is missing so that every channel has one in the other direction"),
+        button(
+          "Both ways",
+          () => editor.makeBidirectional(),
+          isBidirectional(topology),
+          "Add what is missing so that every channel has one in the other direction",
+        ),
         button("Add channel", () => editor.addChannelRow(), topology.processes.length < 2),
       ]),
     );
@@ -44,17 +49,36 @@ export function mountTables(root, editor) {
   function section(name, of, head, items, row, buttons) {
     const drawnRows = items.slice(0, shown[of]).map(row);
     const hidden = items.length - drawnRows.length;
-    const cells = [...head.map((word) => h("th", { scope: "col" }, word)), h("th", {}, h("span.visually-hidden", {}, "remove"))];
+    const cells = [
+      ...head.map((word) => h("th", { scope: "col" }, word)),
+      h("th", {}, h("span.visually-hidden", {}, "remove")),
+    ];
     return h(
       "section.panel",
       { "aria-label": name },
       h("div.panel-head", {}, h("h2", {}, `${name} `, h("span.soft", {}, String(items.length))),
         h("div.row", {}, buttons)),
       items.length === 0
-        ? h("p.panel-body.soft", {}, of === "channels" ? "No channel yet: messages need at least one." : "No process yet.")
-        : h("div.table-wrap.editor-rows", {}, h("table.table.editor-table", {}, h("thead", {}, h("tr", {}, cells)), h("tbody", {}, drawnRows))),
+        ? h(
+          "p.panel-body.soft",
+          {},
+          of === "channels" ? "No channel yet: messages need at least one." : "No process yet.",
+        )
+        : h(
+          "div.table-wrap.editor-rows",
+          {},
+          h("table.table.editor-table", {}, h("thead", {}, h("tr", {}, cells)), h("tbody", {}, drawnRows)),
+        ),
       hidden > 0
-        ? h("p.panel-body", {}, h("button.btn", { type: "button", onclick: () => more(of) }, `Show ${Math.min(hidden, ROWS)} more of ${hidden} hidden`))
+        ? h(
+          "p.panel-body",
+          {},
+          h(
+            "button.btn",
+            { type: "button", onclick: () => more(of) },
+            `Show ${Math.min(hidden, ROWS)} more of ${hidden} hidden`,
+          ),
+        )
         : null,
     );
   }
@@ -70,8 +94,12 @@ export function mountTables(root, editor) {
 
   function processRow({ key }) {
     return h("tr", { "data-key": key, onfocusin: () => editor.select(key) },
-      h("td", {}, input(key, "id", "Id of the process", (value) => editor.changeProcess(key, { id: value }))),
-      h("td", {}, input(key, "state", "State at the start", (value) => editor.changeProcess(key, { state: value }), "not known")),
+      h("td", {}, input("id", "Id of the process", (value) => editor.changeProcess(key, { id: value }))),
+      h(
+        "td",
+        {},
+        input("state", "State at the start", (value) => editor.changeProcess(key, { state: value }), "not known"),
+      ),
       removeCell(key, "process"),
     );
   }
@@ -80,7 +108,11 @@ export function mountTables(root, editor) {
     return h("tr", { "data-key": key, onfocusin: () => editor.select(key) },
       h("td", {}, ends(key, "source", "Process the channel leaves")),
       h("td", {}, ends(key, "target", "Process the channel enters")),
-      h("td", {}, input(key, "id", "Id of the channel", (value) => editor.changeChannel(key, { id: value, named: value !== "" }))),
+      h(
+        "td",
+        {},
+        input("id", "Id of the channel", (value) => editor.changeChannel(key, { id: value, named: value !== "" })),
+      ),
       h("td", {}, h("input", {
         type: "checkbox",
         "aria-label": "FIFO: messages arrive in the order of sending",
@@ -91,7 +123,7 @@ export function mountTables(root, editor) {
     );
   }
 
-  function input(key, name, label, change, placeholder = "") {
+  function input(name, label, change, placeholder = "") {
     return h("input.input", {
       type: "text",
       "aria-label": label,

@@ -22,7 +22,12 @@ export function wireActions(app) {
   app.go = async (target) => {
     if (target.of === "event") return goToEvent(target);
     if (target.of === "message") {
-      if (target.near && app.messageRow(player.state.window, { channel: topology.channelCode.get(target.channel), id: target.id }) < 0) await goToEvent({ of: "event", ...target.near });
+      if (
+        target.near &&
+        app.messageRow(player.state.window, { channel: topology.channelCode.get(target.channel), id: target.id }) < 0
+      ) {
+        await goToEvent({ of: "event", ...target.near });
+      }
       return app.select({ of: "message", channel: topology.channelCode.get(target.channel), id: target.id });
     }
     app.select({ of: target.of, [target.of]: topology[`${target.of}Code`].get(target[target.of]) });
@@ -71,7 +76,11 @@ export function wireActions(app) {
     const { markers } = player.state.window;
     const { sourceCode, targetCode } = topology.channels[markers.channel[row]];
     const arrived = markers.received_index[row] >= 0;
-    return { of: "event", process: arrived ? targetCode : sourceCode, index: arrived ? markers.received_index[row] : markers.sent_index[row] };
+    return {
+      of: "event",
+      process: arrived ? targetCode : sourceCode,
+      index: arrived ? markers.received_index[row] : markers.sent_index[row],
+    };
   };
 
   app.eventsOf = (p) => {
@@ -87,9 +96,14 @@ export function wireActions(app) {
 
   app.fit = () => {
     const { selection, snapshot, axis, window } = player.state;
-    const span = spanOfSelection(selection, window) ?? (snapshot === null ? null : app.snapshots.spanOf(app.snapshots.byId.get(snapshot), axis));
+    const span = spanOfSelection(selection, window) ?? (
+      snapshot === null ? null : app.snapshots.spanOf(app.snapshots.byId.get(snapshot), axis)
+    );
     if (!span) return player.fitAll();
-    const air = Math.max((span[1] - span[0]) * 0.25, ((player.bounds().to - player.bounds().from) / Math.max(player.extent.steps, 1)) * 10);
+    const air = Math.max(
+      (span[1] - span[0]) * 0.25,
+      ((player.bounds().to - player.bounds().from) / Math.max(player.extent.steps, 1)) * 10,
+    );
     player.zoom(span[0] - air, span[1] + air);
   };
 

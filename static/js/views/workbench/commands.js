@@ -7,9 +7,16 @@ import { createPalette } from "../../lib/palette.js";
 /** [{name, title, keys, run}]; keys as lib/keys.js names them. */
 export function commandList(app) {
   const { player, steps } = app;
-  const toggleTables = () => player.set({ tables: player.state.tables.size ? new Set() : new Set(["spacetime", "depth", "topology"]) });
+  const toggleTables = () => player.set({
+    tables: player.state.tables.size ? new Set() : new Set(["spacetime", "depth", "topology"]),
+  });
   return [
-    { name: "play", title: "Play or pause", keys: ["space"], run: () => (player.state.playing ? player.pause() : player.play()) },
+    {
+      name: "play",
+      title: "Play or pause",
+      keys: ["space"],
+      run: () => (player.state.playing ? player.pause() : player.play()),
+    },
     { name: "next-event", title: "Next event", keys: ["arrowright"], run: () => steps.event(1) },
     { name: "previous-event", title: "Previous event", keys: ["arrowleft"], run: () => steps.event(-1) },
     { name: "next-marker", title: "Next marker", keys: ["shift+arrowright"], run: () => steps.marker(1) },
@@ -25,11 +32,21 @@ export function commandList(app) {
     { name: "fit", title: "Fit the selection, the snapshot, or all", keys: ["f"], run: () => app.fit() },
     { name: "slower", title: "Slower", keys: [","], run: () => app.changeSpeed(-1) },
     { name: "faster", title: "Faster", keys: ["."], run: () => app.changeSpeed(1) },
-    { name: "axis", title: "Real time or event order", keys: ["o"], run: () => steps.axis(player.state.axis === "time" ? "order" : "time") },
+    {
+      name: "axis",
+      title: "Real time or event order",
+      keys: ["o"],
+      run: () => steps.axis(player.state.axis === "time" ? "order" : "time"),
+    },
     { name: "cut", title: "Drag the cut", keys: ["c"], run: () => (player.state.cut ? app.endCut() : app.beginCut()) },
     { name: "nearest", title: "Nearest consistent cut", keys: ["n"], run: () => app.nearest() },
     { name: "tables", title: "Tables or charts", keys: ["t"], run: toggleTables },
-    { name: "find", title: "Find a command, process, channel or snapshot", keys: ["/", "ctrl+k"], run: () => app.palette.open() },
+    {
+      name: "find",
+      title: "Find a command, process, channel or snapshot",
+      keys: ["/", "ctrl+k"],
+      run: () => app.palette.open(),
+    },
     { name: "copy", title: "Copy a link to this view", keys: [], run: () => app.copyLink() },
     { name: "present", title: "Present: share my cursor", keys: [], run: () => app.takeRole("presenter") },
     { name: "follow", title: "Follow the presenter's cursor", keys: [], run: () => app.takeRole("follower") },
@@ -38,7 +55,14 @@ export function commandList(app) {
   ];
 }
 
-const SHOWN = { arrowright: "→", arrowleft: "←", "shift+arrowright": "shift →", "shift+arrowleft": "shift ←", escape: "Esc", "ctrl+k": "ctrl K" };
+const SHOWN = {
+  arrowright: "→",
+  arrowleft: "←",
+  "shift+arrowright": "shift →",
+  "shift+arrowleft": "shift ←",
+  escape: "Esc",
+  "ctrl+k": "ctrl K",
+};
 
 export const keyText = (key) => SHOWN[key] ?? key;
 
@@ -67,17 +91,45 @@ function places(app) {
   const { topology } = app;
   const open = (href) => () => location.assign(href);
   return [
-    ...app.snapshots.list().map(({ snapshot, verdict }) => ({ title: `Snapshot ${snapshot} (${verdict})`, run: () => app.chooseSnapshot(snapshot) })),
-    ...topology.processes.map(({ id }) => ({ title: `Process ${id}`, run: () => app.go({ of: "process", process: id }) })),
-    ...topology.channels.map(({ id }) => ({ title: `Channel ${id}`, run: () => app.go({ of: "channel", channel: id }) })),
-    ...[["Recordings", "/"], ["Topologies", "/topologies"], ["Jobs", "/jobs"], ["Account", "/account"], ["API", "/api/docs"]].map(([name, href]) => ({ title: `Open ${name}`, run: open(href) })),
+    ...app.snapshots.list().map(
+      ({ snapshot, verdict }) => (
+        { title: `Snapshot ${snapshot} (${verdict})`, run: () => app.chooseSnapshot(snapshot) }
+      ),
+    ),
+    ...topology.processes.map(
+      ({ id }) => ({ title: `Process ${id}`, run: () => app.go({ of: "process", process: id }) }),
+    ),
+    ...topology.channels.map(
+      ({ id }) => ({ title: `Channel ${id}`, run: () => app.go({ of: "channel", channel: id }) }),
+    ),
+    ...[
+      ["Recordings", "/"],
+      ["Topologies", "/topologies"],
+      ["Jobs", "/jobs"],
+      ["Account", "/account"],
+      ["API", "/api/docs"],
+    ].map(([name, href]) => ({ title: `Open ${name}`, run: open(href) })),
   ];
 }
 
 function helpDialog(commands) {
-  const rows = commands.filter(({ keys }) => keys.length).map(({ title, keys }) => h("tr", {}, h("td", {}, keys.map((key) => h("kbd.kbd", {}, keyText(key)))), h("td", {}, title)));
+  const rows = commands.filter(({ keys }) => keys.length).map(
+    ({ title, keys }) => h(
+      "tr",
+      {},
+      h("td", {}, keys.map((key) => h("kbd.kbd", {}, keyText(key)))),
+      h("td", {}, title),
+    ),
+  );
   const close = h("button.btn", { type: "button", onclick: () => dialog.close(), autofocus: true }, "Close");
-  const dialog = h("dialog.wb-help", { id: "wb-help", "aria-label": "Keys" }, h("h2", {}, "Keys"), h("table.table", {}, h("tbody", {}, rows)), h("p.soft", {}, "Drag to pan, wheel or pinch to zoom, click to select. Double-click the overview to see all."), close);
+  const dialog = h(
+    "dialog.wb-help",
+    { id: "wb-help", "aria-label": "Keys" },
+    h("h2", {}, "Keys"),
+    h("table.table", {}, h("tbody", {}, rows)),
+    h("p.soft", {}, "Drag to pan, wheel or pinch to zoom, click to select. Double-click the overview to see all."),
+    close,
+  );
   document.body.append(dialog);
   return dialog;
 }

@@ -20,7 +20,9 @@ export function createCones(app) {
       player.set({ cones });
       box.replaceChildren(...said(cones));
     } catch (error) {
-      if (mine === request) box.replaceChildren(h("p.soft", {}, `Its past and future could not be loaded: ${error.message}`));
+      if (mine === request) {
+        box.replaceChildren(h("p.soft", {}, `Its past and future could not be loaded: ${error.message}`));
+      }
     }
   }
 
@@ -34,7 +36,12 @@ export function createCones(app) {
   }
 
   function line(look, words, processes) {
-    return h("p", {}, h(`span.wb-cone.${look}`, { "aria-hidden": "true" }), `${words}${processes ? `, in ${counted(processes, "other process", "other processes")}` : ""}.`);
+    return h(
+      "p",
+      {},
+      h(`span.wb-cone.${look}`, { "aria-hidden": "true" }),
+      `${words}${processes ? `, in ${counted(processes, "other process", "other processes")}` : ""}.`,
+    );
   }
 
   return {

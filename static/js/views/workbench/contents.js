@@ -9,7 +9,8 @@ import { derivedSilence } from "./sentences.js";
 const MOST_CHANNELS = 150;
 const MOST_VALUES = 24;
 const FEW = 12; // channels that are all shown to begin with
-const BETWEEN = "Between checkpoints it is not known what lies in the channels: the engine keeps it only at a checkpoint.";
+const BETWEEN =
+  "Between checkpoints it is not known what lies in the channels: the engine keeps it only at a checkpoint.";
 
 export function createContents(app) {
   const { player, topology } = app;
@@ -28,13 +29,28 @@ export function createContents(app) {
     const detail = app.snapshots.detail();
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const selected = state.selection?.of === "channel" ? state.selection.channel : null;
-    const wanted = topology.channels.filter((channel) => matches(channel, words) && (!onlyFull.checked || channel.code === selected || isFull(channel, state.shown, detail)));
-    const drawn = selected === null ? wanted.slice(0, MOST_CHANNELS) : [...wanted.filter(({ code }) => code === selected), ...wanted.filter(({ code }) => code !== selected)].slice(0, MOST_CHANNELS);
-    const markers = state.shown && isInside(state.window, state.shown.positions) ? markersAt(state.window, state.shown.positions) : new Map();
+    const wanted = topology.channels.filter(
+      (channel) => matches(channel, words) && (
+        !onlyFull.checked || channel.code === selected || isFull(channel, state.shown, detail)
+      ),
+    );
+    const drawn = selected === null
+      ? wanted.slice(0, MOST_CHANNELS)
+      : [
+        ...wanted.filter(({ code }) => code === selected),
+        ...wanted.filter(({ code }) => code !== selected),
+      ].slice(0, MOST_CHANNELS);
+    const markers = state.shown && isInside(state.window, state.shown.positions)
+      ? markersAt(state.window, state.shown.positions)
+      : new Map();
     const blocked = state.cut ? new Set() : blockedAt(spansOf(state.window), state.now);
-    const elements = drawn.map((channel) => row(channel, state, detail, markers.get(channel.code), channel.code === selected));
+    const elements = drawn.map(
+      (channel) => row(channel, state, detail, markers.get(channel.code), channel.code === selected),
+    );
     elements.forEach((element, i) => element.classList.toggle("is-blocked", blocked.has(drawn[i].code)));
-    if (elements.length !== list.children.length || elements.some((element, i) => list.children[i] !== element)) list.replaceChildren(...elements);
+    if (elements.length !== list.children.length || elements.some((element, i) => list.children[i] !== element)) {
+      list.replaceChildren(...elements);
+    }
     tell(state, wanted.length, drawn.length);
   }
 
@@ -44,7 +60,11 @@ export function createContents(app) {
   }
 
   function isFull({ code, id }, cut, detail) {
-    return (cut?.channels.get(code)?.length ?? 0) > 0 || (detail?.recorded?.channels?.[id]?.length ?? 0) > 0 || (detail?.recomputed?.channels?.[id]?.length ?? 0) > 0;
+    return (
+      (cut?.channels.get(code)?.length ?? 0) > 0 ||
+      (detail?.recorded?.channels?.[id]?.length ?? 0) > 0 ||
+      (detail?.recomputed?.channels?.[id]?.length ?? 0) > 0
+    );
   }
 
   function row(channel, state, detail, markers, selected) {
@@ -53,7 +73,15 @@ export function createContents(app) {
     const recorded = detail ? detail.recorded?.channels?.[channel.id] : undefined;
     const recomputed = detail ? detail.recomputed?.channels?.[channel.id] : undefined;
     const ids = { recorded: detail?.recorded_messages?.[channel.id], recomputed: detail?.messages?.[channel.id] };
-    const key = JSON.stringify([state.cut ? "cut" : "cursor", messages.map(({ id, value }) => [id, value]), markers?.length, detail ? 1 : 0, recorded, recomputed, state.snapshot]);
+    const key = JSON.stringify([
+      state.cut ? "cut" : "cursor",
+      messages.map(({ id, value }) => [id, value]),
+      markers?.length,
+      detail ? 1 : 0,
+      recorded,
+      recomputed,
+      state.snapshot,
+    ]);
     element.classList.toggle("is-selected", selected);
     renderOnce(element.querySelector("dl"), key, () => [
       line(state.cut ? "your cut" : "at cursor", chips(messages, channel, markers)),
@@ -63,8 +91,27 @@ export function createContents(app) {
   }
 
   function makeRow(channel) {
-    const name = h("button.wb-link", { type: "button", title: `Select ${channel.id}`, onclick: () => app.select({ of: "channel", channel: channel.code }) }, channel.id);
-    const element = h("li", { "data-channel": channel.id }, h("div.wb-channel", {}, name, channel.fifo ? null : h("span.badge", {}, "not FIFO"), h("span.badge.wb-blocked", {}, "blocked")), h("dl"));
+    const name = h(
+      "button.wb-link",
+      {
+        type: "button",
+        title: `Select ${channel.id}`,
+        onclick: () => app.select({ of: "channel", channel: channel.code }),
+      },
+      channel.id,
+    );
+    const element = h(
+      "li",
+      { "data-channel": channel.id },
+      h(
+        "div.wb-channel",
+        {},
+        name,
+        channel.fifo ? null : h("span.badge", {}, "not FIFO"),
+        h("span.badge.wb-blocked", {}, "blocked"),
+      ),
+      h("dl"),
+    );
     rows.set(channel.code, element);
     return element;
   }
@@ -72,7 +119,9 @@ export function createContents(app) {
   /** Recorded beside recomputed, marked where they differ; in a derived recording the second repeats the first. */
   function snapshotLines(recorded, recomputed, ids, detail) {
     const agree = JSON.stringify(recorded) === JSON.stringify(recomputed);
-    if (app.recording.is_derived && agree) return [line("recorded", values(recorded, ids.recorded, detail), "", "recorded")];
+    if (app.recording.is_derived && agree) {
+      return [line("recorded", values(recorded, ids.recorded, detail), "", "recorded")];
+    }
     return [
       line("recorded", values(recorded, ids.recorded), agree ? "" : "is-different", "recorded"),
       line("recomputed", values(recomputed, ids.recomputed), agree ? "" : "is-different", "recomputed"),
@@ -84,18 +133,40 @@ export function createContents(app) {
   }
 
   function chips(messages, channel, markers) {
-    if (!messages.length && !markers?.length) return [app.recording.is_derived ? h("span.soft", { title: BETWEEN }, "not known") : h("span.soft", {}, "empty")];
-    const shown = messages.slice(0, MOST_VALUES).map(({ id, value }) => h("button.wb-value", { type: "button", title: `message ${id}`, onclick: () => app.select({ of: "message", channel: channel.code, id }) }, valueText(value ?? id, 40)));
-    if (messages.length > MOST_VALUES) shown.push(h("span.soft", {}, `and ${thousands(messages.length - MOST_VALUES)} more`));
-    if (markers?.length) shown.push(h("span.wb-marker", { title: counted(markers.length, "marker") }, "◆".repeat(Math.min(markers.length, 3))));
+    if (!messages.length && !markers?.length) {
+      return [app.recording.is_derived ? h("span.soft", { title: BETWEEN }, "not known") : h("span.soft", {}, "empty")];
+    }
+    const shown = messages.slice(0, MOST_VALUES).map(
+      ({ id, value }) => h(
+        "button.wb-value",
+        {
+          type: "button",
+          title: `message ${id}`,
+          onclick: () => app.select({ of: "message", channel: channel.code, id }),
+        },
+        valueText(value ?? id, 40),
+      ),
+    );
+    if (messages.length > MOST_VALUES) {
+      shown.push(h("span.soft", {}, `and ${thousands(messages.length - MOST_VALUES)} more`));
+    }
+    if (markers?.length) {
+      shown.push(
+        h("span.wb-marker", { title: counted(markers.length, "marker") }, "◆".repeat(Math.min(markers.length, 3))),
+      );
+    }
     return shown;
   }
 
   /** A message without a value is shown by its id. detail: of a derived snapshot, which says why. */
   function values(known, ids, detail) {
     if (known === undefined || known === null) return [h("span.soft", { title: detail?.why_unknown }, "not known")];
-    if (!known.length) return [h("span.soft", { title: detail?.why_empty }, detail?.why_empty ? "known to be empty" : "empty")];
-    const shown = known.slice(0, MOST_VALUES).map((value, i) => h("span.wb-value", {}, valueText(value ?? ids?.[i], 40)));
+    if (!known.length) {
+      return [h("span.soft", { title: detail?.why_empty }, detail?.why_empty ? "known to be empty" : "empty")];
+    }
+    const shown = known.slice(0, MOST_VALUES).map(
+      (value, i) => h("span.wb-value", {}, valueText(value ?? ids?.[i], 40)),
+    );
     if (known.length > MOST_VALUES) shown.push(h("span.soft", {}, `and ${thousands(known.length - MOST_VALUES)} more`));
     return shown;
   }
@@ -103,16 +174,21 @@ export function createContents(app) {
   function tell(state, wanted, drawn) {
     const inFlight = state.shown ? [...state.shown.channels.values()].reduce((sum, own) => sum + own.length, 0) : 0;
     const isTold = inFlight > 0 || !app.recording.is_derived;
-    setText(totals, state.shown && isTold ? `${counted(inFlight, "message")} in ${counted(state.shown.channels.size, "channel")}` : "");
+    const total = () => `${counted(inFlight, "message")} in ${counted(state.shown.channels.size, "channel")}`;
+    setText(totals, state.shown && isTold ? total() : "");
     const more = wanted > drawn ? `${thousands(wanted - drawn)} more channels: filter by name.` : "";
     setText(notice, more || (drawn === 0 ? nothing(app.snapshots.detail()) : ""));
   }
 
   /** Why no channel is listed. */
   function nothing(detail) {
-    if (!topology.channels.length) return app.recording.is_derived ? "The upload does not tell the channels." : "There are no channels.";
+    if (!topology.channels.length) {
+      return app.recording.is_derived ? "The upload does not tell the channels." : "There are no channels.";
+    }
     if (filter.value) return "No channel has this name.";
-    return app.recording.is_derived ? derivedSilence(detail, topology.channels.length, BETWEEN) : "All channels are empty here.";
+    return app.recording.is_derived
+      ? derivedSilence(detail, topology.channels.length, BETWEEN)
+      : "All channels are empty here.";
   }
 
   return {

@@ -41,8 +41,12 @@ export function createDepth(app) {
   /** The deepest channels that fit, in the topology's order. */
   function fitting({ channels, rows }) {
     const room = Math.max(1, Math.floor((plot.clientHeight - margin.t - margin.b) / ROW_LEAST));
-    const deepest = rows.map((row, i) => [row.reduce((most, depth) => Math.max(most, depth), 0), i]).filter(([most]) => most > 0);
-    const kept = deepest.toSorted((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, room).map(([, i]) => i).sort((a, b) => channels[a] - channels[b]);
+    const deepest = rows.map(
+      (row, i) => [row.reduce((most, depth) => Math.max(most, depth), 0), i],
+    ).filter(([most]) => most > 0);
+    const kept = deepest.toSorted(
+      (a, b) => b[0] - a[0] || a[1] - b[1],
+    ).slice(0, room).map(([, i]) => i).sort((a, b) => channels[a] - channels[b]);
     const hidden = deepest.length - kept.length + (player.state.window?.bins?.hiddenChannels ?? 0);
     return { kept, hidden, most: Math.max(0, ...deepest.map(([most]) => most)) };
   }
@@ -59,11 +63,21 @@ export function createDepth(app) {
     return channel === null ? heatFigure(layout) : stepFigure(layout, channel);
   }
 
+  function sentence(drawn, most, hidden) {
+    if (drawn) {
+      const rest = hidden > 0 ? ` ${counted(hidden, "channel")} with less not shown.` : "";
+      return `Darkest: ${counted(most, "message")}.${rest}`;
+    }
+    return app.recording.is_derived
+      ? "No message is known to wait here."
+      : "No message waits in a channel here.";
+  }
+
   function heatFigure(layout) {
     matrix = measure();
     const { kept, hidden, most } = fitting(matrix);
     const names = kept.map((i) => escapeText(shortened(topology.channels[matrix.channels[i]].id)));
-    setText(notice, !player.state.window ? "" : kept.length ? `Darkest: ${counted(most, "message")}.${hidden > 0 ? ` ${counted(hidden, "channel")} with less not shown.` : ""}` : app.recording.is_derived ? "No message is known to wait here." : "No message waits in a channel here.");
+    setText(notice, player.state.window ? sentence(kept.length, most, hidden) : "");
     const data = kept.length === 0 ? [] : [{
       type: "heatmap",
       x: Array.from(matrix.edges),
@@ -75,16 +89,42 @@ export function createDepth(app) {
       colorscale: heatScale(app.colours),
       showscale: false,
     }];
-    layout.yaxis = plainAxis(app.colours, { range: [Math.max(kept.length, 1) - 0.5, -0.5], tickvals: names.map((_, i) => i), ticktext: names, ticks: "", showline: false, tickfont: { size: 11 } });
+    layout.yaxis = plainAxis(
+      app.colours,
+      {
+        range: [Math.max(kept.length, 1) - 0.5, -0.5],
+        tickvals: names.map((_, i) => i),
+        ticktext: names,
+        ticks: "",
+        showline: false,
+        tickfont: { size: 11 },
+      },
+    );
     return { data, layout };
   }
 
   function stepFigure(layout, channel) {
     const { x, depth } = depthSteps(player.state.window, channel);
     const most = Math.max(1, ...depth);
-    setText(notice, `${topology.channels[channel].id}: at most ${counted(Math.max(0, ...depth), "message")}. Esc shows all channels.`);
-    const data = [{ type: "scatter", mode: "lines", x, y: depth, line: { shape: "hv", color: app.colours.accent, width: 1.5 }, fill: "tozeroy", fillcolor: faded(app.colours.accent, 0.15) }];
-    layout.yaxis = plainAxis(app.colours, { range: [0, most * 1.1], title: { text: "messages", font: { size: 12 } }, nticks: 4, tickformat: "d" });
+    setText(
+      notice,
+      `${topology.channels[channel].id}: at most ${counted(Math.max(0, ...depth), "message")}. Esc shows all channels.`,
+    );
+    const data = [
+      {
+        type: "scatter",
+        mode: "lines",
+        x,
+        y: depth,
+        line: { shape: "hv", color: app.colours.accent, width: 1.5 },
+        fill: "tozeroy",
+        fillcolor: faded(app.colours.accent, 0.15),
+      },
+    ];
+    layout.yaxis = plainAxis(
+      app.colours,
+      { range: [0, most * 1.1], title: { text: "messages", font: { size: 12 } }, nticks: 4, tickformat: "d" },
+    );
     return { data, layout };
   }
 
@@ -127,7 +167,9 @@ export function createDepth(app) {
 
   canvas.addEventListener("pointermove", (event) => {
     const cell = cellAt(event);
-    canvas.title = cell ? `${topology.channels[cell.channel].id}: ${thousands(cell.depth)} at ${app.readPlace(cell.x)}` : "";
+    canvas.title = cell
+      ? `${topology.channels[cell.channel].id}: ${thousands(cell.depth)} at ${app.readPlace(cell.x)}`
+      : "";
   });
   canvas.addEventListener("click", (event) => {
     const cell = cellAt(event);
@@ -138,7 +180,10 @@ export function createDepth(app) {
     if (selectedChannel() !== null || !matrix.channels.length) return null;
     const { from, to } = player.state;
     const { kept } = fitting(matrix);
-    const inner = { width: canvas.clientWidth - margin.l - margin.r, height: canvas.clientHeight - margin.t - margin.b };
+    const inner = {
+      width: canvas.clientWidth - margin.l - margin.r,
+      height: canvas.clientHeight - margin.t - margin.b,
+    };
     const row = Math.floor(((event.offsetY - margin.t) / inner.height) * kept.length);
     const x = from + ((event.offsetX - margin.l) / inner.width) * (to - from);
     const bin = matrix.edges.findIndex((edge, i) => edge <= x && x < matrix.edges[i + 1]);
@@ -149,8 +194,19 @@ export function createDepth(app) {
   return {
     update(state, keys) {
       panel.update(state, keys);
-      const content = ["window", "from", "to", "axis", "selection", "theme", "size", "folded"].some((key) => keys.has(key));
-      if (state.window && content && !settle) settle = drawn ? setTimeout(drawStill, SETTLE) : app.firstPicture.then(drawStill);
+      const content = [
+        "window",
+        "from",
+        "to",
+        "axis",
+        "selection",
+        "theme",
+        "size",
+        "folded",
+      ].some((key) => keys.has(key));
+      if (state.window && content && !settle) {
+        settle = drawn ? setTimeout(drawStill, SETTLE) : app.firstPicture.then(drawStill);
+      }
       if (keys.has("now") && !panel.isFolded()) drawCursor(false);
     },
   };

@@ -17,11 +17,23 @@ export function createDetails(app) {
       box.replaceChildren(h("p.soft", {}, "Nothing selected. Click an event, a message, a channel or a process."));
       return;
     }
-    ({ event: drawEvent, message: drawMessage, channel: drawChannel, process: drawProcess })[selection.of](state, selection);
+    (
+      { event: drawEvent, message: drawMessage, channel: drawChannel, process: drawProcess }
+    )[selection.of](state, selection);
   }
 
   function facts(title, entries, ...more) {
-    box.replaceChildren(h("h3", {}, title), h("dl.facts", {}, entries.filter(([, value]) => value !== undefined && value !== null && value !== "").flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value instanceof Node ? value : String(value))])), ...more);
+    box.replaceChildren(
+      h("h3", {}, title),
+      h(
+        "dl.facts",
+        {},
+        entries.filter(([, value]) => value !== undefined && value !== null && value !== "").flatMap(
+          ([name, value]) => [h("dt", {}, name), h("dd", {}, value instanceof Node ? value : String(value))],
+        ),
+      ),
+      ...more,
+    );
   }
 
   function link(text, target) {
@@ -44,7 +56,11 @@ export function createDetails(app) {
       const { kind, flight, process: name, ...fields } = await app.source.event(topology.processes[process].id, index);
       if (mine !== request) return;
       const said = Object.entries(fields).filter(([, value]) => value !== null);
-      facts(`${name}: ${kind}`, said.map(([key, value]) => [key.replaceAll("_", " "), fieldText(key, value)]), ...farEnd(flight, process, index));
+      facts(
+        `${name}: ${kind}`,
+        said.map(([key, value]) => [key.replaceAll("_", " "), fieldText(key, value)]),
+        ...farEnd(flight, process, index),
+      );
     } catch (error) {
       if (mine === request) box.append(h("p.soft", {}, `The other fields could not be loaded: ${error.message}`));
     }
@@ -63,7 +79,12 @@ export function createDetails(app) {
         const received = targetCode === process && table.received_index[i] === index;
         if (!sent && !received) continue;
         const arrived = table.received_index[i] !== IN_FLIGHT;
-        if (sent) return endSentence("Received as ", arrived ? { process: target, index: table.received_index[i], at: table.received_at[i] } : null);
+        if (sent) {
+          return endSentence(
+            "Received as ",
+            arrived ? { process: target, index: table.received_index[i], at: table.received_at[i] } : null,
+          );
+        }
         return endSentence("Sent as ", { process: source, index: table.sent_index[i], at: table.sent_at[i] });
       }
     }
@@ -76,18 +97,33 @@ export function createDetails(app) {
     const { source, target, sourceCode } = topology.channels[topology.channelCode.get(flight.channel)];
     const isSender = sourceCode === process && flight.sent_index === index;
     if (!isSender) return endSentence("Sent as ", { process: source, index: flight.sent_index, at: flight.sent_at });
-    return endSentence("Received as ", flight.received_index === null ? null : { process: target, index: flight.received_index, at: flight.received_at });
+    return endSentence(
+      "Received as ",
+      flight.received_index === null ? null : { process: target, index: flight.received_index, at: flight.received_at },
+    );
   }
 
   function endSentence(words, end) {
     if (!end) return [h("p", {}, "It is never received: in flight at the end.")];
-    return [h("p", {}, words, link(`${end.process}, event ${thousands(end.index)}`, { of: "event", ...end }), ` (${app.readInstant(end.at)}).`)];
+    return [
+      h(
+        "p",
+        {},
+        words,
+        link(`${end.process}, event ${thousands(end.index)}`, { of: "event", ...end }),
+        ` (${app.readInstant(end.at)}).`,
+      ),
+    ];
   }
 
   function drawMessage({ window }, { channel, id }) {
     const i = app.messageRow(window, { channel, id });
     if (i < 0) {
-      facts(`message ${id}`, [["channel", link(topology.channels[channel].id, { of: "channel", channel: topology.channels[channel].id })]], h("p.soft", {}, "It lies outside the part in view."));
+      facts(
+        `message ${id}`,
+        [["channel", link(topology.channels[channel].id, { of: "channel", channel: topology.channels[channel].id })]],
+        h("p.soft", {}, "It lies outside the part in view."),
+      );
       return;
     }
     const { source, target } = topology.channels[channel];
@@ -101,7 +137,10 @@ export function createDetails(app) {
       ["ordinal", `${thousands(messages.ordinal[i])} on its channel`],
       ["sent", link(`${source}, event ${thousands(sent.index)}`, sent)],
       ["sent at", app.readInstant(sent.at)],
-      ["received", arrived ? link(`${target}, event ${thousands(received.index)}`, received) : "never: in flight at the end"],
+      [
+        "received",
+        arrived ? link(`${target}, event ${thousands(received.index)}`, received) : "never: in flight at the end",
+      ],
       ["received at", arrived ? app.readInstant(received.at) : null],
       ["under way", arrived ? app.readDuration(received.at - sent.at) : null],
     ]);
@@ -123,7 +162,10 @@ export function createDetails(app) {
     facts(`process ${id}`, [
       ["events so far", shown ? thousands(shown.positions[process]) : null],
       ["state", shown ? (shown.known[process] ? valueText(shown.states[process], 2000) : "not known") : null],
-      ["channels", `${counted(of("targetCode"), "incoming", "incoming")}, ${counted(of("sourceCode"), "outgoing", "outgoing")}`],
+      [
+        "channels",
+        `${counted(of("targetCode"), "incoming", "incoming")}, ${counted(of("sourceCode"), "outgoing", "outgoing")}`,
+      ],
       ["snapshot", app.snapshots.phaseOf(process, player.state)],
     ]);
   }

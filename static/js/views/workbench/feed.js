@@ -58,12 +58,16 @@ export function createFeed(app) {
   function prefetch(state) {
     const span = state.to - state.from;
     const next = clipped(state, state.to - span * (0.1 + PAD), state.to + span * (0.9 + PAD));
-    if (state.playing && state.to < player.bounds().to && !covers(state.window, next.axis, next.from, next.to)) source.prefetch(next);
+    if (state.playing && state.to < player.bounds().to && !covers(state.window, next.axis, next.from, next.to)) {
+      source.prefetch(next);
+    }
   }
 
   function show(state) {
     const { window } = state;
-    if (state.cut) return isInside(window, state.cut) ? showHere(window, state.cut) : showThere({ positions: state.cut });
+    if (state.cut) {
+      return isInside(window, state.cut) ? showHere(window, state.cut) : showThere({ positions: state.cut });
+    }
     const here = window?.exact && window.axis === state.axis && window.from <= state.now && state.now <= window.to;
     if (here) return showHere(window, positionsAt(window, state.now));
     return showThere(state.axis === "order" ? { step: Math.floor(state.now) } : { at: Math.floor(state.now) });

@@ -13,7 +13,9 @@ export function mountGuide(app, guide) {
   const panel = app.root.querySelector("#wb-guide");
   if (!guide || !panel) return;
   const { player, topology } = app;
-  const [title, text, leads, count, back, on] = ["title", "text", "leads", "count", "back", "on"].map((part) => panel.querySelector(`#wb-guide-${part}`));
+  const [title, text, leads, count, back, on] = ["title", "text", "leads", "count", "back", "on"].map(
+    (part) => panel.querySelector(`#wb-guide-${part}`),
+  );
   const last = guide.steps.length - 1;
   let at = -1;
 

@@ -14,8 +14,11 @@ export function createHover(app, box) {
       card.hidden = true;
       return;
     }
-    const [title, facts] = describe(app, window, target);
-    card.replaceChildren(h("b", {}, title), h("dl", {}, facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])));
+    const [title, facts] = /** @type {[string, any[][]]} */ (describe(app, window, target));
+    card.replaceChildren(
+      h("b", {}, title),
+      h("dl", {}, facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])),
+    );
     card.hidden = false;
     const x = px + 16 + card.offsetWidth > box.clientWidth ? px - 12 - card.offsetWidth : px + 16;
     const y = Math.min(py + 12, box.clientHeight - card.offsetHeight - 4);
@@ -50,11 +53,15 @@ function describeFlight({ topology, readInstant }, window, { of, row }) {
   const table = of === "message" ? window.messages : window.markers;
   const channel = topology.channels[table.channel[row]];
   const arrived = table.received_index[row] !== IN_FLIGHT;
+  const arrival = () =>
+    `${channel.target}, event ${table.received_index[row]}, ${readInstant(table.received_at[row])}`;
   const facts = [
     ["channel", channel.id],
-    of === "message" ? ["value", valueText(window.messages.value[row], 80)] : ["snapshot", window.snapshots[table.snapshot[row]]],
+    of === "message"
+      ? ["value", valueText(window.messages.value[row], 80)]
+      : ["snapshot", window.snapshots[table.snapshot[row]]],
     ["sent", `${channel.source}, event ${table.sent_index[row]}, ${readInstant(table.sent_at[row])}`],
-    ["received", arrived ? `${channel.target}, event ${table.received_index[row]}, ${readInstant(table.received_at[row])}` : "never: in flight at the end"],
+    ["received", arrived ? arrival() : "never: in flight at the end"],
   ];
   return [of === "message" ? `message ${window.messages.id[row]}` : "marker", facts];
 }

@@ -39,13 +39,30 @@ export async function mountWorkbench(root, data) {
   ]);
   const topology = openTopology(plain);
   const player = createPlayer(recording.extent);
-  const app = { root, recording, topology, player, urls, cutHints: new Map(), colours: readColours(), reducedMotion: matchMedia("(prefers-reduced-motion: reduce)").matches };
+  const app = {
+    root,
+    recording,
+    topology,
+    player,
+    urls,
+    cutHints: new Map(),
+    colours: readColours(),
+    reducedMotion: matchMedia("(prefers-reduced-motion: reduce)").matches,
+  };
   app.say = speaker(root.querySelector("#wb-message"));
   app.readInstant = (at) => instant(at, recording.time_unit, player.state.to - player.state.from);
   app.readDuration = (amount) => duration(amount, recording.time_unit);
   app.readPlace = (x) => (player.state.axis === "order" ? `event ${thousands(Math.round(x))}` : app.readInstant(x));
-  app.socket = openSocket(urls.socket, { onMessage: (news) => app.onNews?.(news), onState: (state, sentence) => onState(app, state, sentence) });
-  app.source = createSource({ urls, topology, socket: app.socket, csrf: () => root.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "" });
+  app.socket = openSocket(
+    urls.socket,
+    { onMessage: (news) => app.onNews?.(news), onState: (state, sentence) => onState(app, state, sentence) },
+  );
+  app.source = createSource({
+    urls,
+    topology,
+    socket: app.socket,
+    csrf: () => root.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "",
+  });
   app.steps = createSteps(app);
   app.snap = app.steps.snap;
   app.changeAxis = app.steps.axis;
@@ -56,7 +73,15 @@ export async function mountWorkbench(root, data) {
   app.plotWidth = app.spacetime.plotWidth;
   const feed = createFeed(app);
   const overview = createOverview(app);
-  const words = [feed, app.snapshots, createTransport(app), createContents(app), createStates(app), createDetails(app), createCones(app)];
+  const words = [
+    feed,
+    app.snapshots,
+    createTransport(app),
+    createContents(app),
+    createStates(app),
+    createDetails(app),
+    createCones(app),
+  ];
   const charts = [app.spacetime, overview, createTopology(app), createDepth(app)];
   wireCommands(app);
   app.showTab = wireTabs(root);

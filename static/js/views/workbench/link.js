@@ -59,6 +59,8 @@ export function keepLink(app) {
     history.replaceState(history.state, "", app.link());
   };
   app.player.subscribe((state, keys) => {
-    if (timer === null && HELD.some((key) => keys.has(key))) timer = setTimeout(write, state.playing ? WAIT_PLAYING : WAIT);
+    if (timer === null && HELD.some((key) => keys.has(key))) {
+      timer = setTimeout(write, state.playing ? WAIT_PLAYING : WAIT);
+    }
   });
 }

@@ -139,7 +139,9 @@ function drawHighlight(context, scene, target, strength) {
   } else if (target.of === "channel") {
     context.lineWidth = 2;
     for (let row = 0; row < window.messages.count; row += 1) {
-      if (window.messages.channel[row] === target.channel) strokeLine(context, ...lineOf(window.messages, topology.channels, g, state.now, row));
+      if (window.messages.channel[row] === target.channel) {
+        strokeLine(context, ...lineOf(window.messages, topology.channels, g, state.now, row));
+      }
     }
   }
 }
@@ -153,20 +155,28 @@ function strokeLine(context, x0, y0, x1, y1) {
 
 /** The dragged cut: its line, what it leaves out, its messages in flight (thick) and orphans (dashed). */
 function drawCut(context, scene) {
-  const { window, g, topology, colours, cutX, shown } = scene;
+  const { window, g, colours, cutX, shown } = scene;
   const xs = [];
   for (let p = g.first; p < g.first + g.lanes; p += 1) xs.push([cutX[p], g.y(p)]);
   const [top, bottom] = [[xs[0][0], g.top], [xs.at(-1)[0], g.plotBottom]];
   context.beginPath();
   context.moveTo(...top);
-  for (const point of [...xs, bottom, [g.width - g.right, g.plotBottom], [g.width - g.right, g.top]]) context.lineTo(...point);
+  for (const point of [...xs, bottom, [g.width - g.right, g.plotBottom], [g.width - g.right, g.top]]) {
+    context.lineTo(...point);
+  }
   context.closePath();
   context.fillStyle = faded(colours.panel, 0.55);
   context.fill();
   if (window && shown?.window === window) {
     const flying = [...shown.channels.values()].flat().map(({ row }) => row).filter((row) => row !== undefined);
     drawRows(context, scene, flying, colours.message, []);
-    drawRows(context, scene, shown.orphans.map(({ row }) => row).filter((row) => row !== undefined), colours.orphan, [7, 5]);
+    drawRows(
+      context,
+      scene,
+      shown.orphans.map(({ row }) => row).filter((row) => row !== undefined),
+      colours.orphan,
+      [7, 5],
+    );
   }
   context.strokeStyle = shown && !shown.consistent ? colours.orphan : colours.accent;
   context.lineWidth = 2.5;

@@ -14,7 +14,10 @@ export function createOverview(app) {
   let density = null;
   let grip = null;
   let cursorAt = null;
-  canvas.setAttribute("aria-label", `Overview: ${thousands(app.recording.counts.events)} events, the marked part is in view`);
+  canvas.setAttribute(
+    "aria-label",
+    `Overview: ${thousands(app.recording.counts.events)} events, the marked part is in view`,
+  );
 
   const width = () => sizeOf(canvas).width;
   const all = () => player.margins();
@@ -40,7 +43,17 @@ export function createOverview(app) {
     const { x, y } = density;
     const { colours } = app;
     const fill = faded(colours.message, 0.45);
-    const data = [{ type: "scatter", mode: "lines", x, y, line: { shape: "hvh", width: 1, color: colours.message }, fill: "tozeroy", fillcolor: fill }];
+    const data = [
+      {
+        type: "scatter",
+        mode: "lines",
+        x,
+        y,
+        line: { shape: "hvh", width: 1, color: colours.message },
+        fill: "tozeroy",
+        fillcolor: fill,
+      },
+    ];
     const layout = {
       ...baseLayout(colours, { l: 0, r: 0, t: 4, b: 2 }),
       width: plot.clientWidth,

@@ -70,13 +70,20 @@ function downloads(app, name, title, chart) {
     const titled = { ...layout, title: { text: `${app.recording.name}: ${title}`, font: { size: 14 } } };
     titled.margin = { ...layout.margin, t: 40 };
     titled.paper_bgcolor = titled.plot_bgcolor = app.colours.panel;
-    await Plotly.downloadImage({ data, layout: titled }, { format, width: Math.round(width), height: Math.round(height) + 32, scale: 2, filename: file });
+    await Plotly.downloadImage(
+      { data, layout: titled },
+      { format, width: Math.round(width), height: Math.round(height) + 32, scale: 2, filename: file },
+    );
   };
   const rows = () => {
     const { head, rows: cells } = chart.rows();
     saveText(`${file}.csv`, csv(head, cells.map((row) => row.map(textOf))), "text/csv");
   };
-  const menu = h("details.menu", {}, h("summary.btn.btn-quiet", { title: "Download this chart", "aria-label": "Download this chart" }, "↓"));
+  const menu = h(
+    "details.menu",
+    {},
+    h("summary.btn.btn-quiet", { title: "Download this chart", "aria-label": "Download this chart" }, "↓"),
+  );
   const entries = [["PNG", image("png")], ["SVG", image("svg")], ["CSV", rows]];
   const close = (run) => () => {
     menu.open = false;
@@ -111,5 +118,14 @@ export const CONFIG = { staticPlot: true, displayModeBar: false, responsive: fal
 
 /** An axis without decoration; `more` adds to it. */
 export function plainAxis(colours, more) {
-  return { showgrid: false, zeroline: false, fixedrange: true, linecolor: colours.rule, tickcolor: colours.rule, ticks: "outside", ticklen: 4, ...more };
+  return {
+    showgrid: false,
+    zeroline: false,
+    fixedrange: true,
+    linecolor: colours.rule,
+    tickcolor: colours.rule,
+    ticks: "outside",
+    ticklen: 4,
+    ...more,
+  };
 }

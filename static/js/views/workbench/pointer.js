@@ -48,7 +48,15 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     pointers.set(event.pointerId, [px, py]);
     setHover(null);
     if (pointers.size === 2) press = { mode: "pinch", ...pinch() };
-    else press = { mode: mode(px, py), px, py, from: player.state.from, to: player.state.to, moved: false, touch: event.pointerType === "touch" };
+    else press = {
+      mode: mode(px, py),
+      px,
+      py,
+      from: player.state.from,
+      to: player.state.to,
+      moved: false,
+      touch: event.pointerType === "touch",
+    };
     if (press.mode === "scrub") player.seek(measures().at(px));
   });
 
@@ -117,13 +125,15 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     const [px] = local(event);
     setHover(null);
     const unit = event.deltaMode === 1 ? 16 : 1;
-    if (event.shiftKey && topology.processes.length > measures().lanes) scrollLanes(Math.sign(event.deltaY || event.deltaX) * 3);
-    else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) player.pan((event.deltaX * unit) / measures().plotWidth);
-    else player.zoomBy(Math.exp(event.deltaY * unit * 0.0016), measures().at(px));
+    if (event.shiftKey && topology.processes.length > measures().lanes) {
+      scrollLanes(Math.sign(event.deltaY || event.deltaX) * 3);
+    } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      player.pan((event.deltaX * unit) / measures().plotWidth);
+    } else player.zoomBy(Math.exp(event.deltaY * unit * 0.0016), measures().at(px));
   }, { passive: false });
 }
 
 /** Rows are those of one window; a selection outlives it. */
-function withoutRow({ row, ...target }) {
+function withoutRow(/** @type {any} */ { row, ...target }) {
   return target;
 }

@@ -29,7 +29,12 @@ export function nounsOf(finding) {
   const sent = finding.sent && { of: "event", ...finding.sent };
   const received = finding.received && { of: "event", ...finding.received };
   return [
-    { text: finding.message, target: finding.channel !== undefined ? { of: "message", channel: finding.channel, id: finding.message, near: finding.sent ?? finding.received } : null },
+    {
+      text: finding.message,
+      target: finding.channel !== undefined
+        ? { of: "message", channel: finding.channel, id: finding.message, near: finding.sent ?? finding.received }
+        : null,
+    },
     { text: finding.channel, target: { of: "channel", channel: finding.channel } },
     { text: finding.sent?.process, target: sent },
     { text: finding.received?.process, target: received },
@@ -40,15 +45,21 @@ export function nounsOf(finding) {
 /** "B received m42 (1000) inside this cut, but A sends it after." */
 export function orphanSentence({ message, value, sent, received }) {
   const amount = value === undefined || value === null ? "" : ` (${valueText(value, 40)})`;
-  return `${received.process} has received ${message}${amount} inside this cut, but ${sent.process} sends it only after.`;
+  const arrival = `${received.process} has received ${message}${amount} inside this cut`;
+  return `${arrival}, but ${sent.process} sends it only after.`;
 }
 
-/** Of a derived recording in which no channel holds a message: how many are known to be empty in the chosen snapshot, and why. */
+/**
+ * Says for a derived recording without messages in channels how many channels are known to be empty
+ * in the chosen snapshot, and why.
+ */
 export function derivedSilence(detail, channels, between) {
   if (!detail) return between;
   const known = Object.values(detail.recorded?.channels ?? {}).length;
-  const empty = known ? `Snapshot ${detail.snapshot}: ${counted(known, "channel")} known to be empty. ${detail.why_empty ?? ""}` : "";
-  const unknown = channels > known ? `${known ? "" : `Snapshot ${detail.snapshot}: `}${counted(channels - known, known ? "more channel" : "channel")} not known. ${detail.why_unknown ?? ""}` : "";
+  const name = `Snapshot ${detail.snapshot}: `;
+  const empty = known ? `${name}${counted(known, "channel")} known to be empty. ${detail.why_empty ?? ""}` : "";
+  const rest = counted(channels - known, known ? "more channel" : "channel");
+  const unknown = channels > known ? `${known ? "" : name}${rest} not known. ${detail.why_unknown ?? ""}` : "";
   return [empty.trim(), unknown.trim()].filter(Boolean).join(" ");
 }
 
@@ -59,11 +70,18 @@ export function cutSentence(cut, isDerived = false) {
     const nothing = isDerived ? "What else lies in the channels is not known." : "All channels are empty.";
     return `No message is received before it is sent. ${waiting === 0 ? nothing : `${thousands(waiting)} in flight.`}`;
   }
-  const more = cut.orphansTotal > 1 ? ` ${thousands(cut.orphansTotal - 1)} more ${cut.orphansTotal === 2 ? "orphan" : "orphans"}.` : "";
-  return `${cut.orphans.length ? orphanSentence(cut.orphans[0]) : "A message is received inside it and sent outside it."}${more}`;
+  const more = cut.orphansTotal > 1 ? ` ${counted(cut.orphansTotal - 1, "more orphan")}.` : "";
+  if (!cut.orphans.length) return `A message is received inside it and sent outside it.${more}`;
+  return `${orphanSentence(cut.orphans[0])}${more}`;
 }
 
 /** The elements of a sentence; go(target) is called when a noun is pressed. */
 export function sentenceElements(sentence, nouns, go) {
-  return linked(sentence, nouns).map((piece) => (typeof piece === "string" ? piece : h("button.wb-link", { type: "button", onclick: () => go(piece.target) }, String(piece.text))));
+  return linked(sentence, nouns).map(
+    (piece) => (
+      typeof piece === "string"
+        ? piece
+        : h("button.wb-link", { type: "button", onclick: () => go(piece.target) }, String(piece.text))
+    ),
+  );
 }

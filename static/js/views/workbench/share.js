@@ -25,7 +25,13 @@ export function wireShare(app) {
     app.socket.send({ type: "follow", role });
     badge.hidden = role === "none";
     badge.textContent = { presenter: "presenting", follower: "following", none: "" }[role];
-    app.say({ presenter: "Who follows this recording sees your cursor.", follower: "Following the presenter's cursor.", none: "" }[role]);
+    app.say(
+      {
+        presenter: "Who follows this recording sees your cursor.",
+        follower: "Following the presenter's cursor.",
+        none: "",
+      }[role],
+    );
   };
 
   /** Where the presenter is on this axis, or null. */
@@ -46,6 +52,11 @@ export function wireShare(app) {
     if (role !== "presenter" || !moved || soon) return;
     told = performance.now();
     const type = keys.has("playing") ? (state.playing ? "play" : "pause") : "seek";
-    app.socket.send({ type, playing: state.playing, speed: state.speed, [state.axis === "order" ? "step" : "at"]: Math.floor(state.now) });
+    app.socket.send({
+      type,
+      playing: state.playing,
+      speed: state.speed,
+      [state.axis === "order" ? "step" : "at"]: Math.floor(state.now),
+    });
   });
 }

@@ -10,7 +10,11 @@ export function createSnapshots(app, summaries) {
   const strip = app.root.querySelector("#wb-snapshots");
   const verdict = app.root.querySelector("#wb-verdict");
   const spoken = app.root.querySelector("#wb-verdict-spoken");
-  const byId = new Map(summaries.map((summary) => [summary.snapshot, { ...summary, codes: inOrder(summary.positions, topology.processes) }]));
+  const byId = new Map(
+    summaries.map(
+      (summary) => [summary.snapshot, { ...summary, codes: inOrder(summary.positions, topology.processes) }],
+    ),
+  );
   const details = new Map();
   const doneAt = new Map();
   let speak = null;
@@ -19,12 +23,24 @@ export function createSnapshots(app, summaries) {
 
   function drawStrip() {
     strip.replaceChildren(...summaries.map(chip));
-    if (!summaries.length) strip.append(h("span.soft", {}, "No snapshot in this recording. Press c to draw your own cut."));
+    if (!summaries.length) {
+      strip.append(h("span.soft", {}, "No snapshot in this recording. Press c to draw your own cut."));
+    }
   }
 
   function chip(summary) {
     const isChosen = summary.snapshot === player.state.snapshot;
-    const button = h("button.wb-chip", { type: "button", "aria-pressed": String(isChosen), title: `Snapshot ${summary.snapshot}: ${summary.verdict}`, onclick: () => app.chooseSnapshot(summary.snapshot) }, h("b", {}, String(summary.snapshot)), h("span.verdict", { "data-verdict": summary.verdict }, summary.verdict));
+    const button = h(
+      "button.wb-chip",
+      {
+        type: "button",
+        "aria-pressed": String(isChosen),
+        title: `Snapshot ${summary.snapshot}: ${summary.verdict}`,
+        onclick: () => app.chooseSnapshot(summary.snapshot),
+      },
+      h("b", {}, String(summary.snapshot)),
+      h("span.verdict", { "data-verdict": summary.verdict }, summary.verdict),
+    );
     if (isChosen) requestAnimationFrame(() => bringIntoStrip(button));
     return button;
   }
@@ -68,7 +84,10 @@ export function createSnapshots(app, summaries) {
     return done.map((n, p) => (missing[p] > 0 ? Infinity : n));
   }
 
-  /** "not recorded", "recording", "done", "never records" or "not part of it" for process `p`; null without a snapshot. */
+  /**
+   * Returns the phase of process `p`: "not recorded", "recording", "done", "never records" or "not part
+   * of it"; null without a snapshot.
+   */
   function phaseOf(p, { shown }) {
     const summary = chosen();
     if (!summary || !shown) return null;
@@ -77,7 +96,10 @@ export function createSnapshots(app, summaries) {
     if (shown.positions[p] <= recordsAt) return "not recorded";
     const done = doneAt.get(summary.snapshot);
     if (done) return shown.positions[p] >= done[p] ? "done" : "recording";
-    const total = player.state.axis === "time" && Number.isFinite(summary.ended_at) && player.state.now >= summary.ended_at;
+    const total =
+      player.state.axis === "time" &&
+      Number.isFinite(summary.ended_at) &&
+      player.state.now >= summary.ended_at;
     return total ? "done" : "recording";
   }
 
@@ -89,7 +111,9 @@ export function createSnapshots(app, summaries) {
 
   /** [first, last] place of a snapshot on an axis, or null where it is not known. */
   function spanOf(summary, axis) {
-    if (axis === "time") return Number.isFinite(summary.began_at) ? [summary.began_at, summary.ended_at ?? summary.began_at] : null;
+    if (axis === "time") {
+      return Number.isFinite(summary.began_at) ? [summary.began_at, summary.ended_at ?? summary.began_at] : null;
+    }
     const { codes } = byId.get(summary.snapshot);
     if (codes.some((n) => n < 0)) return null;
     const events = codes.reduce((sum, n) => sum + n, 0);
@@ -120,8 +144,14 @@ export function createSnapshots(app, summaries) {
     if (state.cut) return drawCutVerdict(state);
     const summary = chosen();
     verdict.classList.remove("is-cut");
-    if (!summary) return void renderOnce(verdict, "none", () => h("span.soft", {}, summaries.length ? "No snapshot chosen." : ""));
-    renderOnce(verdict, `snapshot ${summary.snapshot}`, () => [word(summary.verdict), h("span", {}, ...snapshotSentence(summary))]);
+    if (!summary) {
+      return void renderOnce(verdict, "none", () => h("span.soft", {}, summaries.length ? "No snapshot chosen." : ""));
+    }
+    renderOnce(
+      verdict,
+      `snapshot ${summary.snapshot}`,
+      () => [word(summary.verdict), h("span", {}, ...snapshotSentence(summary))],
+    );
     say(`Snapshot ${summary.snapshot}: ${summary.verdict}.`);
   }
 
@@ -130,8 +160,16 @@ export function createSnapshots(app, summaries) {
     const page = h("a", { href: `${app.urls.snapshotPage}/${encodeURIComponent(id)}` }, `Snapshot ${id}`);
     const worst = (summary.verdicts ?? []).find(({ verdict: name }) => name !== "consistent");
     const others = (summary.verdicts ?? []).length - 1;
-    const said = worst?.sentence ? sentenceElements(worst.sentence, nounsOf(worst), app.go) : [app.recording.is_derived ? "nothing speaks against it; it is derived from the checkpoint, and not from a log." : "what it recorded is what the log recomputes. No witness against it."];
-    const more = worst && others > 0 ? [" ", h("a", { href: `${app.urls.snapshotPage}/${encodeURIComponent(id)}` }, `${counted(others, "more finding")}`)] : [];
+    const noWitness = app.recording.is_derived
+      ? "nothing speaks against it; it is derived from the checkpoint, and not from a log."
+      : "what it recorded is what the log recomputes. No witness against it.";
+    const said = worst?.sentence ? sentenceElements(worst.sentence, nounsOf(worst), app.go) : [noWitness];
+    const more = worst && others > 0
+      ? [
+        " ",
+        h("a", { href: `${app.urls.snapshotPage}/${encodeURIComponent(id)}` }, `${counted(others, "more finding")}`),
+      ]
+      : [];
     return [page, ": ", ...said, ...more, h("span.soft", {}, ` ${factsOf(summary)}`)];
   }
 
@@ -146,13 +184,36 @@ export function createSnapshots(app, summaries) {
   function drawCutVerdict({ shown, cut }) {
     verdict.classList.add("is-cut");
     if (!shown || shown.positions.some((n, p) => n !== cut[p])) return;
-    const key = `cut ${shown.consistent} ${shown.orphans.map(({ channel, message }) => `${channel} ${message}`)} ${[...shown.channels.values()].flat().length}`;
+    const orphans = shown.orphans.map(({ channel, message }) => `${channel} ${message}`);
+    const key = `cut ${shown.consistent} ${orphans} ${[...shown.channels.values()].flat().length}`;
     const drawn = renderOnce(verdict, key, () => [
       word(shown.consistent ? "consistent" : "orphan", shown.consistent ? "consistent" : "not consistent"),
-      h("span", {}, h("b", {}, "Your cut: "), ...sentenceElements(cutSentence(shown, app.recording.is_derived), shown.orphans.slice(0, 1).flatMap(nounsOf), app.go)),
-      h("span.wb-cut-actions", {}, shown.nearest ? h("button.btn", { type: "button", id: "wb-nearest", onclick: () => app.nearest() }, "Nearest consistent cut") : null, h("button.btn.btn-quiet", { type: "button", onclick: () => app.endCut() }, "Done (Esc)")),
+      h(
+        "span",
+        {},
+        h("b", {}, "Your cut: "),
+        ...sentenceElements(
+          cutSentence(shown, app.recording.is_derived),
+          shown.orphans.slice(0, 1).flatMap(nounsOf),
+          app.go,
+        ),
+      ),
+      h(
+        "span.wb-cut-actions",
+        {},
+        shown.nearest
+          ? h(
+            "button.btn",
+            { type: "button", id: "wb-nearest", onclick: () => app.nearest() },
+            "Nearest consistent cut",
+          )
+          : null,
+        h("button.btn.btn-quiet", { type: "button", onclick: () => app.endCut() }, "Done (Esc)"),
+      ),
     ]);
-    if (drawn) say(`Your cut is ${shown.consistent ? "consistent" : "not consistent"}. ${cutSentence(shown, app.recording.is_derived)}`);
+    if (!drawn) return;
+    const result = shown.consistent ? "consistent" : "not consistent";
+    say(`Your cut is ${result}. ${cutSentence(shown, app.recording.is_derived)}`);
   }
 
   function word(name, text = name) {

@@ -49,7 +49,18 @@ export function createSpacetime(app) {
     const { from, to } = player.state;
     const { width, height } = sizeOf(box);
     const left = Math.round(Math.min(width < 500 ? 56 : 120, 16 + longest * 8.5));
-    return geometry({ width, height, left, right: 12, top: 14, bottom: 44, from, to, processes: topology.processes.length, first });
+    return geometry({
+      width,
+      height,
+      left,
+      right: 12,
+      top: 14,
+      bottom: 44,
+      from,
+      to,
+      processes: topology.processes.length,
+      first,
+    });
   }
 
   function scene(state = player.state) {
@@ -139,7 +150,9 @@ export function createSpacetime(app) {
     const still = app.reducedMotion || !cutX || cutX.length !== state.cut.length;
     const goal = state.cut.map((n, p) => goalX(g, state, p, n));
     const before = cutX;
-    cutX = still ? goal : goal.map((x, p) => (Math.abs(x - before[p]) < 0.4 || zoomed(g) ? x : before[p] + (x - before[p]) * GLIDE));
+    cutX = still
+      ? goal
+      : goal.map((x, p) => (Math.abs(x - before[p]) < 0.4 || zoomed(g) ? x : before[p] + (x - before[p]) * GLIDE));
     lastView = [g.from, g.to, g.width];
     return cutX.some((x, p) => x !== goal[p]);
   }
@@ -152,7 +165,10 @@ export function createSpacetime(app) {
     if (dragged !== null) return dragged;
     const window = state.window?.axis === state.axis ? state.window : null;
     const at = window?.exact ? handleX(window, p, n, g.perPixel * 8) : roughX(state, window, p, n);
-    return Math.max(g.left - 30, Math.min(g.width - g.right + 30, g.x(Number.isFinite(at) || Math.abs(at) === Infinity ? at : state.now)));
+    return Math.max(
+      g.left - 30,
+      Math.min(g.width - g.right + 30, g.x(Number.isFinite(at) || Math.abs(at) === Infinity ? at : state.now)),
+    );
   }
 
   /** Where position n of lane p lies in a window of bins: at a record, or where it was dragged to. */
@@ -176,7 +192,18 @@ export function createSpacetime(app) {
     const onTheWay = glide(current.g, state);
     handles.place(current.g, cutX, state);
     const selection = withRow(state.selection, current.window);
-    drawMoving(canvas, { ...current, state: { ...state, selection }, flights, cutX, shown: state.shown, hover: withRow(hover, current.window), peer: app.peerNow(state.axis) });
+    drawMoving(
+      canvas,
+      {
+        ...current,
+        state: { ...state, selection },
+        flights,
+        cutX,
+        shown: state.shown,
+        hover: withRow(hover, current.window),
+        peer: app.peerNow(state.axis),
+      },
+    );
     if (onTheWay) requestAnimationFrame(drawFrame);
   }
 
@@ -185,7 +212,10 @@ export function createSpacetime(app) {
     if (panel.isFolded()) pictured();
     if (panel.isFolded() || !state.window) return;
     const zoom = ["from", "to"].some((key) => keys.has(key));
-    const content = ["window", "snapshot", "axis", "theme", "size"].some((key) => keys.has(key)) || (keys.has("detail") && !state.window.events.count) || (keys.has("cut") && Boolean(state.cut) !== handles.wereShown());
+    const content =
+      ["window", "snapshot", "axis", "theme", "size"].some((key) => keys.has(key)) ||
+      (keys.has("detail") && !state.window.events.count) ||
+      (keys.has("cut") && Boolean(state.cut) !== handles.wereShown());
     if (!drawn || content || (zoom && (took < QUICK || drawn.axis !== state.axis))) drawStill();
     else if (zoom) follow(state);
     if (keys.has("window") || zoom) {
@@ -199,15 +229,29 @@ export function createSpacetime(app) {
     const { window } = state;
     const g = measures();
     const hidden = topology.processes.length - g.lanes;
-    const lanes = hidden > 0 ? `Lanes ${thousands(g.first + 1)}–${thousands(g.first + g.lanes)} of ${thousands(topology.processes.length)}: shift and wheel shows others. ` : "";
-    const bins = window && !window.exact ? `${counted(window.eventsTotal, "event")} in this window: zoom in to see single messages.` : "";
+    const drawn = `${thousands(g.first + 1)}–${thousands(g.first + g.lanes)}`;
+    const all = thousands(topology.processes.length);
+    const lanes = hidden > 0 ? `Lanes ${drawn} of ${all}: shift and wheel shows others. ` : "";
+    const bins =
+      window && !window.exact
+        ? `${counted(window.eventsTotal, "event")} in this window: zoom in to see single messages.`
+        : "";
     const empty = window?.exact && window.eventsTotal === 0 ? "No event in this window." : "";
     setText(notice, lanes + bins + empty);
   }
 
   function rows() {
     const { window } = player.state;
-    const head = ["process", "index", "kind", `at (${recording.time_unit})`, "step", "channel", "snapshot", "state after"];
+    const head = [
+      "process",
+      "index",
+      "kind",
+      `at (${recording.time_unit})`,
+      "step",
+      "channel",
+      "snapshot",
+      "state after",
+    ];
     if (!window?.exact) return { head, rows: [], notice: "Too many events in this window: zoom in to list them." };
     const { events } = window;
     const order = Array.from(events.step.keys()).sort((a, b) => events.step[a] - events.step[b]);
@@ -238,7 +282,6 @@ export function createSpacetime(app) {
 
   wirePointer(app, {
     canvas,
-    box,
     measures,
     window: () => scene().window,
     setHover(target, px, py) {

@@ -24,7 +24,11 @@ export function createStates(app) {
     cells[0].dataset.role = "now";
     cells[1].dataset.role = "recorded";
     cells[2].dataset.role = "recomputed";
-    const name = h("th", { scope: "row" }, h("button.wb-link", { type: "button", onclick: () => app.select({ of: "process", process: p }) }, id));
+    const name = h(
+      "th",
+      { scope: "row" },
+      h("button.wb-link", { type: "button", onclick: () => app.select({ of: "process", process: p }) }, id),
+    );
     const row = { element: h("tr", { "data-process": id }, name, ...cells), cells };
     rows.set(p, row);
     return row;
@@ -32,12 +36,19 @@ export function createStates(app) {
 
   function draw(state) {
     const words = filter.value.toLowerCase();
-    const wanted = topology.processes.map((_, p) => p).filter((p) => topology.processes[p].id.toLowerCase().includes(words));
+    const wanted = topology.processes.map((_, p) => p).filter(
+      (p) => topology.processes[p].id.toLowerCase().includes(words),
+    );
     const drawn = wanted.slice(0, MOST);
     const elements = drawn.map((p) => fill(p, state));
-    if (elements.length !== body.children.length || elements.some((element, i) => body.children[i] !== element)) body.replaceChildren(...elements);
+    if (elements.length !== body.children.length || elements.some((element, i) => body.children[i] !== element)) {
+      body.replaceChildren(...elements);
+    }
     setText(atHead, state.cut ? "Your cut" : "At cursor");
-    setText(notice, wanted.length > drawn.length ? `${thousands(wanted.length - drawn.length)} more processes: filter by name.` : "");
+    setText(
+      notice,
+      wanted.length > drawn.length ? `${thousands(wanted.length - drawn.length)} more processes: filter by name.` : "",
+    );
     drawTotals(state);
   }
 
@@ -51,7 +62,13 @@ export function createStates(app) {
     setText(cells[1], detail ? known(recorded, id) : "");
     setText(cells[2], detail ? known(recomputed, id) : "");
     setText(cells[3], app.snapshots.phaseOf(p, state) ?? "");
-    const differs = detail && recorded && recomputed && id in recorded && id in recomputed && JSON.stringify(recorded[id]) !== JSON.stringify(recomputed[id]);
+    const differs =
+      detail &&
+      recorded &&
+      recomputed &&
+      id in recorded &&
+      id in recomputed &&
+      JSON.stringify(recorded[id]) !== JSON.stringify(recomputed[id]);
     cells[1].classList.toggle("is-different", Boolean(differs));
     element.setAttribute("aria-selected", String(state.selection?.of === "process" && state.selection.process === p));
     return element;
@@ -66,7 +83,8 @@ export function createStates(app) {
     if (!shown || shown.inProcesses === null || shown.inChannels === null) return setText(sums, "");
     const sum = shown.inProcesses + shown.inChannels;
     const says = start === null ? "" : sum === start ? `, as at the start` : `; at the start ${thousands(start)}`;
-    setText(sums, `${thousands(shown.inProcesses)} in processes + ${thousands(shown.inChannels)} in channels = ${thousands(sum)}${says}`);
+    const parts = `${thousands(shown.inProcesses)} in processes + ${thousands(shown.inChannels)} in channels`;
+    setText(sums, `${parts} = ${thousands(sum)}${says}`);
     sums.classList.toggle("is-different", start !== null && sum !== start);
   }
 

@@ -1,13 +1,13 @@
 /** Steps of the cursor: to the next or previous event, marker and snapshot, and between the axes. */
 
-import { positionAt, neighbour } from "../../lib/window.js";
+import { covers, neighbour, positionAt } from "../../lib/window.js";
 
 export function createSteps(app) {
   const { player, source } = app;
 
   function windowHere() {
     const { window, axis, now } = player.state;
-    return window?.exact && window.axis === axis && window.from <= now && now <= window.to ? window : null;
+    return covers(window, axis, now, now) ? window : null;
   }
 
   /** The place of the event with this step on the time axis. */
@@ -68,7 +68,7 @@ export function createSteps(app) {
     const goal = player.bounds(name);
     if (place <= all.from) return goal.from;
     if (place >= all.to) return goal.to;
-    const window = state.window?.exact && state.window.axis === state.axis && state.window.from <= place && place <= state.window.to ? state.window : null;
+    const window = covers(state.window, state.axis, place, place) ? state.window : null;
     if (name === "order") {
       if (window) return window.rows.reduce((sum, _, p) => sum + positionAt(window, p, place), 0);
       return (await ask({ at: Math.floor(place) }))?.events ?? goal.from;
@@ -80,6 +80,7 @@ export function createSteps(app) {
   }
 
   /** Three questions in a row must not pass each other by. */
+  /** @type {Promise<any>} */
   let last = Promise.resolve();
   function ask(question) {
     last = last.then(() => source.cut(question));
@@ -93,7 +94,9 @@ export function createSteps(app) {
     const reach = (player.state.to - player.state.from) * 0.01;
     const before = neighbour(window.events.x, x + 1e-9, -1);
     const after = neighbour(window.events.x, x - 1e-9, 1);
-    const near = [before, after].filter((place) => place !== null && Math.abs(place - x) <= reach).sort((a, b) => Math.abs(a - x) - Math.abs(b - x));
+    const near = [before, after].filter(
+      (place) => place !== null && Math.abs(place - x) <= reach,
+    ).sort((a, b) => Math.abs(a - x) - Math.abs(b - x));
     return near[0] ?? x;
   }
 

@@ -1,7 +1,7 @@
 /** The still half of the space-time diagram: lanes, messages, markers, events and cuts, as Plotly traces. */
 
 import { channelsAt, handleX, isInside } from "../../lib/cuts.js";
-import { escapeText, instant, shortenedInside, thousands, ticks, unitFor } from "../../lib/format.js";
+import { escapeText, shortenedInside, thousands, ticks, unitFor } from "../../lib/format.js";
 import { spansOf } from "../../lib/blocked.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
@@ -12,11 +12,13 @@ const NEVER = 0.6; // how far toward its target a message that never arrives is 
 
 /** {data, layout} for Plotly. scene: {window, g, topology, positions (of the chosen snapshot or null), …}. */
 export function stillFigure(scene) {
-  const { window, colours } = scene;
+  const { window } = scene;
+  /** @type {Trace[]} */
   const data = [lanes(scene)];
-  if (window?.exact) data.push(...blocked(scene), ...messages(scene), ...markers(scene), ...events(scene), ...cutLine(scene));
-  else if (window?.bins) data.push(heat(scene), ...markers(scene), ...events(scene), ...cutLine(scene));
-  return { data, layout: layout(scene, colours) };
+  if (window?.exact) {
+    data.push(...blocked(scene), ...messages(scene), ...markers(scene), ...events(scene), ...cutLine(scene));
+  } else if (window?.bins) data.push(heat(scene), ...markers(scene), ...events(scene), ...cutLine(scene));
+  return { data, layout: layout(scene) };
 }
 
 function lanes({ g, colours, bounds }) {
@@ -41,11 +43,26 @@ function blocked({ window, colours, g }) {
 }
 
 function line(x, y, color, width, dash = "solid") {
-  return { type: "scatter", mode: "lines", x, y, line: { color, width, dash, simplify: false }, hoverinfo: "skip", connectgaps: false };
+  return {
+    type: "scatter",
+    mode: "lines",
+    x,
+    y,
+    line: { color, width, dash, simplify: false },
+    hoverinfo: "skip",
+    connectgaps: false,
+  };
 }
 
 function points(x, y, symbol, size, color, border) {
-  return { type: "scatter", mode: "markers", x, y, marker: { symbol, size, color, line: { width: border ? 1.5 : 0, color: border ?? color } }, hoverinfo: "skip" };
+  return {
+    type: "scatter",
+    mode: "markers",
+    x,
+    y,
+    marker: { symbol, size, color, line: { width: border ? 1.5 : 0, color: border ?? color } },
+    hoverinfo: "skip",
+  };
 }
 
 /** Messages in four kinds of lines: before the cut, after it, in flight across it, orphans of it. */
@@ -134,7 +151,11 @@ function events({ window, colours, snapshot, g }) {
   for (let row = 0; row < window.events.count; row += 1) {
     const name = window.kinds[window.events.kind[row]];
     const own = snapshot === null || window.snapshots[window.events.snapshot[row]] === snapshot;
-    const key = name === "record_state" ? (own ? "record" : "record-other") : name === "crash" || name === "restore" ? name : name.startsWith("marker") || name === "record_channel" ? "control" : "event";
+    const key = name === "record_state" ? (
+      own ? "record" : "record-other"
+    ) : name === "crash" || name === "restore" ? name : name.startsWith(
+      "marker",
+    ) || name === "record_channel" ? "control" : "event";
     if (!places.has(key)) places.set(key, lineSet());
     places.get(key).x.push(window.events.x[row]);
     places.get(key).y.push(window.events.process[row]);
@@ -152,7 +173,9 @@ function events({ window, colours, snapshot, g }) {
     .filter(([key]) => places.has(key))
     .map(([key, look]) => {
       const { x, y } = places.get(key);
-      return x.length > MANY ? strokes({ x, y }, look[3] === colours.quiet ? colours.quiet : look[2], look[1], g) : points(x, y, ...look);
+      return x.length > MANY
+        ? strokes({ x, y }, look[3] === colours.quiet ? colours.quiet : look[2], look[1], g)
+        : points(x, y, ...look);
     });
 }
 
@@ -166,7 +189,9 @@ function cutLine(scene) {
   for (let p = g.first; p < g.first + g.lanes; p += 1) {
     const place = cutX(scene, p);
     if (place === null) {
-      if (scene.topology.processes[p].scope !== scope && x.length) push(x, y, null, null); // not through what it is not of
+      if (scene.topology.processes[p].scope !== scope && x.length) {
+        push(x, y, null, null); // not through what it is not of
+      }
       continue;
     }
     const last = p === g.first ? -0.4 : 0;
@@ -197,7 +222,9 @@ export function cutX({ window, g, positions, recordedAt, topology }, p) {
 function heat({ window, colours, g }) {
   const { bins } = window;
   const rows = bins.processes.map((p, row) => [p, row]).filter(([p]) => g.shows(p));
-  const z = rows.map(([, row]) => bins.events.values.subarray(row * bins.events.columns, (row + 1) * bins.events.columns));
+  const z = rows.map(
+    ([, row]) => bins.events.values.subarray(row * bins.events.columns, (row + 1) * bins.events.columns),
+  );
   return {
     type: "heatmap",
     x: Array.from(bins.edges),
@@ -249,7 +276,7 @@ export function timeAxis(colours, axis, unit, from, to, width, more = {}) {
   const step = values.length > 1 ? values[1] - values[0] : to - from;
   const largest = Math.max(Math.abs(from), Math.abs(to));
   const [name, size] = unitFor(largest, unit);
-  const text = (value) => (axis === "order" || size === null ? thousands(value) : withoutUnit(instant(value, unit, step * 4), value));
+  const text = (value) => (axis === "order" || size === null ? thousands(value) : withoutUnit(value));
   return plainAxis(colours, {
     range: [from, to],
     tickvals: values,
@@ -258,7 +285,7 @@ export function timeAxis(colours, axis, unit, from, to, width, more = {}) {
     ...more,
   });
 
-  function withoutUnit(text, value) {
+  function withoutUnit(value) {
     const scale = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[unit] / size;
     const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step * scale) - 1e-9)));
     return (value * scale).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });

@@ -25,20 +25,27 @@ export function createTopology(app) {
   const links = topology.channels.map(({ sourceCode, targetCode }) => [sourceCode, targetCode]);
   const shown = drawnProcesses(topology.processes.length, links);
   const placeOf = new Map(shown.map((p, i) => [p, i]));
-  const drawnChannels = topology.channels.filter(({ sourceCode, targetCode }) => placeOf.has(sourceCode) && placeOf.has(targetCode));
-  const unit = layoutTopology(shown.length, drawnChannels.map(({ sourceCode, targetCode }) => [placeOf.get(sourceCode), placeOf.get(targetCode)]));
+  const drawnChannels = topology.channels.filter(
+    ({ sourceCode, targetCode }) => placeOf.has(sourceCode) && placeOf.has(targetCode),
+  );
+  const unit = layoutTopology(
+    shown.length,
+    drawnChannels.map(({ sourceCode, targetCode }) => [placeOf.get(sourceCode), placeOf.get(targetCode)]),
+  );
   const both = new Set(links.map(([a, b]) => `${a} ${b}`));
   const radius = shown.length > MANY ? SMALL_NODE : NODE;
   const panel = wirePanel(app, "topology", { figure, rows, plot, follows: true });
   let drawnKey = "";
-  let waits = null;
+  let waits = false;
   let size = { width: 0, height: 0 };
   let places = [];
 
   function measure() {
     size = { width: plot.clientWidth, height: plot.clientHeight };
     const pad = { x: Math.min(60, size.width * 0.16), y: radius + 20 };
-    places = unit.map(({ x, y }) => ({ x: pad.x + x * (size.width - 2 * pad.x), y: pad.y + y * (size.height - 2 * pad.y) }));
+    places = unit.map(
+      ({ x, y }) => ({ x: pad.x + x * (size.width - 2 * pad.x), y: pad.y + y * (size.height - 2 * pad.y) }),
+    );
   }
 
   /** A point along a channel, from rim to rim; channels that go both ways bow apart. */
@@ -70,7 +77,13 @@ export function createTopology(app) {
   function arrows(channels, colour) {
     const at = channels.map((channel) => [pointOn(channel, 0.66), pointOn(channel, 0.7)]);
     const angle = at.map(([a, b]) => 90 + (Math.atan2(b.y - a.y, b.x - a.x) * 180) / Math.PI);
-    return { type: "scatter", mode: "markers", x: at.map(([a]) => a.x), y: at.map(([a]) => a.y), marker: { symbol: "triangle-up", size: radius > SMALL_NODE ? 8 : 5, color: colour, angle } };
+    return {
+      type: "scatter",
+      mode: "markers",
+      x: at.map(([a]) => a.x),
+      y: at.map(([a]) => a.y),
+      marker: { symbol: "triangle-up", size: radius > SMALL_NODE ? 8 : 5, color: colour, angle },
+    };
   }
 
   function phases() {
@@ -83,8 +96,21 @@ export function createTopology(app) {
     const big = radius > SMALL_NODE;
     const selected = player.state.selection;
     const highlighted = selected?.of === "channel" ? drawnChannels.filter(({ code }) => code === selected.channel) : [];
-    const fills = { "not recorded": colours.panel, recording: faded(colours.marker, 0.5), done: faded(colours.recorded, 0.55), "never records": colours.panel, "not part of it": colours.panel };
-    const rims = { "not recorded": colours.quiet, recording: colours.marker, done: colours.recorded, "never records": colours.orphan, "not part of it": faded(colours.quiet, 0.4) };
+    const fills = {
+      "not recorded": colours.panel,
+      recording: faded(colours.marker, 0.5),
+      done: faded(colours.recorded, 0.55),
+      "never records": colours.panel,
+      "not part of it": colours.panel,
+    };
+    const rims = {
+      "not recorded": colours.quiet,
+      recording: colours.marker,
+      done: colours.recorded,
+      "never records": colours.orphan,
+      "not part of it": faded(colours.quiet, 0.4),
+    };
+    /** @type {Trace[]} */
     const data = [
       edges(drawnChannels, faded(colours.quiet, big ? 0.45 : 0.25), 1.25),
       edges(highlighted, colours.accent, 2.5),
@@ -94,7 +120,11 @@ export function createTopology(app) {
         mode: "markers+text",
         x: places.map(({ x }) => x),
         y: places.map(({ y }) => y),
-        marker: { size: radius * 2, color: now.map((phase) => fills[phase] ?? colours.panel), line: { width: 2, color: now.map((phase) => rims[phase] ?? colours.quiet) } },
+        marker: {
+          size: radius * 2,
+          color: now.map((phase) => fills[phase] ?? colours.panel),
+          line: { width: 2, color: now.map((phase) => rims[phase] ?? colours.quiet) },
+        },
         text: shown.map((p) => escapeText(shortened(topology.processes[p].id))),
         textposition: big ? "middle center" : places.map(outward),
         textfont: { color: colours.ink, size: big ? 12 : 10 },
@@ -104,7 +134,12 @@ export function createTopology(app) {
     const hidden = { visible: false, fixedrange: true };
     return {
       data: data.filter(({ x }) => x.length),
-      layout: { ...baseLayout(colours, { l: 0, r: 0, t: 0, b: 0 }), ...size, xaxis: { ...hidden, range: [0, size.width] }, yaxis: { ...hidden, range: [size.height, 0] } },
+      layout: {
+        ...baseLayout(colours, { l: 0, r: 0, t: 0, b: 0 }),
+        ...size,
+        xaxis: { ...hidden, range: [0, size.width] },
+        yaxis: { ...hidden, range: [size.height, 0] },
+      },
     };
   }
 
@@ -116,7 +151,14 @@ export function createTopology(app) {
   }
 
   function labels(now, colours) {
-    return { type: "scatter", mode: "text", x: places.map(({ x }) => x), y: places.map(({ y }) => y + radius + 9), text: now.map((phase) => phase ?? ""), textfont: { size: 11, color: colours.quiet } };
+    return {
+      type: "scatter",
+      mode: "text",
+      x: places.map(({ x }) => x),
+      y: places.map(({ y }) => y + radius + 9),
+      text: now.map((phase) => phase ?? ""),
+      textfont: { size: 11, color: colours.quiet },
+    };
   }
 
   function shortened(id) {
@@ -135,8 +177,11 @@ export function createTopology(app) {
     const hidden = topology.processes.length - shown.length;
     const now = phases();
     const counts = PHASES.map((phase) => [phase, now.filter((own) => own === phase).length]).filter(([, n]) => n);
-    const words = player.state.snapshot === null ? "" : `Snapshot ${player.state.snapshot}: ${counts.map(([phase, n]) => `${thousands(n)} ${phase}`).join(", ")}.`;
-    const missing = hidden > 0 ? ` ${counted(hidden, "process", "processes")} not shown: those with fewest channels.` : "";
+    const { snapshot } = player.state;
+    const numbers = counts.map(([phase, n]) => `${thousands(n)} ${phase}`).join(", ");
+    const words = snapshot === null ? "" : `Snapshot ${snapshot}: ${numbers}.`;
+    const hiddenOnes = counted(hidden, "process", "processes");
+    const missing = hidden > 0 ? ` ${hiddenOnes} not shown: those with fewest channels.` : "";
     const crowd = leastCounted(player.state.shown) > 1 ? " Numbers: channels with 2 or more; the table has all." : "";
     setText(notice, words + missing + crowd);
     notice.title = notice.textContent;
@@ -228,7 +273,15 @@ export function createTopology(app) {
     const cut = player.state.shown;
     return {
       head: ["channel", "source", "target", "FIFO", "messages now"],
-      rows: topology.channels.map(({ id, source, target, fifo, code }) => [id, source, target, fifo ? "yes" : "no", cut?.channels.get(code)?.length ?? 0]),
+      rows: topology.channels.map(
+        ({ id, source, target, fifo, code }) => [
+          id,
+          source,
+          target,
+          fifo ? "yes" : "no",
+          cut?.channels.get(code)?.length ?? 0,
+        ],
+      ),
     };
   }
 
@@ -243,8 +296,16 @@ export function createTopology(app) {
   });
 
   function titleOf(target) {
-    if (target?.of === "process") return [topology.processes[target.process].id, app.snapshots.phaseOf(target.process, player.state)].filter(Boolean).join(": ");
-    if (target?.of === "channel") return `${topology.channels[target.channel].id}: ${counted(player.state.shown?.channels.get(target.channel)?.length ?? 0, "message")}`;
+    if (target?.of === "process") {
+      return [
+        topology.processes[target.process].id,
+        app.snapshots.phaseOf(target.process, player.state),
+      ].filter(Boolean).join(": ");
+    }
+    if (target?.of === "channel") {
+      const messages = player.state.shown?.channels.get(target.channel)?.length ?? 0;
+      return `${topology.channels[target.channel].id}: ${counted(messages, "message")}`;
+    }
     return "";
   }
 
@@ -267,12 +328,21 @@ export function createTopology(app) {
     panel.update(state, keys);
     if (panel.isFolded() || !state.shown) return;
     if (places.length) draw(state, keys);
-    else waits ??= app.firstPicture.then(() => draw(player.state, new Set(["shown"])));
+    else if (!waits) {
+      waits = true;
+      app.firstPicture.then(() => draw(player.state, new Set(["shown"])));
+    }
   }
 
   function draw(state, keys) {
     const key = keys.has("shown") || keys.has("phases") ? phases().join() : drawnKey;
-    if (key !== drawnKey || !places.length || ["theme", "size", "folded", "snapshot", "selection"].some((name) => keys.has(name))) drawStill();
+    if (
+      key !== drawnKey ||
+      !places.length ||
+      ["theme", "size", "folded", "snapshot", "selection"].some((name) => keys.has(name))
+    ) {
+      drawStill();
+    }
     if (keys.has("shown")) tell();
     if (["shown", "size", "theme", "folded"].some((name) => keys.has(name))) drawCounts(state.shown);
     if (["now", "shown", "window", "cut", "size", "theme", "folded"].some((name) => keys.has(name))) drawMoving(state);

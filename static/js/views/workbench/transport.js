@@ -29,7 +29,9 @@ export function createTransport(app) {
     const { from, to } = player.bounds();
     player.seek(from + (Number(scrub.value) / SCRUB_STEPS) * (to - from));
   });
-  for (const button of bar.querySelectorAll("[data-axis]")) button.addEventListener("click", () => app.changeAxis(button.dataset.axis));
+  for (const button of bar.querySelectorAll("[data-axis]")) {
+    button.addEventListener("click", () => app.changeAxis(button.dataset.axis));
+  }
 
   function text(state) {
     const { events } = recording.counts;
@@ -37,7 +39,8 @@ export function createTransport(app) {
     const inWindow = window?.exact && window.axis === state.axis && window.from <= state.now && state.now <= window.to;
     const settled = !state.playing && !state.cut && shown;
     const happened = inWindow ? eventsBefore(window, state.now) : settled ? shown.events : null;
-    const rough = happened === null && window?.axis === state.axis && window.from <= state.now ? `≈ ${thousands(Math.min(eventsBefore(window, state.now), events))}` : null;
+    const isRough = happened === null && window?.axis === state.axis && window.from <= state.now;
+    const rough = isRough ? `≈ ${thousands(Math.min(eventsBefore(window, state.now), events))}` : null;
     const count = `event ${happened === null ? rough ?? "…" : thousands(happened)} / ${thousands(events)}`;
     return state.axis === "order" ? `${count}${atText(state)}` : `t = ${app.readInstant(state.now)}, ${count}`;
   }
@@ -66,12 +69,15 @@ export function createTransport(app) {
       play.classList.toggle("is-playing", state.playing);
     }
     if (keys.has("axis")) {
-      for (const button of bar.querySelectorAll("[data-axis]")) button.setAttribute("aria-pressed", String(button.dataset.axis === state.axis));
+      for (const button of bar.querySelectorAll("[data-axis]")) {
+        button.setAttribute("aria-pressed", String(button.dataset.axis === state.axis));
+      }
     }
     if (["speed", "from", "to", "axis"].some((key) => keys.has(key))) {
       speed.value = String(state.speed);
       const perSecond = ((state.to - state.from) / SECONDS_PER_VIEW) * state.speed;
-      setText(rate, state.axis === "order" ? `${thousands(Number(perSecond.toPrecision(3)))} events/s` : `${app.readDuration(Number(perSecond.toPrecision(3)))}/s`);
+      const rounded = Number(perSecond.toPrecision(3));
+    setText(rate, state.axis === "order" ? `${thousands(rounded)} events/s` : `${app.readDuration(rounded)}/s`);
     }
     if (["now", "window", "shown", "axis", "playing", "cut"].some((key) => keys.has(key))) {
       const soon = state.playing && !keys.has("playing") && performance.now() - told < READ_EVERY;
