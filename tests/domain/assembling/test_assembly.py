@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots.domain.assembling.assembly import Header, assemble
-from snapshots.domain.model.defects import InputRefused
+from snapshots.domain.model.defects import InputRefused, missing_field
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Channel, Process, Topology
 from tests.effort import examples
@@ -276,3 +276,9 @@ def test_with_index_and_time_the_order_of_the_file_means_nothing(data):
     events = log(*entries)
     shuffled = data.draw(st.permutations(events))
     assert assemble(HEADER, shuffled) == assemble(HEADER, events)
+
+
+def test_a_missing_field_is_named_with_the_kind_of_its_event():
+    complaint = missing_field(kind="send", field="channel", line=7)
+    assert str(complaint) == 'Line 7: An event of kind "send" needs the field "channel".'
+    assert (complaint.code, complaint.field) == ("missing-field", "channel")
