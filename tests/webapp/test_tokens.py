@@ -86,7 +86,7 @@ def test_the_command_takes_scope_and_end(capsys):
     assert row.only_reads
     assert timedelta(days=29) < row.expires_at - timezone.now() <= timedelta(days=30)
     assert valid_token(capsys.readouterr().out.strip()).user == row.user
-    with pytest.raises(CommandError, match="--days is from 1 to 3,650"):
+    with pytest.raises(CommandError, match="--days must be from 1 to 3,650"):
         call_command("create_token", "eve@example.org", "--days", "0")
 
 
