@@ -71,7 +71,7 @@ class Taker:
         from django.test import Client
 
         from snapshots.models import Mapping
-        from tests.hostile.seeds import MAPPING
+        from tests.readers.logs.test_mapped_lines import MAPPING
         from webapp.accounts.services import make_token
 
         self.folder, self.formats, self.whole = folder, format.split(","), whole

@@ -98,7 +98,7 @@ async def test_a_deleted_recording_ends_for_who_looks_at_it(site):
 async def test_a_closed_account_ends_all_that_is_open(site):
     sockets = await both(site, site.made["recording"], site.made["ada"])
     code = (
-        "from snapshots import live; from webapp.accounts.services import *; "
+        "from snapshots.jobs import live; from webapp.accounts.services import *; "
         f"live.account_closed(get_or_create_user({ADA!r}).pk)"
     )
     site.manage("shell", "--no-imports", "--command", code)

@@ -50,7 +50,7 @@ def main(folder: Path) -> None:
     jvm.wait()
     found += entries
     assert sorted(map(repr, found)) == by_files
-    states = [one.operators[0].states[0] for one in upload.contents().checkpoints]
+    states = [one.operators[0].states[0] for one in upload.inventory().checkpoints]
     assert states[-1].reason is None  # the newest is read first, before Spark was stopped
     assert all(state.reason.startswith(STOPPED) for state in states[:-1])
 
