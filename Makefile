@@ -45,8 +45,8 @@ check: .venv/test.stamp
 # The types and unused names of the JavaScript, and the templates.
 check-pages: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine typescript
-	@tsc --project .
-	@$(PYTHON) -m djlint templates --lint --quiet
+	@tsc --project tests/js
+	@$(PYTHON) -m djlint templates --lint --quiet --rules tests/web/pages/djlint_rules.yaml
 
 bench: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium

@@ -28,7 +28,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """From when to when a recording goes.
+    """The first and the last instant of a recording, and its number of events.
 
     Attributes:
         from_: the first instant; 0 where there is no event.

@@ -68,7 +68,7 @@ class StateMove:
 
 @dataclass(frozen=True, slots=True)
 class OperatorPlan:
-    """Where the state of one operator goes.
+    """Tells to which subtasks the state of one operator goes in a restore.
 
     Attributes:
         coordinator: the bytes that go to the one coordinator, whatever the parallelism; None where

@@ -49,7 +49,7 @@ class StoredSizes:
 
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """Where the state of a checkpoint goes at another parallelism.
+    """Tells to which subtasks the state of a checkpoint goes when it is restored at a parallelism.
 
     Attributes:
         checkpoint: the engine's id of the checkpoint.

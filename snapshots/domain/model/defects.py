@@ -159,7 +159,7 @@ class Defects:
 
     @property
     def listed(self) -> tuple[Defect, ...]:
-        """At most MOST_LISTED defects, the refused ones first, each kind in order of arrival."""
+        """Return the first MOST_LISTED defects: the refused ones first, each kind as it arrived."""
         return (*self._refused, *self._kept.values())[:MOST_LISTED]
 
     def raise_refused(self) -> None:

@@ -25,7 +25,7 @@ from snapshots.domain.simulators.seatunnel.topology import committer_of
 States = Mapping[ProcessId, Saved]
 """What a checkpoint holds of every process of a pipeline."""
 Owners = dict[str, tuple[ProcessId, int]]
-"""For each split that a reader had, that reader and the next offset."""
+"""The splits by id: each has its reader and the offset that is read next."""
 
 
 @dataclass(eq=False)
