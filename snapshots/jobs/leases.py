@@ -217,7 +217,10 @@ def _has_died(job: Job) -> bool:
     return not _is_ours(job.worker) or _is_gone(job.worker)
 
 
-def is_held(job_id: int, attempt: int) -> bool:
-    """Tell whether a living worker runs this attempt at the job."""
-    job = Job.objects.filter(pk=job_id, attempt=attempt, state=Job.State.RUNNING).first()
-    return job is not None and not is_stale(job)
+def is_current(job_id: int, attempt: int) -> bool:
+    """Tell whether this attempt may still end the job: nobody put the job back or claimed it again.
+
+    A heartbeat that is late does not matter. The worker may be alive: its database was locked, say.
+    """
+    attempts = Job.objects.filter(pk=job_id, attempt=attempt, state=Job.State.RUNNING)
+    return attempts.exists()

@@ -53,9 +53,9 @@ def recording_of(entry: aside.Entry) -> Recording | None:
 
 
 def is_being_written(store: str) -> bool:
-    """Tell whether a living worker runs the attempt that a store's folder is named after."""
+    """Tell whether the attempt that a store's folder is named after may still write there."""
     match = STORED.fullmatch(store)
-    return match is not None and leases.is_held(int(match["job"]), int(match["attempt"]))
+    return match is not None and leases.is_current(int(match["job"]), int(match["attempt"]))
 
 
 def _beat_at_times() -> None:

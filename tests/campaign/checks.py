@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 
+from snapshots.files import aside
 from tests.campaign.client import Client
 from tests.campaign.database import ERRORS
 from tests.campaign.system import JVM, System, role_of
@@ -109,7 +110,7 @@ def file_faults(system: System) -> list[str]:
     for folder, column in (("uploads", "upload"), ("store", "store")):
         query = f"SELECT {column} FROM snapshots_recording WHERE {column} <> ''"
         rows = {name for (name,) in system.database.rows(query)}
-        held = {path.name for path in (system.folder / folder).iterdir()}
+        held = {path.name for path in (system.folder / folder).iterdir()} - {aside.FOLDER}
         faults += [f"{folder}/{name} belongs to no recording" for name in sorted(held - rows)]
         faults += [f"{folder}/{name} is missing" for name in sorted(rows - held)]
     return faults

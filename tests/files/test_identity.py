@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -217,6 +218,21 @@ def test_two_runs_of_one_attempt_never_share_a_folder(data_dir):
         (data_dir / "store" / name).mkdir(parents=True)
         assert not recordings.sweep(sweeping.is_being_written)  # a living worker has this attempt
         assert recordings.store().folder(name)
+
+
+def test_a_late_heartbeat_costs_a_run_none_of_its_files(data_dir):
+    """While the database was locked no heartbeat was written; the worker lives all the same."""
+    from snapshots.jobs import leases
+
+    recording = Recording.objects.create(owner=a_person(), name="log", upload="u")
+    job = Job.objects.create(kind="ingest", recording=recording)
+    lease = leases.claim(job.pk)
+    name = recordings.name_of(job.pk, lease.job.attempt, lease.nonce)
+    folder = recordings.store().temporary(name)
+    lease.row.update(heartbeat_at=lease.job.heartbeat_at - timedelta(hours=1))
+    assert recordings.sweep(sweeping.is_being_written) == []
+    lease.row.update(state="queued")
+    assert recordings.sweep(sweeping.is_being_written) == [folder.name]
 
 
 def test_pairing_on_purpose_says_what_it_does(data_dir, capsys):

@@ -12,7 +12,7 @@ from snapshots import access
 from snapshots.access import require_ready
 from snapshots.fields import storable
 from snapshots.files.recordings import open_recording
-from snapshots.models import Job
+from snapshots.models import Job, Recording
 from snapshots.payloads.dates import date
 from snapshots.payloads.recordings import (
     Accepted,
@@ -62,7 +62,8 @@ def list_recordings(
         rows = rows.filter(status=status)
     if q:
         rows = rows.filter(name__icontains=storable(q))
-    page = rows.annotate(job=Max("jobs__pk"))[offset : offset + limit]
+    ordered = rows.annotate(job=Max("jobs__pk")).order_by(*Recording._meta.ordering)
+    page = ordered[offset : offset + limit]  # grouped rows have no order of their own
     retention = retention_of(request.user)
     items = [
         {**recording_summary(row, row.job), "goes_at": _date(retention.goes_at(row))}

@@ -2,9 +2,11 @@
 
 import json
 import urllib.parse
+from datetime import timedelta
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pydantic import TypeAdapter
 
 from snapshots.domain.simulators.samples import two_tokens
@@ -301,6 +303,16 @@ def test_recordings_are_found_by_name_and_status(api, ada):
     assert api.get("/api/recordings?status=ready").json()["total"] == 1
     assert api.get("/api/recordings?limit=1").json()["total"] == 2
     assert len(api.get("/api/recordings?limit=1&offset=1").json()["items"]) == 1
+
+
+def test_recordings_are_listed_newest_first_on_every_page(api, ada):
+    now = timezone.now()
+    for age in (3, 1, 4, 0, 2):
+        row = Recording.objects.create(owner=ada, name=f"{age} days old", status="failed")
+        Recording.objects.filter(pk=row.pk).update(created_at=now - timedelta(days=age))
+    pages = [api.get(f"/api/recordings?limit=2&offset={offset}").json() for offset in (0, 2, 4)]
+    names = [item["name"] for page in pages for item in page["items"]]
+    assert names == [f"{age} days old" for age in range(5)]
 
 
 @pytest.mark.parametrize(
