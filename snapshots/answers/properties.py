@@ -59,8 +59,9 @@ def _property_or_expression(question: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _state(stored: StoredRecording, row: Snapshot) -> GlobalState:
-    detail = orjson.loads(orjson.dumps(snapshot_detail(row, stored)))
-    return of_stored(detail, stored.topology)
+    snapshot = stored.snapshot(row.snapshot)
+    detail = orjson.loads(orjson.dumps(snapshot_detail(row, stored, snapshot)))
+    return of_stored(detail, snapshot.topology)
 
 
 def _built_in(

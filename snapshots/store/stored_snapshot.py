@@ -73,8 +73,8 @@ def read_snapshot(
     code = tables.snapshot_code(snapshot)
     rows = _rows(tables, SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS, code)
     processes = tables.topology.processes
-    recorded = [processes[row["process"]].id for row in rows if row["position"] != NONE]
-    topology = in_scope(tables.topology, recorded)
+    involved = [processes[process].id for process in np.flatnonzero(tables.in_scope(code)).tolist()]
+    topology = in_scope(tables.topology, involved)
     states = _states(tables, topology, rows)
     rows = _rows(tables, SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS, code)
     derived = is_derived(tables.manifest.header_extra) and not inferred

@@ -36,6 +36,7 @@ class SnapshotLog:
     channels: dict[ChannelId, Event] = field(default_factory=dict)
     first_marker: dict[ProcessId, int] = field(default_factory=dict)
     markers: dict[ChannelId, list[Marker]] = field(default_factory=dict)
+    involved: set[ProcessId] = field(default_factory=set)
     markers_sent: int = 0
     markers_received: int = 0
 
@@ -66,6 +67,7 @@ class SnapshotLog:
     def take(self, event: Event) -> None:
         """Adds one event; those of a process come in its order."""
         self.began = min(self.began, (event.step, event.at))
+        self.involved.add(event.process)
         if event.kind == MARKER_SEND:
             self.markers_sent += 1
             return

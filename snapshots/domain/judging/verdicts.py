@@ -63,6 +63,7 @@ class SnapshotReport:
     """
 
     snapshot: SnapshotId
+    processes: tuple[ProcessId, ...]
     findings: tuple[Finding, ...]
     counts: Mapping[str, int]
     initiators: tuple[ProcessId, ...]
@@ -123,7 +124,7 @@ def judge(recording: Recording) -> tuple[SnapshotReport, ...]:
         for channel in recording.topology.channels
     }
     return tuple(
-        _judged(_case(recording_in_scope(recording, log.states), log, channels))
+        _judged(_case(recording_in_scope(recording, log.involved), log, channels))
         for log in snapshot_logs(recording)
     )
 
@@ -165,6 +166,7 @@ def _judged(case: Case) -> SnapshotReport:
     _judge_completeness(case, findings)
     return SnapshotReport(
         snapshot=log.id,
+        processes=tuple(process.id for process in case.recording.topology.processes),
         findings=findings.worst_first(),
         counts=findings.worst_first_counts(),
         initiators=log.initiators(),

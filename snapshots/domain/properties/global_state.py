@@ -74,7 +74,7 @@ def at_cut(recording: Recording, cut: Cut, name: str = "cut") -> GlobalState:
 def of_report(recording: Recording, report: SnapshotReport) -> GlobalState:
     """What was recorded; where the log does not say, what it recomputes."""
     states = {**report.recomputed_states, **report.recorded_states}
-    topology = in_scope(recording.topology, report.positions)
+    topology = in_scope(recording.topology, report.processes)
     return GlobalState(
         report.snapshot,
         {process.id: parsed(states.get(process.id)) for process in topology.processes},
@@ -93,7 +93,6 @@ def of_stored(detail: Mapping[str, Any], topology: Topology) -> GlobalState:
     detail: the JSON of GET /api/recordings/ID/snapshots/SNAPSHOT (``snapshot``, ``verdict``, and
     ``positions``, ``processes`` and ``channels`` of both ``recorded`` and ``recomputed``).
     """
-    topology = in_scope(topology, detail["positions"])
     recorded, recomputed = detail["recorded"], detail["recomputed"]
     states = {**recomputed["processes"], **recorded["processes"]}
     channels = {**recomputed["channels"], **recorded["channels"]}

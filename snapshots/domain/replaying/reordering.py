@@ -137,7 +137,7 @@ def reorder(
     obstacles. Raises: NotReorderable for one that is not complete.
     """
     require_complete(report.snapshot, list(map(as_json, report.findings)))
-    scoped = recording_in_scope(recording, report.positions)
+    scoped = recording_in_scope(recording, report.processes)
     return _Theorem(scoped, report).carried_out(most_swaps)
 
 

@@ -121,7 +121,7 @@ def restore(recording: Recording, snapshot: SnapshotId) -> RestoreReport:
     log = next((log for log in snapshot_logs(recording) if log.id == snapshot), None)
     if log is None:
         raise NotRestorable(f"the recording has no snapshot {snapshot}")
-    recording = recording_in_scope(recording, log.states)
+    recording = recording_in_scope(recording, log.involved)
     processes = [process.id for process in recording.topology.processes]
     require_all_recorded(snapshot, processes, log.positions)
     return _Restore(recording, log).report()

@@ -26,8 +26,6 @@ from snapshots.store.layout import (
     RECORDS,
     SNAPSHOT_CHANNEL_COLUMNS,
     SNAPSHOT_STATE_COLUMNS,
-    STRAY_COLUMNS,
-    STRAYS,
 )
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
@@ -38,7 +36,6 @@ from tasks.spark.ingest.match import runs
 from tasks.spark.ingest.schemas import ranges
 from tasks.spark.judge.channel_cuts import SnapshotFacts
 from tasks.spark.judge.channels import ChannelFacts, ChannelTask, judge_channels
-from tasks.spark.judge.recorded import in_scope
 from tasks.spark.judge.states import STATES, StateTask, judge_states
 from tasks.spark.stages import SparkStages, Stages
 
@@ -165,7 +162,7 @@ class Log:
         self.tables = judge.tables
         count = len(judge.names)
         records = read_batch(judge.folder / RECORDS, RECORD_COLUMNS)
-        strays = read_batch(judge.folder / STRAYS, STRAY_COLUMNS)
+        strays = self.tables.strays.batch
         self.strays = pa.Table.from_batches([strays])
         self.process = strays.column("process").to_numpy().astype(np.int64)
         self.index = strays.column("index").to_numpy()
@@ -230,7 +227,7 @@ class _Verdict:
         self.rows = rows.to_pylist()
         self.position = np.full(len(judge.processes), NONE, np.int64)
         self.position[rows["process"].to_numpy()] = rows["index"].to_numpy()
-        self.in_scope = in_scope(self.position[None], judge.tables.scopes)[0]
+        self.in_scope = judge.tables.in_scope(code)
         self.began = _least(facts.began, log.began[code])
         self.markers_received = facts.markers_received + log.markers_received[code]
         self.has_markers = bool(facts.markers_sent or self.markers_received)
@@ -243,6 +240,9 @@ class _Verdict:
         recorded, in_flight = self._contents()
         return SnapshotReport(
             snapshot=self.name,
+            processes=tuple(
+                self.judge.processes[code] for code in np.flatnonzero(self.in_scope).tolist()
+            ),
             findings=self.findings.worst_first(),
             counts=self.findings.worst_first_counts(),
             initiators=self.initiators,

@@ -1,6 +1,7 @@
 """A snapshot is judged, restored and reordered as if nothing ran outside its scope."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -10,11 +11,13 @@ from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.judging.findings import CONSISTENT, INCOMPLETE
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.model.recording import MARKER_SEND
 from snapshots.domain.model.scopes import in_scope
 from snapshots.domain.properties.global_state import of_report
 from snapshots.domain.replaying.reordering import reorder
 from snapshots.domain.replaying.reordering_report import NotReorderable
 from snapshots.domain.replaying.restore import NotRestorable, restore
+from snapshots.domain.simulators.script import Log
 from tests.builders import a_run, correct_runs, random_damage, recorded, side_by_side, simulated
 from tests.effort import examples
 
@@ -23,6 +26,18 @@ from tests.effort import examples
 def some_runs(draw):
     log = draw(correct_runs(max_processes=5))
     return draw(random_damage(log)) if log.events and draw(st.booleans()) else log
+
+
+def sends_a_marker(run):
+    return run.send_marker("p->q", "s1")
+
+
+def receives_a_marker(run):
+    return run.receive_marker("p->q", "s1")
+
+
+def records_a_channel(run):
+    return run.record_channel("p->q", "s1")
 
 
 def told(recording, prefix=""):
@@ -93,6 +108,26 @@ def test_a_snapshot_that_nobody_recorded_is_of_everything():
     assert in_scope(topology, ()) is topology
     assert len(in_scope(topology, ["1 p1"]).processes) == 4
     assert in_scope(topology, ["1 p1", "2 p1"]) is topology
+
+
+@pytest.mark.parametrize("begin", [sends_a_marker, receives_a_marker, records_a_channel])
+def test_a_snapshot_without_states_is_of_the_scope_of_its_events(begin):
+    both = assemble(*side_by_side(begin(a_run()).log(), simulated())).recording
+    (unrecorded,) = (report for report in judge(both) if report.snapshot == "1 s1")
+    assert unrecorded.processes == ("1 p", "1 q")
+    assert unrecorded.counts[INCOMPLETE] >= 2
+    assert {name[0] for name in of_report(both, unrecorded).processes} == {"1"}
+    with pytest.raises(NotRestorable, match="1 p, 1 q never"):
+        restore(both, "1 s1")
+
+
+def test_a_marker_in_another_scope_takes_that_scope_along():
+    log = side_by_side(a_run().record("p", "s1").record("q", "s1").log(), a_run().log())
+    marker = replace(log.events[-1], line=log.events[-1].line + 1, process="2 p", index=None)
+    marker = replace(marker, kind=MARKER_SEND, channel="2 p->q", state=None)
+    (report,) = judge(recorded(Log(log.header, (*log.events, marker))))
+    assert len(report.processes) == 4
+    assert report.counts[INCOMPLETE] == 3  # two processes never recorded, a marker never arrived
 
 
 def test_processes_without_a_scope_are_one():
