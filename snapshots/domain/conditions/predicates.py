@@ -20,8 +20,8 @@ from typing import Annotated
 
 import numpy as np
 
-from snapshots.domain.causality.causality import Causality, causality
-from snapshots.domain.conditions.conditions import (
+from snapshots.domain.causality.causal_closure import Causality, causality
+from snapshots.domain.conditions.conjunctions import (
     Condition,
     Evaluate,
     Truth,

@@ -18,7 +18,7 @@ from snapshots.domain.replaying.computations import (
     Faults,
     place,
 )
-from snapshots.domain.replaying.replaying import same_contents
+from snapshots.domain.replaying.replayed_state import same_contents
 
 MIDDLE = "middle"
 FROM_START = "from-start"

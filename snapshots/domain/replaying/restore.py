@@ -3,7 +3,7 @@
 The restored state of a process, and the restored contents of a channel, are what the snapshot
 recorded; where the log does not hold that, what the log recomputes (``from_log`` names these). Then
 every event after the process's position is replayed. A send puts its message on the channel; a
-receive takes it from there, or cannot happen. How states follow: `replaying.replay_process`.
+receive takes it from there, or cannot happen. How states follow: `replayed_state.replay_process`.
 
 Differences, in this order: at events (by step; of one event the state before it, then the message
 it receives), then the states at the end (by process), then the channels at the end. The restore is
@@ -30,7 +30,7 @@ from snapshots.domain.model.recording import (
 from snapshots.domain.model.scopes import recording_in_scope
 from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
 from snapshots.domain.model.values import canonical
-from snapshots.domain.replaying.replaying import (
+from snapshots.domain.replaying.replayed_state import (
     ChannelReplay,
     ProcessReplay,
     ReplayedStep,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from snapshots.domain.causality.causality import Causality, Way
-from snapshots.domain.conditions.conditions import Evaluate, Truth, conjunction, processes_of
+from snapshots.domain.causality.causal_closure import Causality, Way
+from snapshots.domain.conditions.conjunctions import Evaluate, Truth, conjunction, processes_of
 from snapshots.domain.conditions.predicates import PredicateAnswer, searched
 from snapshots.domain.model.topology import ProcessId
 from snapshots.sandbox import evaluation

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.conditions.conditions import NotLocal, conjunction
+from snapshots.domain.conditions.conjunctions import NotLocal, conjunction
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.conditions.predicates import Interval, detect
 from snapshots.domain.judging.cuts import Cut, state_at

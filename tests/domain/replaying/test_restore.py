@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import RECORD_CHANNEL
-from snapshots.domain.replaying.replaying import (
+from snapshots.domain.replaying.replayed_state import (
     ReplayedStep,
     replay_channel,
     replay_process,
