@@ -1,11 +1,11 @@
-"""Vector clocks of a whole recording, and the causal past and future of one event.
+"""Compute the vector clocks of a recording, and the causal past and future of single events.
 
-All events count, those of snapshot protocols too, and a marker carries causality as a message does:
-this is the order that ``at`` and ``step`` agree with. A vector clock is a cut: of each process, how
-many events happened before an event, itself included.
+All events count, also those of snapshot protocols, and markers carry causality as messages do: this
+is the order with which ``at`` and ``step`` agree. The vector clock of an event is a cut: it counts
+the events of each process that happened before it, itself included.
 
-The matrix of all clocks is limited in size (MOST_CELLS). The cones of one event need no matrix:
-`past_cone` and `future_cone` walk over sorted columns, one binary search a channel and round.
+The matrix of all clocks is limited in size (MOST_CELLS). `past_cone` and `future_cone` need no
+matrix: they do one binary search for each channel and round.
 
 Sources: Mattern, "Virtual Time and Global States of Distributed Systems", 1989; Fidge, "Timestamps
 in Message-Passing Systems That Preserve the Partial Ordering", 1988.
@@ -38,29 +38,33 @@ class TooManyCells(Exception):
 
 @dataclass(frozen=True)
 class VectorClocks:
-    """processes: in the order of the header. starts: int64[P + 1], the first row of each.
-
-    matrix: int32[events, P], sorted by (process, index): how many events of each process happened
-    before the row's event, itself included.
-    """
+    """The vector clocks of all events of a recording."""
 
     processes: tuple[ProcessId, ...]
+    """The processes in the order of the header."""
     starts: np.ndarray
+    """int64[P + 1]: the first row of each process; the last entry is the number of rows."""
     matrix: np.ndarray
+    """int32[events, P]: the clock of each event, sorted by (process, index)."""
 
     def of(self, process: ProcessId, index: int) -> np.ndarray:
-        """int32[P]: the clock of an event; as positions it is the event's past cone."""
+        """Return the clock of an event: int32[P]. As positions of a cut it is its past cone."""
         return self.matrix[self.starts[self._code[process]] + index]
 
     def happened_before(self, earlier: tuple[ProcessId, int], later: tuple[ProcessId, int]) -> bool:
-        """Whether the one event could influence the other; both as (process, index). No event
-        happened before itself."""
+        """Tell whether one event could influence another; both are (process, index).
+
+        No event happened before itself.
+        """
         process, index = earlier
         return earlier != later and int(self.of(*later)[self._code[process]]) > index
 
     def future(self, process: ProcessId, index: int) -> np.ndarray:
-        """int64[P]: the first index of each process that the event could influence, its own index
-        for its own process; the number of its events where there is none."""
+        """Return the first index of each process that an event could influence: int64[P].
+
+        For its own process this is its own index. Where there is none, it is the number of the
+        process's events.
+        """
         code = self._code[process]
         return np.array(
             [
@@ -76,7 +80,7 @@ class VectorClocks:
 
 
 def vector_clocks(recording: Recording) -> VectorClocks:
-    """Raises: TooManyCells beyond MOST_CELLS."""
+    """Compute the vector clocks of a recording. Raises: TooManyCells beyond MOST_CELLS."""
     processes = tuple(process.id for process in recording.topology.processes)
     counts = np.array([len(recording.events.get(process, ())) for process in processes], np.int64)
     if len(processes) * int(counts.sum()) > MOST_CELLS:
@@ -87,15 +91,15 @@ def vector_clocks(recording: Recording) -> VectorClocks:
 
 
 def _arrivals(recording: Recording, codes: dict[ProcessId, int]) -> np.ndarray:
-    """int64[R, 4]: target, received_index, source, sent_index of all that arrived, by step."""
+    """Return (target, received_index, source, sent_index) of all receives, by step: int64[R, 4]."""
     rows = []
     for channel in recording.topology.channels:
         received = recording.events.get(channel.target, ())
         ends = codes[channel.target], codes[channel.source]
-        travellers: list[Message | Marker] = [
+        travellers: tuple[Message | Marker, ...] = (
             *recording.messages.get(channel.id, ()),
             *recording.markers.get(channel.id, ()),
-        ]
+        )
         for travelling in travellers:
             index = travelling.received_index
             if index is not None:
@@ -105,16 +109,19 @@ def _arrivals(recording: Recording, codes: dict[ProcessId, int]) -> np.ndarray:
 
 
 def _matrix(starts: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
-    """Between two arrivals only a process's own count rises, so there is one clock a stretch: the
-    k-th arrival begins stretch P + k, and each process begins with a stretch of zeros."""
+    """Return the clocks of all events: int32[events, P].
+
+    Between two arrivals only a process's own count rises, so one clock is computed for each such
+    stretch. Each process begins with a stretch of zeros; the k-th arrival begins stretch P + k.
+    """
     size = len(starts) - 1
     clocks = np.zeros((size + len(arrivals), size), np.int32)
     stretch = np.zeros(int(starts[-1]), np.int64)
-    starting = [[0] for _ in range(size)]  # of each process, where its stretches begin
+    starting = [[0] for _ in range(size)]  # the index at which each stretch of a process begins
     stretches = [[process] for process in range(size)]
     for number, (target, index, source, sent) in enumerate(arrivals.tolist(), start=size):
-        place = np.searchsorted(starting[source], sent, side="right") - 1
-        clock = np.maximum(clocks[stretches[target][-1]], clocks[stretches[source][place]])
+        sending = np.searchsorted(starting[source], sent, side="right") - 1
+        clock = np.maximum(clocks[stretches[target][-1]], clocks[stretches[source][sending]])
         clock[source] = max(clock[source], sent + 1)
         clocks[number] = clock
         starting[target].append(index)
@@ -135,27 +142,30 @@ def _matrix(starts: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
 class Lane:
     """The messages, or the markers, of one channel, sorted for both directions.
 
-    source, target: codes of the processes. sent: rises; first_received: the least received_index
-    of a message sent there or later. received: rises; last_sent: the largest sent_index of a
-    message received there or earlier. int64 each; what is in flight has cuts.NEVER as its
-    received_index.
+    All arrays are int64[M]. The received_index of what is in flight is cuts.NEVER.
     """
 
     source: int
+    """The code of the sending process."""
     target: int
+    """The code of the receiving process."""
     sent: np.ndarray
+    """The sent_index of each message, rising."""
     first_received: np.ndarray
+    """The least received_index of the messages from each place in ``sent`` on."""
     received: np.ndarray
+    """The received_index of each message, rising."""
     last_sent: np.ndarray
+    """The largest sent_index of the messages up to each place in ``received``."""
 
     @classmethod
     def in_order(cls, source: int, target: int, sent: np.ndarray, received: np.ndarray) -> "Lane":
-        """Of a channel that overtakes nothing: both columns rise, and are used as they are."""
+        """Return the lane of a channel without overtaking; both columns rise and are not copied."""
         return cls(source, target, sent, received, received, sent)
 
     @classmethod
     def of(cls, source: int, target: int, sent: np.ndarray, received: np.ndarray) -> "Lane":
-        """Of any channel. sent: rises; received: in the order of sending."""
+        """Return the lane of any channel; ``sent`` rises, ``received`` is in the same order."""
         order = np.argsort(received, kind="stable")
         return cls(
             source,
@@ -168,7 +178,7 @@ class Lane:
 
 
 def lanes(recording: Recording) -> list[Lane]:
-    """Two for every channel: its messages and its markers."""
+    """Return the lanes of all channels: one for messages and one for markers, if there are any."""
     codes = {process.id: code for code, process in enumerate(recording.topology.processes)}
     return [
         Lane.of(
@@ -187,9 +197,13 @@ def lanes(recording: Recording) -> list[Lane]:
 
 
 def past_cone(process: int, index: int, lanes: Sequence[Lane], processes: int) -> np.ndarray:
-    """int64[P]: how many events of each process happened before an event, itself included.
+    """Return the vector clock of an event: int64[P].
 
-    process: its code, 0 .. processes - 1. The same as the event's vector clock.
+    Args:
+        process: the code of its process, 0 .. processes - 1.
+        index: its index there.
+        lanes: the lanes of all channels.
+        processes: how many processes there are.
     """
     positions = [0] * processes
     positions[process] = index + 1
@@ -206,11 +220,15 @@ def past_cone(process: int, index: int, lanes: Sequence[Lane], processes: int) -
 
 
 def future_cone(process: int, index: int, lanes: Sequence[Lane], ends: np.ndarray) -> np.ndarray:
-    """int64[P]: the first index of each process that an event could influence, its own index for
-    its own process.
+    """Return the first index of each process that an event could influence: int64[P].
 
-    process: its code. ends: int64[P], the number of events of each process, which also stands for
-    "none" in the answer.
+    For its own process this is its own index.
+
+    Args:
+        process: the code of its process.
+        index: its index there.
+        lanes: the lanes of all channels.
+        ends: int64[P], the number of events of each process; in the answer it means "none".
     """
     first = [int(end) for end in ends]
     first[process] = index
@@ -219,9 +237,9 @@ def future_cone(process: int, index: int, lanes: Sequence[Lane], ends: np.ndarra
     while moved:
         sources, moved = moved, set()
         for lane in (lane for source in sources for lane in outgoing[source]):
-            place = int(np.searchsorted(lane.sent, first[lane.source]))
-            if place < len(lane.sent) and lane.first_received[place] < first[lane.target]:
-                first[lane.target] = int(lane.first_received[place])
+            sent = int(np.searchsorted(lane.sent, first[lane.source]))
+            if sent < len(lane.sent) and lane.first_received[sent] < first[lane.target]:
+                first[lane.target] = int(lane.first_received[sent])
                 moved.add(lane.target)
     return np.array(first, np.int64)
 

@@ -1,13 +1,15 @@
-"""Replaying what follows a snapshot, one channel and one process at a time.
+"""Replay what follows a snapshot, one channel and one process at a time.
 
-Neither needs the order of events across processes, so channels and processes can be replayed apart
-from each other: first the channels, which tell what receives find, then the processes.
+This does not need the order of events across processes, so each channel and process is replayed by
+itself: first the channels, which show whether receives find their messages, then the processes.
 """
 
+import itertools
 import json
+import operator
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from snapshots.domain.model.recording import MessageId
 from snapshots.domain.model.topology import JsonText
@@ -16,118 +18,134 @@ from snapshots.domain.model.values import canonical, number
 
 @dataclass(frozen=True)
 class ChannelReplay:
-    """missing: places in ``received`` of what the channel does not hold. overtaking: places of what
-    it holds, but behind another message that is named here. left: what is never taken, in order."""
+    """The result of replaying the receives on a channel."""
 
     missing: tuple[int, ...]
+    """The places in ``received`` of messages that the channel does not hold."""
     overtaking: tuple[tuple[int, MessageId], ...]
+    """The places in ``received`` of messages behind another one, and that other message."""
     left: tuple[MessageId, ...]
+    """The messages that are never received, in order."""
 
 
 def replay_channel(
     held: Sequence[MessageId], received: Sequence[MessageId], *, fifo: bool
 ) -> ChannelReplay:
-    """What the receives after a snapshot find.
+    """Replay the receives on a channel after a snapshot.
 
-    held: the restored contents, then the messages sent after the snapshot, in order. received: the
-    ids received after it, in order. The k-th receive of an id takes the k-th one held; on a FIFO
-    channel it must be the foremost that is still there, otherwise it may stand anywhere.
+    The k-th receive of an id takes the k-th message held with that id. On a FIFO channel this must
+    be the first message that is still there.
+
+    Args:
+        held: the restored contents, then the messages sent after the snapshot, in order.
+        received: the ids received after the snapshot, in order.
+        fifo: whether the channel keeps the order of sending.
     """
     if tuple(held[: len(received)]) == tuple(received):
         return ChannelReplay((), (), tuple(held[len(received) :]))
     places: dict[MessageId, deque[int]] = defaultdict(deque)
     for place, message in enumerate(held):
         places[message].append(place)
-    taken = [False] * len(held)
+    is_taken = [False] * len(held)
     missing, overtaking, head = [], [], 0
-    for place, message in enumerate(received):
+    for receive, message in enumerate(received):
         if not places[message]:
-            missing.append(place)
+            missing.append(receive)
             continue
-        found = places[message].popleft()
-        if fifo and found > head:
-            overtaking.append((place, held[head]))
-        taken[found] = True
-        while head < len(held) and taken[head]:
+        place = places[message].popleft()
+        if fifo and place > head:
+            overtaking.append((receive, held[head]))
+        is_taken[place] = True
+        while head < len(held) and is_taken[head]:
             head += 1
-    left = tuple(message for message, gone in zip(held, taken, strict=True) if not gone)
-    return ChannelReplay(tuple(missing), tuple(overtaking), left)
+    left = itertools.compress(held, map(operator.not_, is_taken))
+    return ChannelReplay(tuple(missing), tuple(overtaking), tuple(left))
 
 
 def same_contents(one: Sequence[MessageId], other: Sequence[MessageId], *, fifo: bool) -> bool:
-    """Whether two channel contents are the same; the order counts on a FIFO channel only."""
+    """Tell whether two channel contents are equal; order counts on FIFO channels only."""
     return tuple(one) == tuple(other) if fifo else Counter(one) == Counter(other)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedStep:
-    """One application event after the snapshot.
-
-    after: the log's state after it, None where it is not known. happens: False for a receive whose
-    message is not there.
-    """
+    """One application event after the snapshot."""
 
     after: JsonText | None
+    """The state after it in the log; None if it is not known."""
     happens: bool
+    """False for a receive that does not find its message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessReplay:
-    """end: the state at the end, None where it is not known. differs_at: place of the first step
-    before which the state is not the log's, with both states; None where there is none."""
+    """The result of replaying a process, and the first step at which it differs from the log."""
 
     end: JsonText | None
+    """The state at the end; None if it is not known."""
     differs_at: int | None = None
+    """The number of the first step before which the state differs; None if there is none."""
     expected: JsonText | None = None
+    """The state in the log before that step."""
     found: JsonText | None = None
+    """The replayed state before that step."""
 
 
 def replay_process(
     restored: JsonText | None, logged: JsonText | None, steps: Iterable[ReplayedStep]
 ) -> ProcessReplay:
-    """Carries a restored state through what the log says of the process after the snapshot.
+    """Apply the steps of a process after the snapshot to its restored state.
 
-    restored, logged: the restored state and the log's at the same position. A step leads from the
-    log's state before it to the log's state after it. A number (values.number) changes by the
-    difference of the two, so that a wrong amount stays wrong to the end; any other state follows
-    only where it is the log's, else it stays as it is for good. A receive whose message is not
-    there changes nothing. States that the log does not hold are passed over: what comes after is
-    the sum of the steps between, unless a receive that cannot happen is one of them; then the state
-    is not known from there on.
+    Each step leads from one state of the log to the next. A number (values.number) changes by the
+    difference of the two, so a wrong amount stays wrong to the end. Any other state follows the log
+    if it equals the log's state, else it stays as it is for good. A receive that does not find its
+    message changes nothing. States that the log does not hold are skipped: the next known state
+    stands for the sum of the steps since the last one. If one of these steps is a receive without
+    its message, the state is not known from there on.
+
+    Args:
+        restored: the restored state.
+        logged: the state in the log at the same position; None if it is not known.
+        steps: the application events after the snapshot.
     """
-    carried, reference, is_known = restored, logged, logged is not None
-    difference: dict[str, object] = {}
-    for place, step in enumerate(steps):
-        if not difference and is_known and carried != reference:
-            difference = {"differs_at": place, "expected": reference, "found": carried}
+    state, reference, is_known = restored, logged, logged is not None
+    replay = ProcessReplay(None)
+    for number_of_step, step in enumerate(steps):
+        if replay.differs_at is None and is_known and state != reference:
+            replay = ProcessReplay(None, number_of_step, reference, state)
         if not step.happens and (step.after is None or not is_known):
-            return ProcessReplay(None, **difference)
+            return replay
         is_known = step.after is not None
-        if not is_known:
+        if step.after is None:
             continue
         if step.happens:
-            follows = _followed(carried, reference, step.after)
-            if follows is None:
-                return ProcessReplay(carried, **difference)
-            carried = follows
+            following = _followed(state, reference, step.after)
+            if following is None:
+                return replace(replay, end=state)
+            state = following
         reference = step.after
-    return ProcessReplay(carried if is_known else None, **difference)
+    return replace(replay, end=state if is_known else None)
 
 
 def _followed(
-    carried: JsonText | None, reference: JsonText | None, after: JsonText
+    state: JsonText | None, reference: JsonText | None, after: JsonText
 ) -> JsonText | None:
-    """The state after a step that led the log from ``reference`` to ``after``; None: no number."""
-    if reference is None or carried == reference:
+    """Apply the step that leads the log from ``reference`` to ``after`` to a state.
+
+    None means that the state does not follow the log.
+    """
+    if reference is None or state == reference:
         return after
-    amounts = [number(text) for text in (carried, reference, after)]
-    if None in amounts or _with_number(reference, amounts[0]) != carried:
+    amount, amount_before, amount_after = map(number, (state, reference, after))
+    if amount is None or amount_before is None or amount_after is None:
         return None
-    return _with_number(after, amounts[2] + amounts[0] - amounts[1])
+    if _with_number(reference, amount) != state:
+        return None
+    return _with_number(after, amount_after + amount - amount_before)
 
 
 def _with_number(text: JsonText, amount: int | float) -> JsonText:
-    """The same state with another number: ``{"balance":9000}`` keeps its shape."""
+    """Return a state with another number; ``{"balance":9000}`` keeps its shape."""
     value = json.loads(text)
     if not isinstance(value, dict):
         return canonical(amount)
