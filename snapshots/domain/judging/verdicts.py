@@ -17,9 +17,9 @@ fifo-violation  A FIFO channel delivered in the wrong order. This is checked for
                 recorded in the wrong order also count.
 incomplete      A process never recorded. If the log has markers of the snapshot: a marker never
                 arrived, or a process that recorded never sent one.
-unknown         The state to compare a recorded one with is not known; a receive inside the cut has
-                no send; a recorded message is never sent. For a derived recording: the flaws in its
-                header, and one witness for all states that do not differ.
+unknown         A receive inside the cut has no send; a recorded message is never sent. For a
+                derived recording: the flaws in its header, and one witness for all states that do
+                not differ.
 consistent      None of these. Never the verdict on a derived recording.
 
 A snapshot is judged in its scope (scopes.py). A channel without a record_channel is not compared,
@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from snapshots.domain.judging import witnesses
+from snapshots.domain.judging.answers import Answer, Judged, answers
 from snapshots.domain.judging.cuts import ChannelLog, received_index, state_at
 from snapshots.domain.judging.findings import INCOMPLETE, Finding, Findings
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
@@ -62,6 +63,8 @@ class SnapshotReport:
     """The processes in the snapshot's scope."""
     findings: tuple[Finding, ...]
     """The witnesses, worst first, at most MOST_WITNESSES of each verdict."""
+    answers: tuple[Answer, ...]
+    """The four answers: of the cut, the channels, the states and the rule."""
     counts: Mapping[str, int]
     """How many witnesses each verdict has in all, worst first."""
     initiators: tuple[ProcessId, ...]
@@ -93,6 +96,7 @@ class SnapshotReport:
         return {
             "snapshot": self.snapshot,
             "verdict": self.verdict,
+            "answers": list(map(as_json, self.answers)),
             "verdicts": list(map(as_json, self.findings)),
             "verdict_counts": [
                 {"verdict": verdict, "count": count} for verdict, count in self.counts.items()
@@ -171,12 +175,13 @@ def _judged(case: Case) -> SnapshotReport:
         if channel.fifo:
             _judge_order(case, channel, findings)
     _judge_states(case, findings)
-    _judge_strays(case, findings)
+    strays = _judge_strays(case, findings)
     _judge_completeness(case, findings)
     return SnapshotReport(
         snapshot=log.id,
         processes=tuple(process.id for process in case.recording.topology.processes),
         findings=findings.worst_first(),
+        answers=answers(_compared(case, findings, strays)),
         counts=findings.worst_first_counts(),
         initiators=log.initiators(),
         began_at=log.began[1],
@@ -329,19 +334,40 @@ def _judge_states(case: Case, findings: Findings) -> None:
             findings.add(witnesses.state_mismatch(process, place, recorded, recomputed))
         elif is_derived(header_extra):
             unjudged += 1
-        elif recorded is not None and recomputed is None:
-            findings.add(witnesses.state_unknown(process, witnesses.place(event), recorded))
     if unjudged:
         findings.add(states_not_judged(unjudged))
 
 
-def _judge_strays(case: Case, findings: Findings) -> None:
-    """Add each receive inside the cut that has no send, in the order of lines."""
+def _judge_strays(case: Case, findings: Findings) -> int:
+    """Add each receive inside the cut that has no send, in the order of lines. Return how many."""
+    count = 0
     for stray in case.recording.strays:
         if stray.kind == RECEIVE and stray.index < case.positions.get(stray.process, 0):
             assert stray.channel is not None  # assembly refuses a receive without a channel
             channel = case.recording.topology.channel_by_id[stray.channel]
             findings.add(witnesses.stray_inside(channel, stray))
+            count += 1
+    return count
+
+
+def _compared(case: Case, findings: Findings, strays: int) -> Judged:
+    """Count what could be compared."""
+    recorded = {process for process, event in case.log.states.items() if event.state is not None}
+    unrecorded = [channel for channel in case.in_flight if channel not in case.log.channels]
+    return Judged(
+        counts=findings.counts,
+        processes=len(case.recording.topology.processes),
+        recorded=len(case.positions),
+        channels=len(case.recording.topology.channels),
+        compared=len(case.in_flight) - len(unrecorded),
+        unrecorded=len(unrecorded),
+        unrecorded_in_flight=sum(len(case.in_flight[channel]) for channel in unrecorded),
+        states_compared=len(recorded & case.recomputed_states.keys()),
+        states_unlogged=len(recorded - case.recomputed_states.keys()),
+        strays=strays,
+        has_markers=case.log.has_markers,
+        is_derived=is_derived(case.recording.header_extra),
+    )
 
 
 def _judge_completeness(case: Case, findings: Findings) -> None:

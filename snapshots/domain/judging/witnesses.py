@@ -202,23 +202,6 @@ def marker_not_sent(
     )
 
 
-def state_unknown(process: ProcessId, event: Place, recorded: JsonText) -> Finding:
-    """Return the witness for a recorded state that cannot be compared.
-
-    Args:
-        event: the place of the record_state.
-        recorded: the state.
-    """
-    return Finding(
-        UNKNOWN,
-        f"{process} recorded the state {_short(recorded)}, but the log does not hold its state "
-        "there: the last event before it carries no state.",
-        process=process,
-        event=event,
-        recorded=recorded,
-    )
-
-
 def stray_inside(channel: Channel, stray: Event) -> Finding:
     """Return the witness for a receive inside the cut that no send in the log explains."""
     return Finding(

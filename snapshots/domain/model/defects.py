@@ -184,9 +184,9 @@ def quoted(value: object) -> str:
     return text if len(text) <= _LONGEST_NAME else text[:_LONGEST_NAME] + "…"
 
 
-def times(count: int, noun: str) -> str:
-    """Format a count with its noun: ``1 event``, ``3 events``."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+def times(count: int, noun: str, plural: str = "") -> str:
+    """Format a count with its noun: ``1 event``, ``3 events``. ``plural``: where it is no -s."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 class _SentenceFormatter(Formatter):
