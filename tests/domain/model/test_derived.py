@@ -61,10 +61,10 @@ def test_flaws_are_findings_of_the_snapshots_that_they_spoil():
     assert {each.verdict for each in judge(recorded(plain))} == {"consistent"}
 
 
-def test_states_of_a_log_are_a_finding_each():
+def test_states_that_a_log_does_not_hold_are_one_answer():
     [report] = judge(recorded(two_unknown_states()))
-    assert report.counts == {"unknown": 2}
-    assert 'the state {"bytes":4}, but' in report.findings[0].sentence
+    assert report.counts == {"consistent": 1}
+    assert "2 processes" in report.answers[2].sentence
 
 
 def test_a_state_that_differs_stays_a_mismatch_in_a_derived_recording():
@@ -75,7 +75,7 @@ def test_a_state_that_differs_stays_a_mismatch_in_a_derived_recording():
 
 def test_long_states_and_values_are_cut_in_sentences_and_say_so():
     long = "x" * 1000
-    run = a_run().internal("p", "works", state=None).record("p", "s1", state=long)
+    run = a_run().record("p", "s1", state=long)
     [report] = judge(recorded(run.record("q", "s1")))
     [finding] = report.findings
     assert "… (1,002 characters)" in finding.sentence
