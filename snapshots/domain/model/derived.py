@@ -46,6 +46,12 @@ ABOUT = (
     "checkpoints and statistics; what they do not hold is not known."
 )
 
+PROVES_NOTHING = (
+    "The recording is derived from what the engine kept. What was recorded and what is recomputed "
+    "come from the same files, so that they agree shows nothing. What was checked instead is "
+    "whether the files are there and whole; the checkpoint's page tells, and adds up its states."
+)
+
 
 def is_derived(header_extra: Mapping[str, object]) -> bool:
     """Tell whether the header says that the recording was derived from other data."""

@@ -27,6 +27,7 @@ from snapshots.domain.judging.findings import ORPHAN, Finding
 from snapshots.domain.judging.snapshot_log import SNAPSHOT_KINDS
 from snapshots.domain.judging.verdicts import SnapshotReport
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
     MARKER_SEND,
@@ -53,7 +54,7 @@ from snapshots.domain.replaying.reordering_report import (
     cannot_swap,
     computation_checks,
     middle_check,
-    no_check_fails,
+    of_derived,
     require_complete,
     swaps_lead_elsewhere,
     too_many_swaps,
@@ -101,9 +102,14 @@ class Reordering:
     """How many of ``events`` led there for the first time; None if ``occurred`` is not True."""
 
     @property
-    def holds(self) -> bool:
-        """Whether no check failed."""
-        return no_check_fails(self.checks)
+    def is_derived(self) -> bool:
+        """Whether the recording is derived, so that nothing can be shown to hold."""
+        return is_derived(self.recording.header_extra)
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether no check failed; None where the recording is derived and none did."""
+        return self.report(0).holds
 
     @cached_property
     def prerecording(self) -> tuple[Event, ...]:
@@ -139,6 +145,7 @@ class Reordering:
             obstacles=tuple(map(as_json, self.obstacles)),
             occurred=self.occurred,
             occurred_after=self.occurred_after,
+            is_derived=self.is_derived,
         )
 
 
@@ -217,7 +224,9 @@ class _Theorem:
         self.before = self._states_before()
 
     def reordering(self, most_swaps: int) -> Reordering:
-        occurred, after = self._occurrence()
+        derived = is_derived(self.recording.header_extra)
+        occurred, after = (None, None) if derived else self._occurrence()
+        checks = (*self._checks(), self._swap_check(most_swaps))
         return Reordering(
             recording=self.recording,
             snapshot=self.report.snapshot,
@@ -231,7 +240,7 @@ class _Theorem:
             start=self.start,
             recorded=self.recorded,
             end=self.end,
-            checks=(*self._checks(), self._swap_check(most_swaps)),
+            checks=of_derived(checks) if derived else checks,
             obstacles=tuple(item for item in self.report.findings if item.verdict == ORPHAN),
             occurred=occurred,
             occurred_after=after,

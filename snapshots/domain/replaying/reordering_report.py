@@ -3,11 +3,12 @@
 `reordering.py` reorders a run; the Spark job does the same by other means.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from snapshots.domain.judging.findings import INCOMPLETE
 from snapshots.domain.model.as_json import Hidden, json_property
+from snapshots.domain.model.derived import PROVES_NOTHING
 from snapshots.domain.model.recording import Event, MessageId, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
 from snapshots.domain.replaying.computations import (
@@ -35,6 +36,8 @@ SENTENCES = {
     SWAPS: "Swapping neighbours of different processes one by one gives the same order.",
 }
 """The checks in their order, with what each claims."""
+
+_OF_DERIVED = "The events are derived from the checkpoint, so that they fit shows nothing."
 
 
 class NotReorderable(Exception):
@@ -73,6 +76,11 @@ def no_check_fails(checks: Sequence[Check]) -> bool:
     return all(check.holds is not False for check in checks)
 
 
+def of_derived(checks: Iterable[Check]) -> tuple[Check, ...]:
+    """Return the checks of a derived recording, in which nothing can be shown to hold."""
+    return tuple(Check(check.name, None, _OF_DERIVED) if check.holds else check for check in checks)
+
+
 @dataclass(frozen=True)
 class ReorderingReport:
     """The part of a reordering that is shown. Fields without a description are as in Reordering."""
@@ -100,11 +108,19 @@ class ReorderingReport:
     """The orphans, as findings in JSON."""
     occurred: bool | None
     occurred_after: int | None
+    is_derived: Hidden[bool] = False
 
     @json_property
-    def holds(self) -> bool:
-        """Whether no check fails."""
-        return no_check_fails(self.checks)
+    def holds(self) -> bool | None:
+        """Whether no check fails; None where the recording is derived and none does."""
+        if not no_check_fails(self.checks):
+            return False
+        return None if self.is_derived else True
+
+    @json_property
+    def not_known(self) -> str | None:
+        """Why ``holds`` is not known; None where it is."""
+        return PROVES_NOTHING if self.holds is None else None
 
     @json_property
     def events(self) -> list[dict[str, object]]:

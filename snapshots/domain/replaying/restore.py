@@ -20,6 +20,7 @@ from snapshots.domain.judging.findings import Place
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
 from snapshots.domain.judging.witnesses import place
 from snapshots.domain.model.as_json import Absent, Hidden, json_property
+from snapshots.domain.model.derived import PROVES_NOTHING, is_derived
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
     RECEIVE,
@@ -94,11 +95,24 @@ class RestoreReport:
     differences: tuple[Difference, ...]
     """The first MOST_DIFFERENCES of ``differences_total``."""
     differences_total: int
+    states_unknown: int
+    """How many processes have no known state at one of the two ends, and were not compared."""
+    is_derived: Hidden[bool] = False
 
     @json_property
-    def equal(self) -> bool:
-        """Whether the restored run has no difference from the original."""
-        return not self.differences_total
+    def equal(self) -> bool | None:
+        """Whether the restored run has no difference from the original.
+
+        None where the recording is derived and no difference shows, which proves nothing.
+        """
+        if self.differences_total:
+            return False
+        return None if self.is_derived else True
+
+    @json_property
+    def not_known(self) -> str | None:
+        """Why ``equal`` is not known; None where it is."""
+        return PROVES_NOTHING if self.equal is None else None
 
     @json_property
     def first_difference(self) -> Difference | None:
@@ -260,6 +274,8 @@ class _Restore:
             original_end=_contents(original, unreceived),
             differences=tuple(differences[:MOST_DIFFERENCES]),
             differences_total=len(differences),
+            states_unknown=sum(None in (end[name], original[name]) for name in self.processes),
+            is_derived=is_derived(self.recording.header_extra),
         )
 
     def restored_contents(self, channel: Channel) -> tuple[MessageId, ...]:

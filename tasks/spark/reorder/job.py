@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from snapshots.domain.judging.findings import ORPHAN
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import (
     KINDS,
     RECEIVE,
@@ -46,6 +47,7 @@ from snapshots.domain.replaying.reordering_report import (
     cannot_swap,
     computation_checks,
     middle_check,
+    of_derived,
     require_complete,
     swaps_lead_elsewhere,
     too_many_swaps,
@@ -161,6 +163,10 @@ class Reorder:
             steps, joined([*processes, *(channel.differing for channel in channels)])
         )
         faults = sorted(fault for channel in channels for fault in channel.faults)
+        checks = (*self._checks(faults), self._swap_check(whole))
+        derived = is_derived(self.recording.manifest.header_extra)
+        if derived:
+            checks, occurred, after = of_derived(checks), None, None
         return ReorderingReport(
             snapshot=self.snapshot,
             began=self.began,
@@ -174,10 +180,11 @@ class Reorder:
             start=self._state(self.between.start),
             recorded=state_json(self.states, self._recomputed()),
             end=self._state(self.between.end),
-            checks=(*self._checks(faults), self._swap_check(whole)),
+            checks=checks,
             obstacles=tuple(v for v in self.stored.summary["verdicts"] if v["verdict"] == ORPHAN),
             occurred=occurred,
             occurred_after=after,
+            is_derived=derived,
         )
 
     def _found(self, stages: Stages, progress: Progress) -> list:

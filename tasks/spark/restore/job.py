@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.replaying.restore import (
     MOST_DIFFERENCES,
@@ -142,6 +143,8 @@ class Restore:
             ),
             differences=tuple([*listed, *at_end][:MOST_DIFFERENCES]),
             differences_total=total + len(at_end),
+            states_unknown=sum(None in (item.end, item.original_end) for item in processes),
+            is_derived=is_derived(self.manifest.header_extra),
         )
 
     def _channels(self, stages: Stages, progress: Progress) -> list[RestoredChannel]:

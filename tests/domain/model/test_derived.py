@@ -6,10 +6,12 @@ import pytest
 
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.judging.witnesses import LONGEST_SHOWN
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import (
     ALIGNED,
     NO_FILES,
     NOT_TOLD,
+    PROVES_NOTHING,
     WHY_EMPTY,
     WHY_UNKNOWN,
     flaws,
@@ -17,8 +19,10 @@ from snapshots.domain.model.derived import (
     why_empty,
     why_unknown,
 )
+from snapshots.domain.replaying.reordering import reorder
+from snapshots.domain.replaying.restore import restore
 from snapshots.domain.simulators.script import Log
-from tests.builders import a_run, recorded
+from tests.builders import a_run, recorded, simulated
 
 
 def two_unknown_states() -> Log:
@@ -108,3 +112,29 @@ def test_an_uploaded_header_may_say_anything(odd):
         assert all(one.sentence == "aligned" for one in said)
     several = {"sentences": ["It is gone.", 5], "snapshots": {"1": [True, 0, 1, 2, -1, None]}}
     assert len(list(flaws({"derived": True, "flaws": several}, "1"))) == 1
+
+
+def test_a_restore_of_what_is_derived_shows_nothing_unless_it_differs():
+    recording = recorded(derived(simulated()))
+    (snapshot,) = (report.snapshot for report in judge(recording))
+    found = as_json(restore(recording, snapshot))
+    assert (found["equal"], found["differences_total"]) == (None, 0)
+    assert "shows nothing" in found["not_known"]
+    assert as_json(restore(recorded(simulated()), snapshot))["not_known"] is None
+    wrong = recorded(derived(a_run().record("p", "s1", state=4).record("q", "s1").log()))
+    log = a_run().send("p->q", "m1").receive("p->q", "m1").record("q", "s1").record("p", "s1")
+    late = a_run().record("p", "s1").send("p->q", "m1").receive("p->q", "m1").record("q", "s1")
+    assert restore(recorded(derived(late.log())), "s1").equal is False
+    assert restore(wrong, "s1").equal is False
+    assert restore(recorded(derived(log.log())), "s1").equal is None
+
+
+def test_theorem_1_shows_nothing_of_what_is_derived():
+    recording = recorded(derived(simulated()))
+    (report,) = judge(recording)
+    found = reorder(recording, report)
+    assert (found.holds, found.occurred, found.occurred_after) == (None, None, None)
+    assert {check.holds for check in found.checks} == {None}
+    assert as_json(found.report())["not_known"] == PROVES_NOTHING
+    (plain,) = judge(recorded(simulated()))
+    assert as_json(reorder(recorded(simulated()), plain).report())["not_known"] is None
