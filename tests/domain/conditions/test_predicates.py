@@ -337,15 +337,15 @@ def test_what_is_a_conjunction_of_local_conditions(text, conditions):
 @pytest.mark.parametrize(
     ("text", "column", "reason"),
     [
-        ("A.x < B.x", 7, "speaks of A and B at once"),
-        ("A == 1 && A + B == 3", 15, "speaks of A and B at once"),
+        ("A.x < B.x", 7, "is about A and B at once"),
+        ("A == 1 && A + B == 3", 15, "is about A and B at once"),
         ("A == 1 || B == 1", 8, r"This \|\| joins conditions on A and B"),
         ("A == 1 && (A == 2 || B == 1)", 19, r"This \|\| joins conditions on A and B"),
-        ("!(A == 1 && B == 1)", 13, "speaks of A and B at once"),
+        ("!(A == 1 && B == 1)", 13, "is about A and B at once"),
         ('A == 1 && size(channels["A->B"]) == 0', 16, "the two processes at its ends"),
         ('snapshot == "s1"', 1, "A cut is not a snapshot"),
-        ("A == 1 && processes.all(p, processes[p] == 1)", 11, "speaks of all processes"),
-        ("A == 1 &&  1 < 2", 12, "speaks of no process"),
+        ("A == 1 && processes.all(p, processes[p] == 1)", 11, "is about all processes"),
+        ("A == 1 &&  1 < 2", 12, "is about no process"),
         ('processes["Z"] == 1', 1, "There is no process Z"),
     ],
 )

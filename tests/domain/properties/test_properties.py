@@ -23,7 +23,7 @@ from snapshots.domain.properties.global_state import (
 )
 from snapshots.domain.simulators.samples import SAMPLES
 from snapshots.domain.simulators.workloads import CopiesToken, Diffusing, LosesToken, Resources
-from tests.builders import a_run, recorded, runs, simulated
+from tests.builders import a_run, recorded, runs, side_by_side, simulated
 from tests.effort import examples
 
 BECOMES_TRUE = {
@@ -339,6 +339,12 @@ def test_conservation_says_what_an_invariant_says():
     assert answer.witness["difference"] == -3
     assert answer.sentence == "The sum is 12, and 15 at the start: -3."
     assert "had been broken when the algorithm ended" in answer.conclusion
+
+
+def test_a_snapshot_is_compared_with_the_start_of_its_own_scope():
+    recording = recorded(side_by_side(simulated(), simulated(seed=2)))
+    for name, holds in (("conservation", True), ("token", False)):
+        assert {answer.holds for answer in answers(recording, name)} == {holds}
 
 
 # Where the state comes from.
