@@ -17,7 +17,7 @@ START = "start"
 
 @dataclass(frozen=True)
 class GlobalState:
-    """The states of all processes and the contents of all channels of a topology, as JSON values."""
+    """The states of the processes and the contents of the channels of a topology, as JSON."""
 
     snapshot: str
     """The id of the snapshot, or another name for the state."""
@@ -52,12 +52,10 @@ class GlobalState:
         """Return this state without the processes and channels that another state does not have."""
         if self.processes.keys() == other.processes.keys():
             return self
-        return replace(
-            self,
-            processes={name: self.processes[name] for name in other.processes},
-            channels={name: self.channels[name] for name in other.channels},
-            ends=other.ends,
-        )
+        processes = {p: value for p, value in self.processes.items() if p in other.processes}
+        channels = {c: values for c, values in self.channels.items() if c in other.channels}
+        ends = {channel: self.ends[channel] for channel in channels}
+        return replace(self, processes=processes, channels=channels, ends=ends)
 
 
 def at_start(topology: Topology) -> GlobalState:

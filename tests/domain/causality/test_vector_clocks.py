@@ -1,4 +1,4 @@
-"""Vector clocks and cones against reachability in the graph of events, found the plain way."""
+"""Vector clocks and cones agree with reachability in the graph of events."""
 
 from collections import defaultdict
 
@@ -22,7 +22,7 @@ from tests.effort import examples
 
 
 def effects(recording):
-    """Every event as (process, index), and what comes right after it: the graph's edges."""
+    """Return the graph of events: for each (process, index) the events right after it."""
     edges = {
         (process, event.index): {(process, event.index + 1)}
         for process, events in recording.events.items()
@@ -41,13 +41,13 @@ def effects(recording):
 
 
 def reached_from(event, edges):
-    """Without the event itself."""
-    found, waiting = set(), [event]
+    """Return the events that can be reached from an event, without itself."""
+    reached, waiting = set(), [event]
     while waiting:
-        for effect in edges[waiting.pop()] - found:
-            found.add(effect)
+        for effect in edges[waiting.pop()] - reached:
+            reached.add(effect)
             waiting.append(effect)
-    return found
+    return reached
 
 
 def positions(recording, values):
