@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from snapshots.domain.causality.causal_closure import nearest_consistent_cut
 from snapshots.domain.judging.cuts import (
     NEVER,
     ChannelLog,
@@ -13,7 +14,6 @@ from snapshots.domain.judging.cuts import (
     contents,
     cut_at,
     is_consistent,
-    nearest_consistent_cut,
     orphans,
     received_index,
     state_at,
