@@ -95,7 +95,10 @@ class PredicateAnswer:
     last: Cut | None
     """The greatest such cut."""
     intervals: tuple[Interval, ...]
-    """One interval of each process if ``definitely`` is True; every run is in all at once."""
+    """One interval of each process such that every run is in all of them at once.
+
+    Empty unless ``definitely`` is True.
+    """
     obstacle: Obstacle | None
     """Why not, if ``definitely`` is False."""
     avoiding: tuple[Leg, ...]
