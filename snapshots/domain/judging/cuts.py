@@ -8,11 +8,11 @@ Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, sectio
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from operator import attrgetter
-from typing import TypeVar
 
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
@@ -23,8 +23,6 @@ from snapshots.domain.model.recording import (
     Recording,
 )
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
-
-_Item = TypeVar("_Item")
 
 NEVER = 2**63 - 1  # stands for the index of a receive that has not happened; above every index
 
@@ -114,24 +112,20 @@ class ChannelLog:
 
     @cached_property
     def _reach(self) -> list[int]:
-        return _running(self._received, max)
+        return list(accumulate(self._received, max))
 
     @cached_property
     def _floor(self) -> list[int]:
-        return _running(self._received[::-1], min)[::-1]
+        return list(accumulate(self._received[::-1], min))[::-1]
 
     @cached_property
     def _latest(self) -> list[Message]:
-        return _running(
-            self.messages, lambda a, b: b if received_index(b) > received_index(a) else a
-        )
+        return list(accumulate(self.messages, lambda a, b: max(a, b, key=received_index)))
 
     @cached_property
     def _earliest(self) -> list[Message]:
-        earlier = _running(
-            self.messages[::-1], lambda a, b: b if received_index(b) <= received_index(a) else a
-        )
-        return earlier[::-1]
+        backwards = accumulate(self.messages[::-1], lambda a, b: min(b, a, key=received_index))
+        return list(backwards)[::-1]
 
     @cached_property
     def _arrivals(self) -> tuple[list[int], tuple[Message, ...]]:
@@ -140,13 +134,6 @@ class ChannelLog:
             key=received_index,
         )
         return [received_index(message) for message in arrived], tuple(arrived)
-
-
-def _running(items: Iterable[_Item], choose: Callable[[_Item, _Item], _Item]) -> list[_Item]:
-    chosen: list[_Item] = []
-    for item in items:
-        chosen.append(choose(chosen[-1], item) if chosen else item)
-    return chosen
 
 
 def contents(recording: Recording, cut: Cut) -> dict[ChannelId, tuple[Message, ...]]:
