@@ -128,11 +128,11 @@ class Causality:
             process, first, end = waiting.popleft()
             for source, needed in self.arrivals(process).between(first, end):
                 if needed > positions[source]:
-                    position = goal(source, needed)
-                    if position is None:
+                    target = goal(source, needed)
+                    if target is None:
                         return False
-                    waiting.append((source, positions[source], position))
-                    positions[source] = position
+                    waiting.append((source, positions[source], target))
+                    positions[source] = target
         return True
 
     def shrink(self, positions: list[int], moved: Iterable[int], goal: Goal = _as_required) -> bool:

@@ -120,12 +120,11 @@ class ChannelLog:
 
     @cached_property
     def _latest(self) -> list[Message]:
-        return list(accumulate(self.messages, lambda a, b: max(a, b, key=received_index)))
+        return list(accumulate(self.messages, _later))
 
     @cached_property
     def _earliest(self) -> list[Message]:
-        backwards = accumulate(self.messages[::-1], lambda a, b: min(b, a, key=received_index))
-        return list(backwards)[::-1]
+        return list(accumulate(self.messages[::-1], _earlier))[::-1]
 
     @cached_property
     def _arrivals(self) -> tuple[list[int], tuple[Message, ...]]:
@@ -134,6 +133,14 @@ class ChannelLog:
             key=received_index,
         )
         return [received_index(message) for message in arrived], tuple(arrived)
+
+
+def _later(one: Message, other: Message) -> Message:
+    return max(one, other, key=received_index)
+
+
+def _earlier(one: Message, other: Message) -> Message:
+    return min(other, one, key=received_index)
 
 
 def contents(recording: Recording, cut: Cut) -> dict[ChannelId, tuple[Message, ...]]:

@@ -98,7 +98,7 @@ class Topology:
         if goal not in arrived_by:
             return None
         path: list[ChannelId] = []
-        while (channel := arrived_by[goal]) is not None:
-            path.append(channel.id)
-            goal = channel.source
+        while (last := arrived_by[goal]) is not None:
+            path.append(last.id)
+            goal = last.source
         return tuple(reversed(path))

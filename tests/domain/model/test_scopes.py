@@ -125,8 +125,9 @@ def test_a_marker_in_another_scope_adds_that_scope():
     marker = replace(log.events[-1], line=log.events[-1].line + 1, process="2 p", index=None)
     marker = replace(marker, kind=MARKER_SEND, channel="2 p->q", state=None)
     (report,) = judge(recorded(Log(log.header, (*log.events, marker))))
-    assert len(report.processes) == 4
-    assert report.counts[INCOMPLETE] == 3  # two processes never recorded, a marker never arrived
+    assert report.processes == ("1 p", "1 q", "2 p", "2 q")
+    missing = [finding.process for finding in report.findings if not finding.channel]
+    assert missing == ["2 p", "2 q"]
 
 
 def test_processes_without_a_scope_are_one():
