@@ -183,10 +183,9 @@ class ConesPayload(TypedDict):
     concurrent: int
 
 
-def snapshot_detail(
-    row: Snapshot, stored: StoredRecording, found: StoredSnapshot
-) -> SnapshotDetail:
+def snapshot_detail(row: Snapshot, stored: StoredRecording) -> SnapshotDetail:
     """Return what the log recomputes, and beside it what was recorded."""
+    found = stored.snapshot(row.snapshot)
     recorded = _recorded(found)
     recomputed = _recomputed(found)
     every_channel = dict.fromkeys(found.channels) | recomputed["channels"]

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from snapshots.domain.model.recording import MARKER_RECEIVE, RECORD_STATE, Message, SnapshotId
+from snapshots.domain.model.scopes import in_scope
 from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.in_flight import Flights
@@ -142,6 +143,11 @@ class Tables:
     def in_scope(self, snapshot: int) -> NDArray[np.bool_]:
         """bool[P]: which processes belong to a snapshot, given by its code."""
         return self.snapshot_scopes[snapshot, self.scopes]
+
+    def scope(self, snapshot: int) -> Topology:
+        """Return the part of the topology that belongs to a snapshot, given by its code."""
+        codes = np.flatnonzero(self.in_scope(snapshot)).tolist()
+        return in_scope(self.topology, [self.topology.processes[code].id for code in codes])
 
     @cached_property
     def strays(self) -> Strays:

@@ -20,6 +20,10 @@ None means that it cannot be moved.
 """
 
 
+def _as_required(process: int, position: int) -> int:
+    return position
+
+
 class Way:
     """The messages of one channel.
 
@@ -105,7 +109,7 @@ class Causality:
         self,
         positions: list[int],
         to: Mapping[int, int],
-        goal: Goal = lambda process, position: position,
+        goal: Goal = _as_required,
     ) -> bool:
         """Move ``positions`` on until they include ``to`` and form a consistent cut again.
 
@@ -124,14 +128,14 @@ class Causality:
             process, first, end = waiting.popleft()
             for source, needed in self.arrivals(process).between(first, end):
                 if needed > positions[source]:
-                    position = goal(source, needed)
-                    if position is None:
+                    target = goal(source, needed)
+                    if target is None:
                         return False
-                    waiting.append((source, positions[source], position))
-                    positions[source] = position
+                    waiting.append((source, positions[source], target))
+                    positions[source] = target
         return True
 
-    def shrink(self, positions: list[int], moved: Iterable[int], goal: Goal) -> bool:
+    def shrink(self, positions: list[int], moved: Iterable[int], goal: Goal = _as_required) -> bool:
         """Move ``positions`` back until they form a consistent cut.
 
         Args:
@@ -177,3 +181,19 @@ def causality(recording: Recording) -> Causality:
             if (messages := recording.messages.get(channel.id))
         ],
     )
+
+
+def nearest_consistent_cut(recording: Recording, cut: Cut) -> Cut:
+    """Return the nearest consistent cut: the largest one inside, or the smallest one around.
+
+    The one that moves fewer events is taken, and the one inside if both move as many. A position
+    beyond the end of a process counts as its end.
+    """
+    order = causality(recording)
+    ends = zip(order.processes, order.ends, strict=True)
+    positions = [min(max(cut.position(process), 0), end) for process, end in ends]
+    inside, around = list(positions), [0] * len(positions)
+    order.shrink(inside, range(len(positions)))
+    order.grow(around, dict(enumerate(positions)))
+    is_inside = sum(positions) - sum(inside) <= sum(around) - sum(positions)
+    return order.cut(inside if is_inside else around)

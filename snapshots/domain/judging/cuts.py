@@ -8,11 +8,11 @@ Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, sectio
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from operator import attrgetter
-from typing import TypeVar
 
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
@@ -23,8 +23,6 @@ from snapshots.domain.model.recording import (
     Recording,
 )
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
-
-_Item = TypeVar("_Item")
 
 NEVER = 2**63 - 1  # stands for the index of a receive that has not happened; above every index
 
@@ -114,24 +112,19 @@ class ChannelLog:
 
     @cached_property
     def _reach(self) -> list[int]:
-        return _running(self._received, max)
+        return list(accumulate(self._received, max))
 
     @cached_property
     def _floor(self) -> list[int]:
-        return _running(self._received[::-1], min)[::-1]
+        return list(accumulate(self._received[::-1], min))[::-1]
 
     @cached_property
     def _latest(self) -> list[Message]:
-        return _running(
-            self.messages, lambda a, b: b if received_index(b) > received_index(a) else a
-        )
+        return list(accumulate(self.messages, _later))
 
     @cached_property
     def _earliest(self) -> list[Message]:
-        earlier = _running(
-            self.messages[::-1], lambda a, b: b if received_index(b) <= received_index(a) else a
-        )
-        return earlier[::-1]
+        return list(accumulate(self.messages[::-1], _earlier))[::-1]
 
     @cached_property
     def _arrivals(self) -> tuple[list[int], tuple[Message, ...]]:
@@ -142,11 +135,12 @@ class ChannelLog:
         return [received_index(message) for message in arrived], tuple(arrived)
 
 
-def _running(items: Iterable[_Item], choose: Callable[[_Item, _Item], _Item]) -> list[_Item]:
-    chosen: list[_Item] = []
-    for item in items:
-        chosen.append(choose(chosen[-1], item) if chosen else item)
-    return chosen
+def _later(one: Message, other: Message) -> Message:
+    return max(one, other, key=received_index)
+
+
+def _earlier(one: Message, other: Message) -> Message:
+    return min(other, one, key=received_index)
 
 
 def contents(recording: Recording, cut: Cut) -> dict[ChannelId, tuple[Message, ...]]:
@@ -205,61 +199,3 @@ def cut_at(recording: Recording, *, at: Instant | None = None, step: int | None 
         else:
             positions[process.id] = bisect_left(events, step, key=attrgetter("step"))
     return Cut(positions)
-
-
-def nearest_consistent_cut(recording: Recording, cut: Cut) -> Cut:
-    """Return the nearest consistent cut: the largest one inside, or the smallest one around.
-
-    The one that moves fewer events is taken, and the one inside if both move as many. A position
-    beyond the end of a process counts as its end.
-    """
-    ends = {
-        process.id: len(recording.events.get(process.id, ()))
-        for process in recording.topology.processes
-    }
-    start = {process: min(max(cut.position(process), 0), end) for process, end in ends.items()}
-    inside = _shrunk(recording, start)
-    around = _grown(recording, start)
-    moved_back = sum(start[process] - inside[process] for process in start)
-    moved_on = sum(around[process] - start[process] for process in start)
-    return Cut(inside if moved_back <= moved_on else around)
-
-
-def _shrunk(recording: Recording, positions: Mapping[ProcessId, int]) -> dict[ProcessId, int]:
-    """Move the receivers of orphans back to before the receipt until no orphan is left."""
-    positions = dict(positions)
-    unread = {
-        channel: sorted(messages, key=lambda message: message.sent_index)
-        for channel, messages in recording.messages.items()
-    }
-    waiting = list(positions)
-    while waiting:
-        process = waiting.pop()
-        for channel in recording.topology.outgoing[process]:
-            sends = unread.get(channel.id, [])
-            while sends and sends[-1].sent_index >= positions[process]:
-                receipt = received_index(sends.pop())
-                if receipt < positions[channel.target]:
-                    positions[channel.target] = receipt
-                    waiting.append(channel.target)
-    return positions
-
-
-def _grown(recording: Recording, positions: Mapping[ProcessId, int]) -> dict[ProcessId, int]:
-    """Move the senders of orphans on to behind the sending until no orphan is left."""
-    positions = dict(positions)
-    unread = {
-        channel: sorted(messages, key=received_index, reverse=True)
-        for channel, messages in recording.messages.items()
-    }
-    waiting = list(positions)
-    while waiting:
-        process = waiting.pop()
-        for channel in recording.topology.incoming[process]:
-            receipts = unread.get(channel.id, [])
-            while receipts and received_index(receipts[-1]) < positions[process]:
-                needed = receipts.pop().sent_index + 1
-                if needed > positions[channel.source]:
-                    positions[channel.source] = needed
-                    waiting.append(channel.source)
-    return positions

@@ -125,7 +125,7 @@ class Findings:
     def worst_first(self) -> tuple[Finding, ...]:
         """Return the kept findings, or the one ``consistent`` finding if there are none."""
         kept = tuple(finding for verdict in VERDICTS for finding in self.kept.get(verdict, ()))
-        return kept or (consistent(),)
+        return kept or (_CONSISTENT,)
 
     def worst_first_counts(self) -> dict[str, int]:
         """Count the findings of each verdict. Without findings, count one as consistent."""
@@ -133,10 +133,8 @@ class Findings:
         return counts or {CONSISTENT: 1}
 
 
-def consistent() -> Finding:
-    """Return the finding of a snapshot that has no fault."""
-    return Finding(
-        CONSISTENT,
-        "Consistent: no message was received inside the cut and sent outside it, and nothing that "
-        "was recorded differs from what the log recomputes.",
-    )
+_CONSISTENT = Finding(
+    CONSISTENT,
+    "Consistent: no message was received inside the cut and sent outside it, and nothing that was "
+    "recorded differs from what the log recomputes.",
+)

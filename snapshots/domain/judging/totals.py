@@ -1,11 +1,9 @@
 """Sum up the numbers in a snapshot: in its processes and in its channels."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from snapshots.domain.model.as_json import json_property
-from snapshots.domain.model.topology import JsonText
-from snapshots.domain.model.values import same_amount, total
+from snapshots.domain.model.values import same_amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +30,3 @@ class Totals:
         if self.start is None or self.total is None:
             return None
         return same_amount(self.total, self.start)
-
-
-def totals(
-    start: Iterable[JsonText | None],
-    processes: Iterable[JsonText | None],
-    channels: Iterable[JsonText | None],
-) -> Totals:
-    """Sum the states at the start, the recorded states and the recorded messages."""
-    return Totals(total(start), total(processes), total(channels))

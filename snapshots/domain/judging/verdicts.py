@@ -38,7 +38,7 @@ from snapshots.domain.judging.answers import Answer, Judged, answers
 from snapshots.domain.judging.cuts import ChannelLog, received_index, state_at
 from snapshots.domain.judging.findings import INCOMPLETE, Finding, Findings
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
-from snapshots.domain.judging.totals import Totals, totals
+from snapshots.domain.judging.totals import Totals
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
 from snapshots.domain.model.recording import (
@@ -52,6 +52,7 @@ from snapshots.domain.model.recording import (
 )
 from snapshots.domain.model.scopes import recording_in_scope
 from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
+from snapshots.domain.model.values import total
 
 
 @dataclass(frozen=True)
@@ -404,10 +405,12 @@ def _totals(case: Case) -> Totals:
         else None
         for process in topology.processes
     ]
-    values: list[JsonText | None] = []
-    for channel in topology.channels:
-        values += _channel_values(case, channel)
-    return totals([process.state for process in topology.processes], states, values)
+    values = [value for channel in topology.channels for value in _channel_values(case, channel)]
+    return Totals(
+        start=total(process.state for process in topology.processes),
+        processes=total(states),
+        channels=total(values),
+    )
 
 
 def _channel_values(case: Case, channel: Channel) -> list[JsonText | None]:

@@ -265,10 +265,10 @@ class _Ends(TypedDict):
 
 def _ends(channel: Channel, travelling: Message | Marker) -> _Ends:
     index, at = travelling.received_index, travelling.received_at
-    is_message = isinstance(travelling, Message)
+    message = travelling if isinstance(travelling, Message) else None
     return {
-        "message": travelling.id if is_message else None,
-        "value": travelling.value if is_message else None,
+        "message": None if message is None else message.id,
+        "value": None if message is None else message.value,
         "sent": Place(channel.source, travelling.sent_index, travelling.sent_at),
         "received": None if index is None or at is None else Place(channel.target, index, at),
     }

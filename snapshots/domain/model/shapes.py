@@ -54,16 +54,10 @@ def of_links(
     )
 
 
-def without_order(topology: Topology, channels: Iterable[ChannelId] | None = None) -> Topology:
-    """Return the topology with these channels no longer FIFO; None stands for all channels."""
-    chosen = {channel.id for channel in topology.channels} if channels is None else set(channels)
-    return replace(
-        topology,
-        channels=tuple(
-            replace(channel, fifo=channel.fifo and channel.id not in chosen)
-            for channel in topology.channels
-        ),
-    )
+def without_order(topology: Topology) -> Topology:
+    """Return the topology with channels that are not FIFO."""
+    channels = tuple(replace(channel, fifo=False) for channel in topology.channels)
+    return replace(topology, channels=channels)
 
 
 def _names(size: int) -> list[ProcessId]:

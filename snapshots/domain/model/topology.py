@@ -1,6 +1,6 @@
 """Processes and the directed channels between them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NewType
@@ -77,33 +77,13 @@ class Topology:
 
     def reachable(self, starts: Iterable[ProcessId]) -> tuple[ProcessId, ...]:
         """Return the processes that markers sent by ``starts`` can reach, and ``starts``."""
-        reached = self._walked(starts, self.outgoing, "target")
-        return tuple(process.id for process in self.processes if process.id in reached)
-
-    @cached_property
-    def is_strongly_connected(self) -> bool:
-        """Whether a path leads from every process to every other."""
-        first = [process.id for process in self.processes[:1]]
-        return all(
-            len(self._walked(first, channels, end)) == len(self.processes)
-            for channels, end in ((self.outgoing, "target"), (self.incoming, "source"))
-        )
-
-    def _walked(
-        self,
-        starts: Iterable[ProcessId],
-        channels: Mapping[ProcessId, tuple[Channel, ...]],
-        end: str,
-    ) -> set[ProcessId]:
         reached = set(starts)
         waiting = list(reached)
         while waiting:
-            for channel in channels[waiting.pop()]:
-                process = getattr(channel, end)
-                if process not in reached:
-                    reached.add(process)
-                    waiting.append(process)
-        return reached
+            targets = {channel.target for channel in self.outgoing[waiting.pop()]} - reached
+            reached |= targets
+            waiting.extend(targets)
+        return tuple(process.id for process in self.processes if process.id in reached)
 
     def path(self, starts: Iterable[ProcessId], goal: ProcessId) -> tuple[ChannelId, ...] | None:
         """Return the shortest path of channels from one of ``starts`` to ``goal``, or None."""
@@ -118,7 +98,7 @@ class Topology:
         if goal not in arrived_by:
             return None
         path: list[ChannelId] = []
-        while (channel := arrived_by[goal]) is not None:
-            path.append(channel.id)
-            goal = channel.source
+        while (last := arrived_by[goal]) is not None:
+            path.append(last.id)
+            goal = last.source
         return tuple(reversed(path))

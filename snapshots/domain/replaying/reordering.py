@@ -16,7 +16,6 @@ Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, sectio
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from operator import attrgetter
 from typing import TypeVar
 
@@ -110,20 +109,6 @@ class Reordering:
     def holds(self) -> bool | None:
         """Whether no check failed; None where the recording is derived and none did."""
         return self.report(0).holds
-
-    @cached_property
-    def prerecording(self) -> tuple[Event, ...]:
-        """The events before the recorded state, in the new order."""
-        return tuple(self.events[row] for row in self.permuted[: self.middle])
-
-    @cached_property
-    def postrecording(self) -> tuple[Event, ...]:
-        """The events after the recorded state, in the new order."""
-        return tuple(self.events[row] for row in self.permuted[self.middle :])
-
-    def check(self, name: str) -> Check:
-        """Return the check of this name."""
-        return next(check for check in self.checks if check.name == name)
 
     def report(self, most: int = MOST_EVENTS_SHOWN) -> ReorderingReport:
         """Return the report with the first ``most`` events."""

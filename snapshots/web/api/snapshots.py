@@ -126,5 +126,4 @@ def get_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId) ->
     recording = access.recording(request.user, id)
     require_ready(recording)
     row = access.snapshot(recording, snapshot)
-    stored = open_recording(recording)
-    return reply(cuts.snapshot_detail(row, stored, stored.snapshot(row.snapshot)))
+    return reply(cuts.snapshot_detail(row, open_recording(recording)))

@@ -1,4 +1,4 @@
-"""A recording derived from checkpoints says what it cannot tell: once, in words, with reasons."""
+"""A recording derived from checkpoints says once, in words, what is not known, and why."""
 
 from dataclasses import replace
 
@@ -53,16 +53,16 @@ def test_what_equals_itself_is_not_called_consistent():
     assert "2 processes" in report.findings[0].sentence
 
 
-def test_flaws_are_findings_of_the_snapshots_that_they_spoil():
+def test_flaws_are_findings_of_the_snapshots_that_they_belong_to():
     run = a_run().record("p", "s1").record("q", "s1").record("p", "s2").record("q", "s2")
     header, events = derived(run.log())
-    told = {"sentences": ["A file is gone.", "It is ahead."], "snapshots": {"s1": [1, 0]}}
-    log = Log(replace(header, extra=header.extra | {"flaws": told}), events)
-    one, other = judge(recorded(log))
-    assert [each.sentence for each in one.findings[:2]] == ["It is ahead.", "A file is gone."]
-    assert (one.counts, other.counts) == ({"unknown": 3}, {"unknown": 1})
-    plain = Log(replace(header, extra={"flaws": told}), events)
-    assert {each.verdict for each in judge(recorded(plain))} == {"consistent"}
+    header_flaws = {"sentences": ["A file is gone.", "It is ahead."], "snapshots": {"s1": [1, 0]}}
+    log = Log(replace(header, extra=header.extra | {"flaws": header_flaws}), events)
+    s1, s2 = judge(recorded(log))
+    assert [item.sentence for item in s1.findings[:2]] == ["It is ahead.", "A file is gone."]
+    assert (s1.counts, s2.counts) == ({"unknown": 3}, {"unknown": 1})
+    plain = Log(replace(header, extra={"flaws": header_flaws}), events)
+    assert {report.verdict for report in judge(recorded(plain))} == {"consistent"}
 
 
 def test_states_that_a_log_does_not_hold_are_one_answer():
@@ -90,12 +90,12 @@ def test_long_states_and_values_are_cut_in_sentences_and_say_so():
     assert "… (1,002 characters)" in report.findings[0].sentence
 
 
-def test_why_channels_are_empty_or_not_known_is_told_by_snapshot_or_for_all():
-    told = {"why_empty": {"1": ALIGNED}, "why_unknown": {"2": NO_FILES}}
-    assert why_empty(told, "1") == WHY_EMPTY[ALIGNED]
-    assert why_empty(told, "2") is None
-    assert why_unknown(told, "2") == WHY_UNKNOWN[NO_FILES]
-    assert why_unknown(told, "1") == WHY_UNKNOWN[NOT_TOLD]
+def test_a_header_says_for_each_snapshot_or_for_all_why_channels_are_empty_or_not_known():
+    header = {"why_empty": {"1": ALIGNED}, "why_unknown": {"2": NO_FILES}}
+    assert why_empty(header, "1") == WHY_EMPTY[ALIGNED]
+    assert why_empty(header, "2") is None
+    assert why_unknown(header, "2") == WHY_UNKNOWN[NO_FILES]
+    assert why_unknown(header, "1") == WHY_UNKNOWN[NOT_TOLD]
     assert why_empty({"why_empty": ALIGNED}, "any") == WHY_EMPTY[ALIGNED]
 
 
@@ -103,13 +103,13 @@ def test_why_channels_are_empty_or_not_known_is_told_by_snapshot_or_for_all():
     "odd", [None, 5, [], ["aligned"], {"1": ["aligned"]}, {"1": {}}, "nothing"]
 )
 def test_an_uploaded_header_may_say_anything(odd):
-    told = {"derived": odd, "why_empty": odd, "why_unknown": odd}
-    assert not is_derived(told)
-    assert why_empty(told, "1") is None
-    assert why_unknown(told, "1") == WHY_UNKNOWN[NOT_TOLD]
+    header = {"derived": odd, "why_empty": odd, "why_unknown": odd}
+    assert not is_derived(header)
+    assert why_empty(header, "1") is None
+    assert why_unknown(header, "1") == WHY_UNKNOWN[NOT_TOLD]
     for flawed in (odd, {"sentences": odd, "snapshots": {"1": [0]}}, {"snapshots": {"1": odd}}):
-        said = flaws({"derived": True, "flaws": flawed}, "1")
-        assert all(one.sentence == "aligned" for one in said)
+        findings = flaws({"derived": True, "flaws": flawed}, "1")
+        assert all(finding.sentence == "aligned" for finding in findings)
     several = {"sentences": ["It is gone.", 5], "snapshots": {"1": [True, 0, 1, 2, -1, None]}}
     assert len(list(flaws({"derived": True, "flaws": several}, "1"))) == 1
 
