@@ -36,6 +36,7 @@ from snapshots.domain.conditions.conjunctions import (
 from snapshots.domain.conditions.spans import Spans
 from snapshots.domain.judging.cuts import Cut
 from snapshots.domain.model.as_json import JsonName, members_as_json
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Recording
 from snapshots.domain.model.topology import ProcessId
 
@@ -130,8 +131,26 @@ def detect(recording: Recording, text: str, evaluate: Evaluate = plainly) -> Pre
     Raises: ExpressionError; it is NotLocal if the text is not a conjunction of local conditions.
     """
     conditions = conjunction(text, frozenset(recording.topology.process_by_id))
+    if is_derived(recording.header_extra):
+        return of_derived(text)
     states = {process: states_of(recording, process) for process in processes_of(conditions)}
     return searched(text, causality(recording), local_truth(states, conditions, evaluate))
+
+
+def of_derived(text: str) -> PredicateAnswer:
+    """Return the answer for a derived recording, whose cuts are not the cuts of the run."""
+    return PredicateAnswer(
+        text=text,
+        possibly=None,
+        definitely=None,
+        first=None,
+        last=None,
+        intervals=(),
+        obstacle=None,
+        avoiding=(),
+        avoiding_total=0,
+        missing=("the events between two checkpoints, which the engine does not keep",),
+    )
 
 
 def searched(

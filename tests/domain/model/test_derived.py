@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from snapshots.domain.conditions.expressions import ExpressionError
+from snapshots.domain.conditions.predicates import detect
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.judging.witnesses import LONGEST_SHOWN
 from snapshots.domain.model.as_json import as_json
@@ -138,3 +140,13 @@ def test_theorem_1_shows_nothing_of_what_is_derived():
     assert as_json(found.report())["not_known"] == PROVES_NOTHING
     (plain,) = judge(recorded(simulated()))
     assert as_json(reorder(recorded(simulated()), plain).report())["not_known"] is None
+
+
+def test_cuts_of_what_is_derived_are_not_those_of_the_run():
+    condition = 'processes["p"] > 0'
+    found = detect(recorded(derived(a_run().log())), condition)
+    assert (found.possibly, found.definitely) == (None, None)
+    assert "between two checkpoints" in found.missing[0]
+    assert detect(recorded(a_run().log()), condition).possibly is True
+    with pytest.raises(ExpressionError):
+        detect(recorded(derived(a_run().log())), "p +")
