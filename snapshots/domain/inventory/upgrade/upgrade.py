@@ -340,14 +340,15 @@ def _same_name(before: OperatorInventory, new_job: NewJob) -> str:
     if len(same) != 1:
         return ""
     (after,) = same
+    named = f"The new job's operator {after.name}"
     if before.uid is not None:
         now = "has no uid" if after.uid is None else f"has the uid {after.uid}"
-        return f"Its {after.name} {now}: with the uid {before.uid} it would claim the state."
+        return f"{named} {now}: with the uid {before.uid} it would claim the state."
     claim = f'with setUidHash("{before.id}") it would claim the state'
     if after.uid is not None:
-        return f"Its {after.name} has the uid {after.uid}; {claim}."
+        return f"{named} has the uid {after.uid}; {claim}."
     return (
-        f"Its {after.name} has another id. Neither the savepoint nor the new job names a uid, and "
+        f"{named} has another id. Neither the savepoint nor the new job names a uid, and "
         f"without one the id follows from the place in the graph; {claim}."
     )
 

@@ -82,7 +82,7 @@ def _failure(document: dict) -> str | None:
     """Return what Flink said where it could not build the job graph; None where it could."""
     found = document.get("error") or document.get("errors")
     if isinstance(found, list):
-        found = next((one for one in found if isinstance(one, str)), None)
+        found = "\n".join(text for text in found if isinstance(text, str))
     if not isinstance(found, str) or not found:
         return None
     lines = [line.strip() for line in found.splitlines()]
