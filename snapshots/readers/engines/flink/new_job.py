@@ -3,7 +3,7 @@
 Three descriptions are read:
 
 * A list of uids, JSON: vertices with ``operators``, or operators alone. It tells the most, and is
-  the only one that can tell states. ``docs/flink.md`` has its form.
+  the only one that can tell states. ``docs/formats/flink.md`` has its form.
 * The plan of the REST API (``/jars/:id/plan``, ``/jobs/:id/plan``): it tells the id of the first
   operator of each vertex, and hides those of the others.
 * The execution plan (``EXPLAIN JSON_EXECUTION_PLAN``, ``getExecutionPlan()``): it tells names and
