@@ -117,6 +117,7 @@ class Snapshot(models.Model):
     verdict = models.CharField(max_length=20)  # the worst one
     verdicts = JsonField(default=list)  # findings, worst first
     verdict_counts = JsonField(default=list)
+    answers = JsonField(default=list)  # empty where it was judged before there were any
     initiators = JsonField(default=list)
     began_at = models.BigIntegerField(null=True)
     ended_at = models.BigIntegerField(null=True)

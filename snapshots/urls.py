@@ -19,6 +19,7 @@ from snapshots.web.pages import (
     restore_plan,
     snapshot,
     topologies,
+    upgrade,
 )
 
 urlpatterns = [
@@ -48,6 +49,11 @@ urlpatterns = [
         "recordings/<int:pk>/contents/<int:number>/restore-plan",
         restore_plan.of_restore,
         name="restore-plan",
+    ),
+    path(
+        "recordings/<int:pk>/contents/<int:number>/upgrade",
+        upgrade.of_checkpoint,
+        name="upgrade",
     ),
     path("compare", compare.compare, name="compare"),
     path("recordings/<int:pk>/proof", proof.proof, name="proof"),

@@ -105,7 +105,8 @@ def measure() -> None:
 
 
 def _snapshot_fields(code: int, item: dict[str, Any]) -> dict[str, Any]:
-    return {"code": code} | {name: item[name] for name in _KEPT_OF_A_SNAPSHOT}
+    kept = {name: item[name] for name in _KEPT_OF_A_SNAPSHOT}
+    return {"code": code, "answers": item.get("answers", [])} | kept
 
 
 def remove(name: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
+from snapshots.domain.judging.answers import Answer
 from snapshots.domain.model import defects
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.dates import date
@@ -27,6 +28,7 @@ class Counts(TypedDict):
 
 
 Extent = payload_of(manifest.Extent)
+AnswerItem = payload_of(Answer, "AnswerItem")
 Defect = payload_of(defects.Defect, optional=["process", "count"])
 
 
@@ -103,6 +105,8 @@ class SnapshotSummary(TypedDict):
 
     Attributes:
         verdict: the worst verdict.
+        answers: the four answers, in the order of cut, channels, states and rule; empty where the
+            snapshot was judged by an older version: ingest the recording again to have them.
         verdicts: the witnesses of all verdicts, the worst first.
         verdict_counts: how many witnesses each verdict has; not all of them are listed.
         initiators: the processes that began it.
@@ -113,6 +117,7 @@ class SnapshotSummary(TypedDict):
 
     snapshot: str
     verdict: str
+    answers: list[AnswerItem]
     verdicts: list[dict[str, Any]]
     verdict_counts: list[VerdictCount]
     initiators: list[str]
@@ -222,6 +227,7 @@ def snapshot_summary(row: Snapshot) -> SnapshotSummary:
     return {
         "snapshot": row.snapshot,
         "verdict": row.verdict,
+        "answers": row.answers,
         "verdicts": row.verdicts,
         "verdict_counts": row.verdict_counts,
         "initiators": row.initiators,

@@ -111,6 +111,10 @@ class StoredRecording:
         """
         return search.snapshot_positions(self.tables, self.tables.snapshot_code(snapshot))
 
+    def scope(self, snapshot: SnapshotId) -> Topology:
+        """Return the part of the topology that belongs to a snapshot. Raises: KeyError."""
+        return self.tables.scope(self.tables.snapshot_code(snapshot))
+
     def snapshots(self) -> list[dict[str, Any]]:
         """One summary per snapshot, as the snapshots job wrote it; empty before it ran."""
         return self._json(SNAPSHOTS, [])

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Message, MessageId, SnapshotId
-from snapshots.domain.model.scopes import in_scope
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
 from snapshots.store.layout import (
     NONE,
@@ -72,9 +71,7 @@ def read_snapshot(
     snapshot = summary["snapshot"]
     code = tables.snapshot_code(snapshot)
     rows = _rows(tables, SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS, code)
-    processes = tables.topology.processes
-    recorded = [processes[row["process"]].id for row in rows if row["position"] != NONE]
-    topology = in_scope(tables.topology, recorded)
+    topology = tables.scope(code)
     states = _states(tables, topology, rows)
     rows = _rows(tables, SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS, code)
     derived = is_derived(tables.manifest.header_extra) and not inferred

@@ -31,19 +31,19 @@ class Strays:
     """All strays of a stored recording, in the order of their lines."""
 
     def __init__(self, folder: Path, manifest: Manifest, topology: Topology) -> None:
-        """Raises: StoreDamaged."""
-        self._batch = read_batch(folder / STRAYS, STRAY_COLUMNS)
+        """Map STRAY_COLUMNS as ``batch``. Raises: StoreDamaged."""
+        self.batch = read_batch(folder / STRAYS, STRAY_COLUMNS)
         self._manifest = manifest
         self._topology = topology
 
     @cached_property
     def places(self) -> tuple[Ints, Ints]:
         """process [N] and index [N] of every stray."""
-        return tuple(self._batch.column(name).to_numpy() for name in ("process", "index"))
+        return tuple(self.batch.column(name).to_numpy() for name in ("process", "index"))
 
     def read(self, rows: Ints) -> tuple[Stray, ...]:
         """Return the strays in these rows."""
-        taken = self._batch.take(pa.array(rows, pa.int64())).to_pylist()
+        taken = self.batch.take(pa.array(rows, pa.int64())).to_pylist()
         return tuple(self._stray(**row) for row in taken)
 
     def _stray(self, process: int, channel: int, snapshot: int, **fields: Any) -> Stray:

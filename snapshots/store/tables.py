@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from snapshots.domain.model.recording import RECORD_STATE, Message, SnapshotId
+from snapshots.domain.model.recording import MARKER_RECEIVE, RECORD_STATE, Message, SnapshotId
+from snapshots.domain.model.scopes import in_scope
 from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.in_flight import Flights
@@ -121,9 +123,43 @@ class Tables:
         return steps[order], codes[order], indices[order]
 
     @cached_property
+    def snapshot_scopes(self) -> NDArray[np.bool_]:
+        """bool[snapshots, scopes]: which scopes each snapshot has; see ``domain.model.scopes``."""
+        shape = len(self.manifest.snapshots), int(self.scopes.max(initial=0)) + 1
+        if shape[1] == 1:
+            return np.ones(shape, np.bool_)
+        involved = np.zeros(shape, np.bool_)
+        for part, _ in enumerate(self.markers.table.batches):
+            snapshot, channel = (
+                self.markers.table.column(part, name) for name in ("snapshot", "channel")
+            )
+            involved[snapshot, self.scopes[self.source[channel]]] = True
+        for batch in (self.records, self.stray_markers):
+            snapshot, process = (batch.column(name).to_numpy() for name in ("snapshot", "process"))
+            involved[snapshot, self.scopes[process]] = True
+        involved[~involved.any(axis=1)] = True
+        return involved
+
+    def in_scope(self, snapshot: int) -> NDArray[np.bool_]:
+        """bool[P]: which processes belong to a snapshot, given by its code."""
+        return self.snapshot_scopes[snapshot, self.scopes]
+
+    def scope(self, snapshot: int) -> Topology:
+        """Return the part of the topology that belongs to a snapshot, given by its code."""
+        codes = np.flatnonzero(self.in_scope(snapshot)).tolist()
+        return in_scope(self.topology, [self.topology.processes[code].id for code in codes])
+
+    @cached_property
     def strays(self) -> Strays:
         """Raises: StoreDamaged."""
         return Strays(self.folder, self.manifest, self.topology)
+
+    @cached_property
+    def stray_markers(self) -> pa.RecordBatch:
+        """STRAY_COLUMNS: the received markers that no send explains. Raises: StoreDamaged."""
+        kind = self.events.values("kind", *self.strays.places)
+        is_marker = np.isin(kind, self.kind_codes({MARKER_RECEIVE}))
+        return self.strays.batch.filter(pa.array(is_marker))
 
     def read_messages(self, codes: Ints, ordinals: Ints) -> tuple[Message, ...]:
         """Return the messages with these ordinals [N] on the channels with these codes [N]."""

@@ -38,6 +38,6 @@ def test_what_is_not_local_leads_to_the_recorded_snapshots(banks):
     banks.get_by_label("More about this recording").click()
     banks.get_by_role("link", name="Did it ever hold?").click()
     ask(banks, "A + B == 12000")
-    expect(banks.get_by_role("alert")).to_contain_text("speaks of A and B at once")
+    expect(banks.get_by_role("alert")).to_contain_text("is about A and B at once")
     banks.get_by_role("link", name="Ask it of the recorded snapshots").click()
     expect(banks.get_by_role("cell", name="true", exact=True)).to_be_visible()

@@ -47,7 +47,7 @@ def check(capsys, path, *options):
 def test_a_consistent_snapshot_is_a_row_and_exit_code_0(tmp_path, capsys):
     code, out, err = check(capsys, source(tmp_path, CONSISTENT))
     assert (code, err) == (0, "")
-    heading, row = out.splitlines()
+    heading, row, *answers = out.splitlines()
     assert heading.split() == [
         "snapshot",
         "verdict",
@@ -58,6 +58,12 @@ def test_a_consistent_snapshot_is_a_row_and_exit_code_0(tmp_path, capsys):
         "duration",
     ]
     assert row.split() == ["1", "consistent", "2/2", "1", "6", "us", "1", "us"]
+    assert [line.split(":")[0].strip() for line in answers if not line.startswith("    ")] == [
+        "cut holds",
+        "channels is not known",
+        "states holds",
+        "rule holds",
+    ]
 
 
 def test_an_orphan_is_named_and_exit_code_1(tmp_path, capsys):

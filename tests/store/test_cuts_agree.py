@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from snapshots.domain.causality.causal_closure import nearest_consistent_cut
 from snapshots.domain.judging import cuts
 from snapshots.domain.judging.cuts import Cut
 from snapshots.domain.model.recording import Recording
@@ -66,7 +67,7 @@ def test_the_nearest_consistent_cut_is_the_domains(log, scattered, data):
         for _ in range(5):
             positions = any_positions(data, opened)
             nearest = opened.cut(positions).nearest
-            expected = cuts.nearest_consistent_cut(recording, as_cut(opened, positions))
+            expected = nearest_consistent_cut(recording, as_cut(opened, positions))
             assert as_cut(opened, nearest) == expected
             assert opened.cut(nearest).consistent
 

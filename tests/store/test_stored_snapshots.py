@@ -7,7 +7,7 @@ import pytest
 
 from snapshots.store.layout import NONE, SNAPSHOT_CHANNEL_COLUMNS, SNAPSHOT_STATE_COLUMNS
 from snapshots.store.writer import write_snapshots
-from tests.builders import a_run, recorded
+from tests.builders import a_run, recorded, side_by_side, simulated
 from tests.store.folders import stored
 
 
@@ -92,6 +92,16 @@ def test_the_position_of_a_snapshot_is_its_first_record():
     run = a_run().internal("p", "think").record("p", "s").internal("p", "on").record("p", "s")
     with stored(recorded(run)) as opened:
         assert opened.snapshot_positions("s").tolist() == [1, NONE]
+
+
+@pytest.mark.parametrize("step", ["send_marker", "receive_marker", "record_channel"])
+def test_a_snapshot_without_states_belongs_to_the_scope_of_its_events(step):
+    run = getattr(a_run(), step)("p->q", "s1")
+    with stored(recorded(side_by_side(run.log(), simulated()))) as opened:
+        scope = {code: opened.tables.in_scope(code).tolist() for code in (0, 1)}
+        names = opened.manifest.snapshots
+        assert scope[names.index("1 s1")] == [True, True, False, False, False, False]
+        assert scope[names.index("2 s1")] == [False, False, True, True, True, True]
 
 
 def test_snapshots_are_numbered_as_they_first_occur():

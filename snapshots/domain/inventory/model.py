@@ -43,6 +43,7 @@ class StateInventory:
     Attributes:
         kind: the engine's word for it, as ``map`` or ``timers``.
         type: the type of key and value, for people.
+        type_in_full: the same with the fields of its classes, where that says more than ``type``.
         entries: how many entries there are.
         bytes: the size of all entries.
         stored: how many entries can be shown.
@@ -64,6 +65,7 @@ class StateInventory:
     complete: bool = True
     sum: int | float | None = None
     sums: Mapping[str, object] = field(default_factory=dict)
+    type_in_full: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

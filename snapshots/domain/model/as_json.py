@@ -1,4 +1,4 @@
-"""Turns the dataclasses of the domain and the store into JSON, and says what that JSON consists of.
+"""Turn the dataclasses of the domain and the store into JSON, and list what it consists of.
 
 The types of the fields decide: nested dataclasses become objects, tuples become lists, and texts
 of the type JsonText become the values that they hold. `payloads.declaring` makes the types of the
@@ -45,22 +45,19 @@ class json_property(property):  # noqa: N801 (a decorator, as property is)
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One key of the JSON of a dataclass.
-
-    Attributes:
-        attribute: the name of the field or property.
-        type: its type, without markers.
-        is_absent: whether the key is left out where the value is None.
-        convert: makes JSON of a value; None where every value is JSON already.
-        text: the docstring of a property; empty for a field.
-    """
+    """One key of the JSON of a dataclass."""
 
     attribute: str
+    """The name of the field or property."""
     name: str
     type: Any
+    """The type of the field without its markers."""
     is_absent: bool
+    """Whether the JSON leaves the key out where the value is None."""
     convert: Convert | None
+    """A function that makes JSON of a value; None if every value is JSON already."""
     text: str = ""
+    """The docstring of a property; empty for a field."""
 
 
 @cache

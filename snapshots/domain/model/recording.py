@@ -1,4 +1,4 @@
-"""A recording: a topology and the events of one run of it."""
+"""A recording: a topology, and the events of one run of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,48 +36,49 @@ KINDS = (
 """The kinds of the native format. Any other kind is kept as it is and reported as a defect."""
 
 APPLICATION_KINDS = frozenset({INTERNAL, SEND, RECEIVE, READ, WRITE})
-"""The paper's events, and a dataflow's reads and writes. One that carries no state leaves the state
-not known; all other kinds leave the state as it was."""
+"""The events of the paper, and the reads and writes of a dataflow.
+
+After one of them that carries no state, the state of its process is not known. All other kinds
+leave the state as it was.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """One event as a log holds it, before it is ordered and matched.
-
-    line: 1-based line (or row) in the source. index, at: None where the log leaves them out.
-    messages: of ``record_channel``, the ids in the order recorded. extra: JSON text of the fields
-    that Cutline does not know, kept as they are.
-    """
+    """One event as a log holds it, before it is ordered and matched."""
 
     line: int
+    """The line, or the row in Parquet, in the source, from 1."""
     process: ProcessId
     kind: str
     index: int | None = None
+    """The place within the process, from 0; None if the log leaves it out."""
     at: int | None = None
+    """The time in the unit of the recording; None if the log leaves it out."""
     channel: ChannelId | None = None
     message: MessageId | None = None
     value: JsonText | None = None
     state: JsonText | None = None
     snapshot: SnapshotId | None = None
     messages: tuple[MessageId, ...] | None = None
+    """The ids that a ``record_channel`` recorded, in that order."""
     label: str | None = None
     extra: JsonText | None = None
+    """The fields that Cutline does not know, as a JSON object; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event in its place.
-
-    index: 0, 1, 2 … within its process, without gaps. at: never falls within a process and never
-    lies before the cause (a receive not before its send). step: 0, 1, 2 … over the whole recording,
-    one order that agrees with causality. logged_at: what the log said, where that is not ``at``.
-    """
+    """One event in its place. Fields that are not described here are as in LoggedEvent."""
 
     process: ProcessId
     index: int
+    """The place within the process: 0, 1, 2 … without gaps."""
     kind: str
     at: Instant
+    """The time, which never falls within a process and never lies before the cause's time."""
     step: int
+    """The place in the whole recording: 0, 1, 2 … in one order that agrees with causality."""
     line: int
     channel: ChannelId | None = None
     message: MessageId | None = None
@@ -88,17 +89,16 @@ class Event:
     label: str | None = None
     extra: JsonText | None = None
     logged_at: int | None = None
+    """The time in the log, if it is not ``at``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message on its way; ``received_*`` is None while it is in flight.
-
-    ordinal: 0, 1, 2 … on its channel in the order of sending. Markers are not counted.
-    """
+    """One message on its way. Both ``received_`` fields are None while it is in flight."""
 
     channel: ChannelId
     ordinal: int
+    """The place among the channel's messages in the order of sending, from 0."""
     id: MessageId
     value: JsonText | None
     sent_index: int
@@ -109,10 +109,11 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """One marker on its way; fields as in Message, the ordinal counts the channel's markers."""
+    """One marker on its way. Both ``received_`` fields are None while it is in flight."""
 
     channel: ChannelId
     ordinal: int
+    """The place among the channel's markers in the order of sending, from 0."""
     snapshot: SnapshotId
     sent_index: int
     sent_at: Instant
@@ -122,16 +123,15 @@ class Marker:
 
 @dataclass(frozen=True)
 class Recording:
-    """A run in order: every process of the topology has its events, every channel its messages.
-
-    strays: receives (of messages and markers) that no send in the log explains, in order of line.
-    """
+    """One run: the events of every process, and the messages and markers of every channel."""
 
     topology: Topology
     events: Mapping[ProcessId, tuple[Event, ...]]
     messages: Mapping[ChannelId, tuple[Message, ...]]
     markers: Mapping[ChannelId, tuple[Marker, ...]]
     strays: tuple[Event, ...] = ()
+    """The receives, of messages and markers, that no send in the log explains, by line."""
     name: str = ""
     time_unit: str = "us"
     header_extra: Mapping[str, object] = field(default_factory=dict)
+    """The fields of the header that Cutline does not know."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandParser
 
 from snapshots.domain.assembling.assembly import Assembly, assemble
+from snapshots.domain.judging.answers import FAILS, HOLDS, NOT_KNOWN
 from snapshots.domain.judging.findings import CONSISTENT
 from snapshots.domain.judging.verdicts import SnapshotReport, judge
 from snapshots.domain.model.defects import MOST_LISTED, Defect, Defects, InputRefused, refuse, times
@@ -23,6 +24,7 @@ from snapshots.readers.formats.head import read_head
 NOT_CONSISTENT = 1
 REFUSED = 2
 _COLUMNS = ("snapshot", "verdict", "processes", "in flight", "began", "duration")
+_ANSWERS = {HOLDS: "holds", FAILS: "does not hold", NOT_KNOWN: "is not known"}
 _DEFECTS_SHOWN = 20
 _NOT_A_LOG = {
     registry.PACKAGE: "an archive",
@@ -147,6 +149,10 @@ class Command(BaseCommand):
         for row, report in zip(rows, (None, *reports), strict=True):
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
             self.stdout.write("  ".join(cells).rstrip())
+            for item in report.answers if report else ():
+                words = _ANSWERS[item.answer]
+                rest = f" {item.not_compared}" if item.not_compared else ""
+                self.stdout.write(_indented(f"{item.question} {words}: {item.sentence}{rest}"))
             for finding in report.findings if report else ():
                 if finding.verdict != CONSISTENT:
                     self.stdout.write(_indented(f"{finding.verdict}: {finding.sentence}"))

@@ -2,13 +2,16 @@
 
 from typing import Annotated
 
+import orjson
 from django.http import HttpRequest, HttpResponse
-from ninja import Path, Query, Router
+from ninja import Body, Path, Query, Router
 
 from snapshots import access
 from snapshots.answers import inventory, inventory_difference
+from snapshots.answers.upgrade import upgrade
 from snapshots.payloads import inventory as inventory_payloads
 from snapshots.payloads import restore_plan
+from snapshots.payloads import upgrade as upgrade_payloads
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.web.api.parameters import CheckpointNumber, Limit, Offset, RecordingId
 from snapshots.web.json import reply
@@ -154,6 +157,25 @@ def get_restore_plan(
     recording = access.recording(request.user, id)
     opened = inventory.opened(recording)
     return reply(inventory.restore_plan(recording, opened, number, parallelism, keep))
+
+
+@router.post(
+    "/recordings/{int:id}/contents/{int:number}/upgrade", response=upgrade_payloads.UpgradeDetail
+)
+def check_upgrade(
+    request: HttpRequest,
+    id: RecordingId,
+    number: CheckpointNumber,
+    question: Annotated[upgrade_payloads.UpgradeQuestion, Body()],
+) -> HttpResponse:
+    """Tell whether a new version of a Flink job takes this checkpoint.
+
+    Nothing is stored and nothing is changed. The answer follows Flink's own rules: which operators
+    find their state, what is left over, lost or refused, and why.
+    """
+    opened = _opened(request, id)
+    description = orjson.dumps(question.get("job"))
+    return reply(upgrade(opened, number, description, question.get("backend")))
 
 
 def _opened(request: HttpRequest, id: int) -> StoredInventory:

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from snapshots import access, quantities
 from snapshots.access import require_ready
-from snapshots.domain.conditions.conditions import conjunction, processes_of
+from snapshots.domain.conditions.conjunctions import conjunction, processes_of
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.model.topology import Process
 from snapshots.domain.model.values import parsed

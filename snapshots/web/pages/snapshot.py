@@ -20,7 +20,13 @@ from snapshots.services.jobs import request_restore
 from snapshots.store.reader import StoredRecording
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import back, page
-from snapshots.web.pages.snapshot_rows import channel_rows, silent_channels, state_rows, witnesses
+from snapshots.web.pages.snapshot_rows import (
+    answer_rows,
+    channel_rows,
+    silent_channels,
+    state_rows,
+    witnesses,
+)
 
 ROWS = 200
 MOST_NOTES = 20
@@ -70,6 +76,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
     return {
         "recording": recording,
         "snapshot": summary,
+        "answers": answer_rows(row.answers),
         "witnesses": witnesses(recording.pk, row.snapshot, row.verdicts),
         "checkpoint_link": _checkpoint_link(stored, recording, row),
         "proof_link": links.to_proof(recording.pk, row.snapshot),

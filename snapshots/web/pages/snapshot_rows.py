@@ -124,6 +124,25 @@ def _items(
 
 
 @dataclass(frozen=True)
+class AnswerRow:
+    """Questions that have the same answer for the same reason, as one row."""
+
+    questions: list[str]
+    answer: str
+    sentence: str
+    not_compared: str
+
+
+def answer_rows(answers: Iterable[Mapping[str, str]]) -> list[AnswerRow]:
+    """Return the answers, those that say the same in one row."""
+    rows: dict[tuple[str, str, str], AnswerRow] = {}
+    for item in answers:
+        same = item["answer"], item["sentence"], item.get("not_compared", "")
+        rows.setdefault(same, AnswerRow([], *same)).questions.append(item["question"])
+    return list(rows.values())
+
+
+@dataclass(frozen=True)
 class Witness:
     """A finding with what it names, each a link into the workbench: (word, text, address)."""
 

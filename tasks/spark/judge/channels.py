@@ -26,7 +26,7 @@ from snapshots.store.tables import Tables
 from tasks.spark.judge.amounts import add_amounts
 from tasks.spark.judge.channel_cuts import ChannelCut, Entry, SnapshotFacts
 from tasks.spark.judge.lanes import NEVER, Lane
-from tasks.spark.judge.recorded import in_scope, positions_of
+from tasks.spark.judge.recorded import positions_of
 from tasks.spark.judge.suspects import SuspectJudge
 
 
@@ -105,8 +105,8 @@ class _Judge:
         self.source = positions[:, self.tables.source[self.codes]].T.ravel()
         self.target = positions[:, self.tables.target[self.codes]].T.ravel()
         self.both = (self.source != NONE) & (self.target != NONE)
-        scope = in_scope(positions, self.tables.scopes)
-        self.in_scope = scope[:, self.tables.source[self.codes]].T.ravel()
+        scopes = self.tables.scopes[self.tables.source[self.codes]]
+        self.in_scope = self.tables.snapshot_scopes[:, scopes].T.ravel()
         self.markers = _Markers(self.tables, self.codes)
         self.cuts: dict[int, ChannelCut] = {}
 

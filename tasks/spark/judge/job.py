@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from snapshots.domain.judging import witnesses as say
+from snapshots.domain.judging.answers import Answer, Judged, answers
 from snapshots.domain.judging.findings import INCOMPLETE, MOST_WITNESSES, UNKNOWN, Findings, Place
 from snapshots.domain.judging.totals import Totals
 from snapshots.domain.judging.verdicts import SnapshotReport
@@ -26,8 +27,6 @@ from snapshots.store.layout import (
     RECORDS,
     SNAPSHOT_CHANNEL_COLUMNS,
     SNAPSHOT_STATE_COLUMNS,
-    STRAY_COLUMNS,
-    STRAYS,
 )
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
@@ -38,7 +37,6 @@ from tasks.spark.ingest.match import runs
 from tasks.spark.ingest.schemas import ranges
 from tasks.spark.judge.channel_cuts import SnapshotFacts
 from tasks.spark.judge.channels import ChannelFacts, ChannelTask, judge_channels
-from tasks.spark.judge.recorded import in_scope
 from tasks.spark.judge.states import STATES, StateTask, judge_states
 from tasks.spark.stages import SparkStages, Stages
 
@@ -165,7 +163,7 @@ class Log:
         self.tables = judge.tables
         count = len(judge.names)
         records = read_batch(judge.folder / RECORDS, RECORD_COLUMNS)
-        strays = read_batch(judge.folder / STRAYS, STRAY_COLUMNS)
+        strays = self.tables.strays.batch
         self.strays = pa.Table.from_batches([strays])
         self.process = strays.column("process").to_numpy().astype(np.int64)
         self.index = strays.column("index").to_numpy()
@@ -230,7 +228,7 @@ class _Verdict:
         self.rows = rows.to_pylist()
         self.position = np.full(len(judge.processes), NONE, np.int64)
         self.position[rows["process"].to_numpy()] = rows["index"].to_numpy()
-        self.in_scope = in_scope(self.position[None], judge.tables.scopes)[0]
+        self.in_scope = judge.tables.in_scope(code)
         self.began = _least(facts.began, log.began[code])
         self.markers_received = facts.markers_received + log.markers_received[code]
         self.has_markers = bool(facts.markers_sent or self.markers_received)
@@ -238,12 +236,16 @@ class _Verdict:
     def report(self) -> SnapshotReport:
         self.initiators = self._initiators()
         self._judge_states()
-        self._judge_strays()
+        strays = self._judge_strays()
         self._judge_completeness()
         recorded, in_flight = self._contents()
         return SnapshotReport(
             snapshot=self.name,
+            processes=tuple(
+                self.judge.processes[code] for code in np.flatnonzero(self.in_scope).tolist()
+            ),
             findings=self.findings.worst_first(),
+            answers=self._answers(strays, recorded, in_flight),
             counts=self.findings.worst_first_counts(),
             initiators=self.initiators,
             began_at=self.began[1],
@@ -292,22 +294,48 @@ class _Verdict:
                 self.findings.add(say.state_mismatch(process, place, recorded, recomputed))
             elif not is_whole:
                 unjudged += 1
-            elif recorded is not None and recomputed is None:
-                self.findings.add(say.state_unknown(process, place, recorded))
         if unjudged:
             self.findings.add(states_not_judged(unjudged))
 
-    def _judge_strays(self) -> None:
-        """Add a finding for each stray receive inside the snapshot, in order of line."""
+    def _judge_strays(self) -> int:
+        """Add a finding for each stray receive inside the snapshot, in order of line.
+
+        Return how many there are.
+        """
         rows = self.log.messages
         inside = rows[self.log.index[rows] < self.position[self.log.process[rows]]]
         for number, row in enumerate(inside.tolist()):
             if not self.findings.wants(UNKNOWN):
                 self.findings.count(UNKNOWN, len(inside) - number)
-                return
+                break
             stray = self.log.stray(row, self.judge)
             channel = self.judge.topology.channel_by_id[stray.channel]
             self.findings.add(say.stray_inside(channel, stray))
+        return len(inside)
+
+    def _answers(
+        self, strays: int, recorded: dict[ChannelId, tuple], in_flight: dict[ChannelId, tuple]
+    ) -> tuple[Answer, ...]:
+        """Count what could be compared, and answer the four questions."""
+        unrecorded = [channel for channel in in_flight if channel not in recorded]
+        known = [row["recomputed"] is not None for row in self.rows if row["recorded"] is not None]
+        tables = self.judge.tables
+        return answers(
+            Judged(
+                counts=self.findings.counts,
+                processes=int(self.in_scope.sum()),
+                recorded=len(self.rows),
+                channels=int(self.in_scope[tables.source].sum()),
+                compared=len(in_flight) - len(unrecorded),
+                unrecorded=len(unrecorded),
+                unrecorded_in_flight=sum(len(in_flight[channel]) for channel in unrecorded),
+                states_compared=sum(known),
+                states_unlogged=len(known) - sum(known),
+                strays=strays,
+                has_markers=self.has_markers,
+                is_derived=is_derived(self.judge.manifest.header_extra),
+            )
+        )
 
     def _judge_completeness(self) -> None:
         """Add what is missing: first processes, then the channels' markers."""

@@ -7,7 +7,6 @@ checks (``kernels``). Their results are joined here into the report of the refer
 
 import itertools
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +15,9 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from snapshots.domain.judging.findings import ORPHAN
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import (
     KINDS,
-    MARKER_RECEIVE,
     RECEIVE,
     Event,
     MessageId,
@@ -48,12 +47,13 @@ from snapshots.domain.replaying.reordering_report import (
     cannot_swap,
     computation_checks,
     middle_check,
+    of_derived,
     require_complete,
     swaps_lead_elsewhere,
     too_many_swaps,
 )
-from snapshots.store.layout import NONE, STRAY_COLUMNS, STRAYS
-from snapshots.store.mapped import ragged, read_batch
+from snapshots.store.layout import NONE
+from snapshots.store.mapped import ragged
 from snapshots.store.reader import StoredRecording
 from tasks.spark import session
 from tasks.spark.ingest import schemas
@@ -145,17 +145,8 @@ class Reorder:
             channel = _integers(markers.column("channel"))
             yield tables.source[channel], _integers(markers.column("sent_index"))
             yield tables.target[channel], _integers(markers.column("received_index"))
-        strays, kind = self._strays
-        markers = strays.filter(pa.array(kind == KINDS.index(MARKER_RECEIVE)))
-        for rows in (_named(markers, code), _named(self.recording.tables.records, code)):
+        for rows in (_named(tables.stray_markers, code), _named(tables.records, code)):
             yield _integers(rows.column("process")), _integers(rows.column("index"))
-
-    @cached_property
-    def _strays(self) -> tuple[pa.RecordBatch, np.ndarray]:
-        """Return STRAY_COLUMNS and the kind of each stray."""
-        strays = read_batch(self.recording.folder / STRAYS, STRAY_COLUMNS)
-        process, index = (_integers(strays.column(name)) for name in ("process", "index"))
-        return strays, self.recording.tables.events.values("kind", process, index)
 
     def report(self, stages: Stages, progress: Progress) -> ReorderingReport:
         results = self._found(stages, progress)
@@ -172,6 +163,10 @@ class Reorder:
             steps, joined([*processes, *(channel.differing for channel in channels)])
         )
         faults = sorted(fault for channel in channels for fault in channel.faults)
+        checks = (*self._checks(faults), self._swap_check(whole))
+        derived = is_derived(self.recording.manifest.header_extra)
+        if derived:
+            checks, occurred, after = of_derived(checks), None, None
         return ReorderingReport(
             snapshot=self.snapshot,
             began=self.began,
@@ -185,10 +180,11 @@ class Reorder:
             start=self._state(self.between.start),
             recorded=state_json(self.states, self._recomputed()),
             end=self._state(self.between.end),
-            checks=(*self._checks(faults), self._swap_check(whole)),
+            checks=checks,
             obstacles=tuple(v for v in self.stored.summary["verdicts"] if v["verdict"] == ORPHAN),
             occurred=occurred,
             occurred_after=after,
+            is_derived=derived,
         )
 
     def _found(self, stages: Stages, progress: Progress) -> list:
@@ -301,9 +297,9 @@ class Reorder:
 
     def _first_stray(self) -> Event | None:
         """Return the first receive without a send, by rank."""
-        strays, kind = self._strays
-        process, index = (_integers(strays.column(name)) for name in ("process", "index"))
+        process, index = map(_integers, self.recording.tables.strays.places)
         between = self.between
+        kind = between.events.values("kind", process, index)
         is_between = (index >= between.start[process]) & (index < between.end[process])
         is_between &= kind == KINDS.index(RECEIVE)
         process, index = process[is_between], index[is_between]

@@ -21,7 +21,6 @@ from snapshots.store.layout import EVENTS
 from snapshots.store.mapped import ragged
 from snapshots.store.reader import StoredRecording
 from tasks.spark.judge.lanes import Lane
-from tasks.spark.judge.recorded import in_scope
 from tasks.spark.judge.states import states_at
 
 
@@ -150,7 +149,7 @@ class Between:
         self.tables = self.recording.tables
         self.events = self.tables.events
         positions = self.recording.snapshot_positions(stretch.snapshot)
-        self.in_scope = in_scope(positions[None], self.tables.scopes)[0]
+        self.in_scope = self.tables.in_scope(self.tables.snapshot_code(stretch.snapshot))
         self.positions = np.where(self.in_scope, positions, 0)
         self.start = self.positions_at(stretch.first)
         self.end = self.positions_at(stretch.end)

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from snapshots.domain.model.recording import KINDS, MARKER_RECEIVE, SnapshotId
+from snapshots.domain.model.derived import is_derived
+from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.replaying.restore import (
     MOST_DIFFERENCES,
     Contents,
@@ -21,13 +22,13 @@ from snapshots.domain.replaying.restore import (
     RestoreReport,
     require_all_recorded,
 )
-from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, STRAY_COLUMNS, STRAYS
+from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
 from tasks.spark import session
 from tasks.spark.ingest.schemas import ranges
-from tasks.spark.judge.recorded import in_scope, positions_of
+from tasks.spark.judge.recorded import positions_of
 from tasks.spark.restore.kernels import (
     Placed,
     RestoredChannel,
@@ -77,7 +78,7 @@ class Restore:
         records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
         self.code = self._code(records)
         positions = positions_of(records, len(self.manifest.snapshots), len(processes))
-        scope = in_scope(positions[self.code : self.code + 1], self.tables.scopes)[0]
+        scope = self.tables.in_scope(self.code)
         self.positions = positions[self.code]
         self.processes = [processes[code] for code in np.flatnonzero(scope).tolist()]
         recorded = np.flatnonzero(self.positions != NONE).tolist()
@@ -92,17 +93,11 @@ class Restore:
         """Return the code of the snapshot, if a record or a marker names it."""
         names = self.manifest.snapshots
         code = names.index(self.snapshot) if self.snapshot in names else NONE
-        columns = [records["snapshot"], self._stray_markers()]
+        columns = [records["snapshot"], self.tables.stray_markers.column("snapshot")]
         columns += [batch.column("snapshot") for batch in self.tables.markers.table.batches]
         if code == NONE or not any(pc.any(pc.equal(column, code)).as_py() for column in columns):
             raise NotRestorable(f"the recording has no snapshot {self.snapshot}")
         return code
-
-    def _stray_markers(self) -> pa.Array:
-        strays = read_batch(self.folder / STRAYS, STRAY_COLUMNS)
-        lanes = strays.column("process").to_numpy().astype(np.int64), strays.column("index")
-        kind = self.tables.events.values("kind", lanes[0], lanes[1].to_numpy())
-        return strays.column("snapshot").filter(pa.array(kind == KINDS.index(MARKER_RECEIVE)))
 
     def report(self, stages: Stages, progress: Progress) -> RestoreReport:
         channels = self._channels(stages, progress)
@@ -148,6 +143,8 @@ class Restore:
             ),
             differences=tuple([*listed, *at_end][:MOST_DIFFERENCES]),
             differences_total=total + len(at_end),
+            states_unknown=sum(None in (item.end, item.original_end) for item in processes),
+            is_derived=is_derived(self.manifest.header_extra),
         )
 
     def _channels(self, stages: Stages, progress: Progress) -> list[RestoredChannel]:

@@ -2,7 +2,7 @@
 
 The reference is ``snapshots.domain.replaying.restore``. A process that continues from the log's own
 state needs no replay. The others, and the channels, are replayed one by one with
-``snapshots.domain.replaying.replaying``.
+``snapshots.domain.replaying.replayed_state``.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from snapshots.domain.model.recording import (
     Event,
 )
 from snapshots.domain.model.topology import Channel
-from snapshots.domain.replaying.replaying import (
+from snapshots.domain.replaying.replayed_state import (
     ChannelReplay,
     ReplayedStep,
     replay_channel,

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.conditions.conditions import NotLocal, conjunction, plainly, states_of
+from snapshots.domain.conditions.conjunctions import NotLocal, conjunction, plainly, states_of
 from snapshots.domain.conditions.expressions import LONGEST, Question
 from snapshots.domain.conditions.predicates import detect
 from snapshots.domain.model import shapes

@@ -79,7 +79,7 @@ def test_what_is_not_local_is_refused_at_its_column_and_says_where_to_ask(api, b
     assert (answer.status_code, problem["type"]) == (422, "/problems/not-local")
     assert (problem["field"], problem["line"], problem["column"]) == ("expression", 1, 18)
     assert problem["excerpt"].split("\n")[1].index("^") == 17
-    assert "speaks of A and B at once" in problem["detail"]
+    assert "is about A and B at once" in problem["detail"]
     assert f"POST /api/recordings/{banks.pk}/properties with the same" in problem["detail"]
     assert problem["instead"] == f"/api/recordings/{banks.pk}/properties"
     assert not Job.objects.exists()

@@ -254,3 +254,22 @@ def test_pages_of_a_recording_with_a_very_long_state_stay_small(client, ada):
     page = text_of(client.get(f"/recordings/{row.pk}"))
     assert len(page) < 500_000
     assert '"topology": null' in page
+
+
+def test_the_four_answers_stand_above_the_witnesses(client, ada):
+    shown = snapshot_page(client, a_ready_recording(ada))
+    assert "Every message received inside the cut was sent inside it." in shown
+    assert "What was recorded in the channels is what was in flight." in shown
+    assert shown.index("Every recorded state is the state at the cut.") < shown.index("Begun by")
+
+
+def test_one_reason_is_said_once_and_older_snapshots_say_that_they_have_no_answers(client, ada):
+    row = a_ready_recording(ada)
+    same = {"answer": "not-known", "sentence": "Nobody logged it."}
+    answers = [same | {"question": name} for name in ("cut", "channels", "states", "rule")]
+    row.snapshots.update(answers=answers)
+    shown = snapshot_page(client, row)
+    assert shown.count("Nobody logged it.") == 1
+    assert "Cut, channels, states, rule" in shown
+    row.snapshots.update(answers=[])
+    assert "judged by an older version" in snapshot_page(client, row)

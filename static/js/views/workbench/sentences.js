@@ -75,6 +75,27 @@ export function cutSentence(cut, isDerived = false) {
   return `${orphanSentence(cut.orphans[0])}${more}`;
 }
 
+/** The answers of a snapshot against which nothing speaks: what holds, and what is not known and why. */
+export function answersSentence(answers) {
+  const holding = answers.filter(({ answer }) => answer === "holds").map(({ question }) => question);
+  const unknown = answers.filter(({ answer }) => answer === "not-known");
+  const holds = holding.length ? `${listOf(holding)} ${holding.length > 1 ? "hold" : "holds"}.` : "";
+  const reasons = new Map();
+  for (const { question, sentence } of unknown) {
+    reasons.set(sentence, [...(reasons.get(sentence) ?? []), question]);
+  }
+  const rest = [...reasons].map(([sentence, questions]) => `${listOf(questions)}: not known. ${sentence}`);
+  return ["No witness against it.", ...[holds, ...rest].filter(Boolean).map(capitalised)].join(" ");
+}
+
+function listOf(words) {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+function capitalised(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** The elements of a sentence; go(target) is called when a noun is pressed. */
 export function sentenceElements(sentence, nouns, go) {
   return linked(sentence, nouns).map(

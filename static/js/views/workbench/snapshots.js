@@ -3,7 +3,7 @@
 import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, duration } from "../../lib/format.js";
 import { inOrder } from "../../lib/source.js";
-import { cutSentence, nounsOf, sentenceElements } from "./sentences.js";
+import { answersSentence, cutSentence, nounsOf, sentenceElements } from "./sentences.js";
 
 export function createSnapshots(app, summaries) {
   const { player, topology } = app;
@@ -160,10 +160,9 @@ export function createSnapshots(app, summaries) {
     const page = h("a", { href: `${app.urls.snapshotPage}/${encodeURIComponent(id)}` }, `Snapshot ${id}`);
     const worst = (summary.verdicts ?? []).find(({ verdict: name }) => name !== "consistent");
     const others = (summary.verdicts ?? []).length - 1;
-    const noWitness = app.recording.is_derived
-      ? "nothing speaks against it; it is derived from the checkpoint, and not from a log."
-      : "what it recorded is what the log recomputes. No witness against it.";
-    const said = worst?.sentence ? sentenceElements(worst.sentence, nounsOf(worst), app.go) : [noWitness];
+    const said = worst?.sentence
+      ? sentenceElements(worst.sentence, nounsOf(worst), app.go)
+      : [answersSentence(summary.answers ?? [])];
     const more = worst && others > 0
       ? [
         " ",

@@ -19,8 +19,11 @@ from snapshots.readers.engines.flink.adapter.places import Place
 from snapshots.readers.engines.flink.files import Missing
 from snapshots.readers.engines.flink.handles import Stream
 from snapshots.readers.engines.flink.keyed.entries import TIMERS, Entry, Limits
+from snapshots.readers.engines.flink.keyed.keyed_meta import StateType
 from snapshots.readers.engines.flink.keyed.keyed_state import KeyedState
 from snapshots.readers.engines.flink.metadata import Operator
+from snapshots.readers.engines.flink.types.spelling import spelt
+from snapshots.readers.engines.flink.types.values import Serializer
 from snapshots.readers.engines.flink.upload import FlinkUpload
 from snapshots.readers.formats.opaque import SHOWN_BYTES, Opaque
 
@@ -37,6 +40,7 @@ class StateSeen:
     kind: str
     type: str | None = None
     complete: bool = True
+    type_in_full: str | None = None
 
 
 @dataclass(slots=True)
@@ -51,8 +55,10 @@ class OperatorSeen:
     compressed: set[bool] = field(default_factory=set)
     notes: dict[str, None] = field(default_factory=dict)
 
-    def state(self, name: str, kind: str, type_: str | None = None) -> StateSeen:
-        return self.states.setdefault(name, StateSeen(kind, type_))
+    def state(
+        self, name: str, kind: str, type_: str | None = None, in_full: str | None = None
+    ) -> StateSeen:
+        return self.states.setdefault(name, StateSeen(kind, type_, type_in_full=in_full))
 
 
 def entries_of(
@@ -93,7 +99,8 @@ class _Entries:
             value = value or (one.element.name if one.kind == "LIST" else one.value_type)
             key = one.key.name if state.key is None else state.key.name
             type_ = key if one.kind == TIMERS else f"{key} → {value}"
-            seen.state(one.name, one.kind.lower(), type_)
+            in_full = None if one.kind == TIMERS else _in_full(state.key or one.key, one)
+            seen.state(one.name, one.kind.lower(), type_, None if in_full == type_ else in_full)
         for entry in state.entries:
             name = UNNAMED if entry.state is None else entry.state
             self._keyed.add(name)
@@ -191,6 +198,16 @@ def _in_order(types: dict[str, str]) -> list[str]:
 
 def _lacking(missing: Missing) -> str:
     return f"{missing.path}: {missing.reason}"
+
+
+def _in_full(key: Serializer, state: StateType) -> str | None:
+    """Spell key, user key and value with the fields of their classes."""
+    if state.kind == "MAP":
+        parts = [key, state.user_key, state.element]
+    else:
+        parts = [key, state.element if state.kind == "LIST" else state.value]
+    spellings = [spelt(part) for part in parts if part is not None]
+    return None if None in spellings else " → ".join(filter(None, spellings))
 
 
 def _part(value: object) -> object:

@@ -139,7 +139,13 @@ class _Making:
             finished=operator.finished,
             subtasks=tuple(_subtasks(operator)),
             states=tuple(
-                StateInventory(name, one.kind, one.type, complete=one.complete)
+                StateInventory(
+                    name,
+                    one.kind,
+                    one.type,
+                    complete=one.complete,
+                    type_in_full=one.type_in_full,
+                )
                 for name, one in seen.states.items()
             ),
             facts=facts_of_operator(operator, seen),

@@ -1,8 +1,8 @@
-"""Conjunctions of local conditions: each speaks of the state of one process.
+"""Parse and evaluate conjunctions of local conditions, each on the state of one process.
 
-Written as an expression: ``A.balance < 5000 && processes["B"].open``. A local condition may be any
-expression over one process, an "or" too; what joins processes, channels or a snapshot is no local
-condition and is refused with the reason.
+An example is ``A.balance < 5000 && processes["B"].open``. A local condition is any expression over
+one process; it may contain "or". An expression that joins several processes, or uses channels or
+the snapshot, is not local and is refused with the reason.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ _ADVICE = (
 
 
 class NotLocal(ExpressionError):
-    """The expression is no conjunction of local conditions; the sentence says why."""
+    """The expression is not a conjunction of local conditions; the sentence says why."""
 
     def __init__(self, reason: str, text: str, offset: int) -> None:
         super().__init__(f"{reason} {_ADVICE}", text, offset)
@@ -44,42 +44,44 @@ class NotLocal(ExpressionError):
 
 @dataclass(frozen=True)
 class Condition:
-    """offset: where its text begins in the whole expression."""
+    """A local condition."""
 
     process: ProcessId
     text: str
     offset: int
+    """The place at which its text begins in the whole expression, in characters from 0."""
     expression: Expression
 
 
 @dataclass(frozen=True)
 class States:
-    """The states that a process went through.
-
-    texts: the distinct ones that are known, as first met. codes: int[events + 1], by position the
-    place in ``texts``, -1 where the state is not known.
-    """
+    """The states of a process at all positions."""
 
     texts: Sequence[JsonText]
+    """The distinct states that are known, in the order of their first occurrence."""
     codes: np.ndarray
+    """int[events + 1]: for each position the place in ``texts``; -1 if the state is not known."""
 
 
 @dataclass(frozen=True)
 class Truth:
-    """Where the conditions on one process hold.
-
-    surely: all do. perhaps: as far as is known none fails. missing: why the two differ.
-    """
+    """The positions at which the conditions on one process hold."""
 
     surely: Spans
+    """The positions at which all conditions hold."""
     perhaps: Spans
+    """The positions at which no condition is known to fail."""
     missing: tuple[str, ...]
+    """What is not known or has no value, if the two differ."""
 
 
 def conjunction(text: str, processes: AbstractSet[str]) -> tuple[Condition, ...]:
-    """The local conditions, in the order of the text. processes: those of the topology.
+    """Return the local conditions of an expression, in the order of the text.
 
-    Raises: ExpressionError, NotLocal among them.
+    Args:
+        processes: the ids in the topology.
+
+    Raises: ExpressionError, and NotLocal, which is one.
     """
     whole = Expression(text, frozenset(processes))
     conjuncts, ands = _flattened(whole.tree)
@@ -92,11 +94,11 @@ def conjunction(text: str, processes: AbstractSet[str]) -> tuple[Condition, ...]
 
 
 def _flattened(node: Node) -> tuple[list[Node], list[int]]:
-    """The operands of the outermost ``&&``s and the offsets of these signs, as in the text."""
+    """Return the operands of the outermost ``&&``, and the offset of each of these signs."""
     if not node.is_call(AND):
         return [node], []
-    left, right = map(_flattened, node.children)
-    return left[0] + right[0], [*left[1], node.offset, *right[1]]
+    (left, left_signs), (right, right_signs) = map(_flattened, node.children)
+    return left + right, [*left_signs, node.offset, *right_signs]
 
 
 def _condition(
@@ -109,12 +111,14 @@ def _condition(
         except ExpressionError:
             continue
         return Condition(process, text, offset, expression)
-    raise NotLocal("This part cannot be told apart from the rest.", whole.text, begin)
+    raise NotLocal("This part cannot be separated from the rest.", whole.text, begin)
 
 
 def _without_brackets(text: str, begin: int, end: int) -> Iterator[tuple[int, str]]:
-    """(offset, text) of the part, then without its first or its last brackets: those whose other
-    halves stand in the rest."""
+    """Yield (offset, text) of a part, then without opening and without closing brackets.
+
+    The other halves of these brackets can be outside of the part.
+    """
     part = text[begin:end]
     offset = begin + len(part) - len(part.lstrip())
     part = part.strip()
@@ -139,30 +143,30 @@ def _only_process(
     named = list(dict.fromkeys(use.name for use in uses))
     if not named:
         offset = begin + len(whole.text[begin:]) - len(whole.text[begin:].lstrip())
-        raise NotLocal("This condition speaks of no process.", whole.text, offset)
+        raise NotLocal("This condition is about no process.", whole.text, offset)
     if len(named) > 1:
         names = f"{named[0]} and {named[1]}"
         if node.is_call(OR):
             reason = f"This || joins conditions on {names}."
             raise NotLocal(reason, whole.text, node.offset)
         other = next(use for use in uses if use.name == named[1])
-        raise NotLocal(f"This condition speaks of {names} at once.", whole.text, other.offset)
+        raise NotLocal(f"This condition is about {names} at once.", whole.text, other.offset)
     return ProcessId(named[0])
 
 
 def _reason(use: Use, processes: AbstractSet[str]) -> str | None:
-    """Why this variable cannot be part of a local condition."""
+    """Return why a variable cannot be part of a local condition; None if it can."""
     if use.kind == "channels":
-        return "What is in a channel depends on the two processes at its ends."
+        return "The contents of a channel depend on the two processes at its ends."
     if use.kind == "snapshot":
         return "A cut is not a snapshot and has no id."
     if use.name == ALL:
-        return "This speaks of all processes at once."
+        return "This is about all processes at once."
     return None if use.name in processes else f"There is no process {use.name}."
 
 
 def plainly(questions: Sequence[Question]) -> list[list[Outcome]]:
-    """Evaluates here and now, without limits; for expressions from a trusted hand."""
+    """Evaluate in this process and without limits, for expressions that are trusted."""
     return [
         [question.expression.outcome(variables) for variables in question.variables]
         for question in questions
@@ -174,19 +178,22 @@ def local_truth(
     conditions: Sequence[Condition],
     evaluate: Evaluate = plainly,
 ) -> dict[ProcessId, Truth]:
-    """Every condition evaluated once for each distinct state of its process.
+    """Evaluate every condition once for each distinct state of its process.
+
+    Args:
+        states: the states of each process with a condition.
+        evaluate: returns an outcome for each state of each question.
 
     Raises: what ``evaluate`` raises.
     """
-    outcomes = evaluate([_question(one, states[one.process]) for one in conditions])
+    questions = [_question(item, states[item.process]) for item in conditions]
     values: dict[ProcessId, np.ndarray] = {}
     missing: dict[ProcessId, dict[str, None]] = {}
-    for condition, found in zip(conditions, outcomes, strict=True):
+    for condition, outcomes in zip(conditions, evaluate(questions), strict=True):
         process, codes = condition.process, states[condition.process].codes
-        truth = np.array([*map(_truth, found), UNKNOWN], np.int8)[codes]
+        truth = np.array([*map(_truth, outcomes), UNKNOWN], np.int8)[codes]
         values[process] = _both(values[process], truth) if process in values else truth
-        told = dict.fromkeys(_missing(condition, codes, found))
-        missing[process] = missing.get(process, {}) | told
+        missing.setdefault(process, {}).update(dict.fromkeys(_missing(condition, codes, outcomes)))
     return {
         process: Truth(Spans.of(truth == TRUE), Spans.of(truth != FALSE), (*missing[process],))
         for process, truth in values.items()
@@ -199,21 +206,19 @@ def _question(condition: Condition, states: States) -> Question:
 
 
 def processes_of(conditions: Iterable[Condition]) -> tuple[ProcessId, ...]:
-    """Each once, in the order of the conditions."""
+    """Return the processes of the conditions, each once, in the order of the conditions."""
     return tuple(dict.fromkeys(condition.process for condition in conditions))
 
 
 def states_of(recording: Recording, process: ProcessId) -> States:
-    """Return the states that a process passes through, one for each position."""
-    codes: dict[JsonText | None, int] = {None: -1}
+    """Return the states of a process at all positions."""
+    code_of: dict[JsonText | None, int] = {None: -1}
     at_start = recording.topology.process_by_id[process].state
-    current = codes.setdefault(at_start, len(codes) - 1)
-    at_position = [current]
+    codes = [code_of.setdefault(at_start, len(code_of) - 1)]
     for event in recording.events.get(process, ()):
-        if event.kind in APPLICATION_KINDS:
-            current = codes.setdefault(event.state, len(codes) - 1)
-        at_position.append(current)
-    return States([text for text in codes if text is not None], np.array(at_position))
+        changes = event.kind in APPLICATION_KINDS
+        codes.append(code_of.setdefault(event.state, len(code_of) - 1) if changes else codes[-1])
+    return States([text for text in code_of if text is not None], np.array(codes))
 
 
 def _truth(outcome: Outcome) -> int:
@@ -221,17 +226,16 @@ def _truth(outcome: Outcome) -> int:
 
 
 def _both(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """And: false if one is false, else unknown if one is unknown."""
-    return np.where((one == FALSE) | (other == FALSE), FALSE, np.maximum(one, other)).astype(
-        np.int8
-    )
+    """Return the conjunction: false if one is false, else unknown if one is unknown."""
+    is_false = (one == FALSE) | (other == FALSE)
+    return np.where(is_false, FALSE, np.maximum(one, other)).astype(np.int8)
 
 
-def _missing(condition: Condition, codes: np.ndarray, found: list[Outcome]) -> Iterator[str]:
+def _missing(condition: Condition, codes: np.ndarray, outcomes: list[Outcome]) -> Iterator[str]:
     unknown_states = int((codes == -1).sum())
     if unknown_states:
         noun = "state" if unknown_states == 1 else "states"
         yield f"{unknown_states:,} {noun} of {condition.process}"
-    errors = [outcome.error.sentence for outcome in found if outcome.error is not None]
+    errors = [outcome.error.sentence for outcome in outcomes if outcome.error is not None]
     if errors:
-        yield f"{condition.text} in {len(errors):,} of {len(found):,} states: {errors[0]}"
+        yield f"{condition.text} in {len(errors):,} of {len(outcomes):,} states: {errors[0]}"

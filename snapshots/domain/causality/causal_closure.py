@@ -1,6 +1,6 @@
-"""What happened before what, as the least that each channel asks of cuts at its two ends.
+"""Grow or shrink cuts until they are consistent, with each channel's messages as constraints.
 
-Each question is a binary search in a channel's messages, so a recording of any size can be asked.
+Each step is a binary search in one channel's messages, so this works on recordings of any size.
 """
 
 from collections import deque
@@ -14,12 +14,23 @@ from snapshots.domain.model.recording import Recording
 from snapshots.domain.model.topology import ProcessId
 
 Goal = Callable[[int, int], int | None]
+"""Returns where to move a process, given its number and the position that is required of it.
+
+None means that it cannot be moved.
+"""
+
+
+def _as_required(process: int, position: int) -> int:
+    return position
 
 
 class Way:
-    """The messages of one channel between two processes, which are numbers.
+    """The messages of one channel.
 
-    sent, received: int64[M], indexes in the order of sending; received is NEVER while in flight.
+    Args:
+        source, target: numbers of the processes at its ends.
+        sent, received: int64[M], the indexes of the two events of each message, in the order of
+            sending; ``received`` is NEVER while a message is in flight.
     """
 
     def __init__(self, source: int, target: int, sent: np.ndarray, received: np.ndarray) -> None:
@@ -29,23 +40,27 @@ class Way:
         self.received = received
 
     def allowed(self, position: int) -> int:
-        """The position that the target has at most, where the source is at ``position``."""
-        place = int(self.sent.searchsorted(position))
-        return int(self._floor[place]) if place < len(self.sent) else NEVER
+        """Return the greatest consistent position of the target for a position of the source."""
+        sent = int(self.sent.searchsorted(position))
+        return int(self._floor[sent]) if sent < len(self.sent) else NEVER
 
     @cached_property
     def _floor(self) -> np.ndarray:
-        """The first receive from each message on."""
+        """int64[M]: the first receive among each message and those sent after it."""
         if (self.received[1:] >= self.received[:-1]).all():
             return self.received
         return np.minimum.accumulate(self.received[::-1])[::-1]
 
 
 class Arrivals:
-    """What one process receives, as received: of each the source, and how far that one must be."""
+    """The receives of one process, in order, and the position that each requires of its source.
+
+    Args:
+        ways: the channels into the process.
+        end: the last position of the process.
+    """
 
     def __init__(self, ways: Sequence[Way], end: int) -> None:
-        """ways: those into the process. end: its last position."""
         nothing = np.zeros(0, np.int64)
         received = np.concatenate([nothing, *(way.received for way in ways)])
         order = np.argsort(received, kind="stable")[: int((received != NEVER).sum())]
@@ -55,7 +70,7 @@ class Arrivals:
         self._needed = np.concatenate([nothing, *(way.sent for way in ways)])[order] + 1
 
     def between(self, first: int, end: int) -> Iterable[tuple[int, int]]:
-        """(source, its least position) for the receives with first <= index < end."""
+        """Return (source, its least position) for the receives with first <= index < end."""
         begin, end = self._before[first], self._before[end]
         if begin >= end:
             return ()
@@ -63,8 +78,13 @@ class Arrivals:
 
 
 class Causality:
-    """processes: their ids; a process's number is its place there. ends: of each the last position.
-    ways: of the channels with messages."""
+    """The messages of a recording, indexed by channel and by receiver.
+
+    Args:
+        processes: their ids; the number of a process is its place in this list.
+        ends: the last position of each process.
+        ways: the channels that have messages.
+    """
 
     def __init__(
         self, processes: Sequence[ProcessId], ends: Sequence[int], ways: Iterable[Way]
@@ -80,7 +100,7 @@ class Causality:
             self.out_of[way.source].append(way)
 
     def arrivals(self, process: int) -> Arrivals:
-        """Return the messages that arrive at a process. The answer is kept for the next call."""
+        """Return the receives of a process, computed once."""
         if process not in self._arrivals:
             self._arrivals[process] = Arrivals(self.into[process], self.ends[process])
         return self._arrivals[process]
@@ -89,13 +109,16 @@ class Causality:
         self,
         positions: list[int],
         to: Mapping[int, int],
-        goal: Goal = lambda process, position: position,
+        goal: Goal = _as_required,
     ) -> bool:
-        """Moves processes on ``to`` positions, and others, until no message is received inside and
-        sent outside. Each receive is looked at once, so ``positions`` are a consistent cut before.
+        """Move ``positions`` on until they include ``to`` and form a consistent cut again.
 
-        goal: where to move a process that must be at a position at least; None: nowhere, and the
-        answer is False.
+        Args:
+            positions: a consistent cut, by number of the process; it is changed.
+            to: the positions to include, by number of the process.
+            goal: where to move a process that must be at a position at least.
+
+        Returns: False if ``goal`` returned None; then ``positions`` are unfinished.
         """
         waiting: deque[tuple[int, int, int]] = deque()
         for process, position in to.items():
@@ -105,16 +128,23 @@ class Causality:
             process, first, end = waiting.popleft()
             for source, needed in self.arrivals(process).between(first, end):
                 if needed > positions[source]:
-                    position = goal(source, needed)
-                    if position is None:
+                    target = goal(source, needed)
+                    if target is None:
                         return False
-                    waiting.append((source, positions[source], position))
-                    positions[source] = position
+                    waiting.append((source, positions[source], target))
+                    positions[source] = target
         return True
 
-    def shrink(self, positions: list[int], moved: Iterable[int], goal: Goal) -> bool:
-        """Moves processes back instead. moved: those whose position has changed. goal: for a
-        position at most."""
+    def shrink(self, positions: list[int], moved: Iterable[int], goal: Goal = _as_required) -> bool:
+        """Move ``positions`` back until they form a consistent cut.
+
+        Args:
+            positions: a cut, by number of the process; it is changed.
+            moved: the processes that may have receivers of orphans.
+            goal: where to move a process that must be at a position at most.
+
+        Returns: False if ``goal`` returned None; then ``positions`` are unfinished.
+        """
         waiting = deque(moved)
         while waiting:
             process = waiting.popleft()
@@ -151,3 +181,19 @@ def causality(recording: Recording) -> Causality:
             if (messages := recording.messages.get(channel.id))
         ],
     )
+
+
+def nearest_consistent_cut(recording: Recording, cut: Cut) -> Cut:
+    """Return the nearest consistent cut: the largest one inside, or the smallest one around.
+
+    The one that moves fewer events is taken, and the one inside if both move as many. A position
+    beyond the end of a process counts as its end.
+    """
+    order = causality(recording)
+    ends = zip(order.processes, order.ends, strict=True)
+    positions = [min(max(cut.position(process), 0), end) for process, end in ends]
+    inside, around = list(positions), [0] * len(positions)
+    order.shrink(inside, range(len(positions)))
+    order.grow(around, dict(enumerate(positions)))
+    is_inside = sum(positions) - sum(inside) <= sum(around) - sum(positions)
+    return order.cut(inside if is_inside else around)
