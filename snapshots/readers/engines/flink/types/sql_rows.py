@@ -1,13 +1,15 @@
-"""Rows of Flink SQL: BinaryRowData and its neighbours, which lie in memory as on disk.
+"""Decode rows of Flink SQL: BinaryRowData and related formats, stored as they lie in memory.
 
-A row is ``{"binaryRow": hex, "arity", "rowKind", "fields"}``; a field of a type that is not read
-here is ``{"unread": type}``. All inside a row is little-endian, as the cluster's machines mostly
-are: the row does not say. Source: Flink, RowDataSerializer, BinaryRowData, BinarySegmentUtils.
+A row becomes ``{"binaryRow": hex, "arity", "rowKind", "fields"}``; a field of a type that is not
+read becomes ``{"unread": type}``. A row does not state its byte order. Little-endian is assumed,
+since nearly all machines of clusters are.
+Source: Flink, RowDataSerializer, BinaryRowData, BinarySegmentUtils.
 """
 
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from snapshots.readers.engines.flink.types import moments
 from snapshots.readers.engines.flink.types.composites import ROW_KINDS
@@ -20,25 +22,26 @@ from snapshots.readers.engines.flink.types.values import (
 )
 from snapshots.readers.formats.cursor import Cursor, Malformed
 
-_COMPACT_DIGITS = 18  # a decimal of at most so many lies in 8 bytes
-_COMPACT_TIME = 3  # and a time stamp of at most so many digits of a second
+_COMPACT_DIGITS = 18  # a decimal of at most so many digits fits in 8 bytes
+_COMPACT_TIME = 3  # so does a time stamp with at most so many digits of a second
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """type: Flink's logical type, as ``IntType``. precision, scale: 0 where it has none."""
+    """A column of a row. Precision and scale are 0 for types that have none."""
 
     type: str
+    """The name of Flink's logical type, such as ``IntType``."""
     precision: int = 0
     scale: int = 0
 
 
 class _Row:
-    """The bytes of one row."""
+    """The bytes of one row, which begins at byte ``at`` of the stream."""
 
     def __init__(self, data: bytes, arity: int, at: int) -> None:
         self.data = data
-        self.nulls = (arity + 71) // 64 * 8
+        self.nulls = (arity + 71) // 64 * 8  # bytes of the kind and the mask of nulls
         self.at = at
         if len(data) < self.nulls + 8 * arity:
             raise Malformed(f"A row of {arity} fields in {len(data)} bytes", at)
@@ -55,7 +58,8 @@ class _Row:
         start = self.nulls + 8 * place
         return self.data[start : start + 8]
 
-    def number(self, place: int, code: str = "q"):
+    def number(self, place: int, code: str = "q") -> Any:
+        """Return the number of a field; ``code`` is its type for ``struct``."""
         return struct.unpack_from(f"<{code}", self.slot(place))[0]
 
     def part(self, offset: int, length: int) -> bytes:
@@ -64,7 +68,7 @@ class _Row:
         return self.data[offset : offset + length]
 
     def varying(self, place: int) -> bytes:
-        """Up to 7 bytes in the slot itself, or the part that the slot names."""
+        """Return a field of any length: up to 7 bytes lie in its slot, more lie elsewhere."""
         slot = self.slot(place)
         if slot[7] & 0x80:
             return slot[: min(slot[7] & 0x7F, 7)]
@@ -83,7 +87,7 @@ def _decimal(row: _Row, place: int, column: Column) -> str:
     if column.precision <= _COMPACT_DIGITS:
         return decimal_text(row.number(place), column.scale)
     length, offset = struct.unpack("<II", row.slot(place))
-    if length > 16:  # 38 digits, the most that there are
+    if length > 16:  # 38 digits, SQL's most
         raise Malformed(f"A decimal of {length} bytes", row.at)
     return decimal_text(int.from_bytes(row.part(offset, length), "big", signed=True), column.scale)
 
@@ -97,7 +101,7 @@ def _timestamp(row: _Row, place: int, column: Column) -> str:
 
 
 def _moment(millis: int, nanos: int, at: int) -> str:
-    """nanos: of the millisecond."""
+    """Return a moment as text; ``nanos`` counts within the millisecond. Raises: Malformed."""
     if not 0 <= nanos < 1_000_000:
         raise Malformed(f"{nanos} ns of a millisecond", at)
     return moments.instant_text(millis // 1000, millis % 1000 * 1_000_000 + nanos, at)
@@ -133,7 +137,7 @@ _READ: dict[str, Callable[[_Row, int, Column], object]] = {
 
 @dataclass(frozen=True, slots=True)
 class RowDataSerializer(Serializer):
-    """RowDataSerializer: the bytes of a BinaryRowData behind their number."""
+    """RowDataSerializer: the length of a BinaryRowData in bytes, then its bytes."""
 
     columns: tuple[Column, ...]
 
@@ -164,7 +168,7 @@ class RowDataSerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class DecimalDataSerializer(Serializer):
-    """DecimalDataSerializer: the digits, in 8 bytes or as many as they take."""
+    """DecimalDataSerializer: the unscaled number, in 8 bytes or length-prefixed."""
 
     precision: int
     scale: int
@@ -189,7 +193,7 @@ class DecimalDataSerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class TimestampDataSerializer(Serializer):
-    """TimestampDataSerializer: milliseconds, and nanoseconds of these if there can be any."""
+    """TimestampDataSerializer: milliseconds; with a precision above 3 also nanoseconds."""
 
     precision: int
 
@@ -208,7 +212,7 @@ class TimestampDataSerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class BytesData(Serializer):
-    """ArrayDataSerializer and MapDataSerializer: bytes behind their number, given as they are."""
+    """ArrayDataSerializer and MapDataSerializer: length-prefixed bytes that are not decoded."""
 
     name: str
 
