@@ -191,13 +191,10 @@ class _Owners:
     def _job_of(self, stored: StoredCheckpoint) -> str | None:
         if (in_path := _job_in_path(stored)) is not None:
             return in_path
-        if stored.metadata is not None:
-            candidates = self._by_checkpoint[stored.metadata.checkpoint_id]
-            fitting = [
-                job.id
-                for job in candidates[:_MOST_CANDIDATES]
-                if _fits(stored, stored.metadata, job)
-            ]
+        if (metadata := stored.metadata) is not None:
+            candidates = self._by_checkpoint[metadata.checkpoint_id]
+            compared = candidates[:_MOST_CANDIDATES]
+            fitting = [job.id for job in compared if _fits(stored, metadata, job)]
             if len(fitting) == 1 and len(candidates) <= _MOST_CANDIDATES:
                 return fitting[0]
         if savepoint := _SAVEPOINT_FOLDER.fullmatch(stored.folder.rpartition("/")[2]):

@@ -1,7 +1,7 @@
-"""RocksDB's snapshots: ``<version>.zip`` and the tables that it names in ``SSTs/``.
+"""Check RocksDB's snapshots: ``<version>.zip``, and the list of tables in ``SSTs/`` inside of it.
 
-Spark unpacks the zip and copies each table to the local name in its list, so both are checked
-before Spark sees them: plain names only, nothing larger than it may be.
+Spark unpacks the zip, and copies each table to the local name in the list. So names must be plain
+and sizes bounded before Spark reads a snapshot.
 
 Source: Spark's RocksDBFileManager, RocksDBCheckpointMetadata.
 """
@@ -38,14 +38,16 @@ _ZIP_ERRORS = (
 
 @dataclass(frozen=True)
 class RocksSnapshot:
-    """tables: paths, relative to the checkpoint. keys: how many it holds, as it says itself."""
+    """A snapshot of RocksDB."""
 
     tables: tuple[str, ...]
+    """The paths of its tables, relative to the checkpoint."""
     keys: int | None
+    """The number of keys that it states; None if it states none."""
 
 
 def read_zip(files: Files, path: str, limits: SparkLimits) -> RocksSnapshot:
-    """Raises: DamagedFile for anything but what Spark writes."""
+    """Read a snapshot. Raises: DamagedFile, also for what Spark never writes."""
     try:
         with open_regular(files.root / path) as file, zipfile.ZipFile(file) as packed:
             _check_entries(packed, path, limits)
@@ -77,7 +79,7 @@ def _check_entries(packed: zipfile.ZipFile, path: str, limits: SparkLimits) -> N
 
 
 def _check_size(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str) -> None:
-    """An entry must unpack to the size it announces; zipfile itself stops there."""
+    """Check that an entry unpacks to its announced size; zipfile reads no more than that."""
     left = entry.file_size
     with packed.open(entry) as inner:
         while block := inner.read(2**20):
