@@ -32,7 +32,7 @@ def group_of(key: str) -> int:
 
 
 def described(state: bytes, number: int) -> Change:
-    """A state's description: without time-to-live and default value."""
+    """Return a change with a state's description, without time-to-live and default value."""
     return Change(-1, b"\x08" + i32(7) + state + b"\0\0" + i16(number) + b"\0")
 
 
@@ -45,7 +45,7 @@ TOTALS = described(write.state("totals", LONG.snapshot), 0)
 
 
 def materialised(**totals: int):
-    """A heap stream with the key groups 0 to 15 and one state."""
+    """Return a heap stream with the key groups 0 to 15 and one state."""
     entries = [[] for _ in range(MOST)]
     for key, total in totals.items():
         entries[group_of(key)].append(write.entry(key, long(total)))
@@ -85,9 +85,9 @@ def test_values_set_and_cleared_since():
 def test_after_another_operation_the_value_is_not_known_until_it_is_set_again(operation):
     changes = [TOTALS, change(operation, "a", long(2)), change(operation, "b", long(2))]
     _, entries = read(*changes, change(SET, "b", long(5)), before=[materialised(a=1, b=1, c=1)])
-    found = values(entries)
-    assert "was logged since, which is not replayed" in found["totals", "a"]
-    assert (found["totals", "b"], found["totals", "c"]) == (5, 1)
+    by_key = values(entries)
+    assert "was logged since, which is not replayed" in by_key["totals", "a"]
+    assert (by_key["totals", "b"], by_key["totals", "c"]) == (5, 1)
 
 
 def test_a_change_whose_key_cannot_be_told_leaves_no_value_of_its_key_group_known():
@@ -95,10 +95,10 @@ def test_a_change_whose_key_cannot_be_told_leaves_no_value_of_its_key_group_know
     broken = Change(group_of("a"), bytes([SET]) + i16(0) + b"\xff\xff")
     changes = [TOTALS, change(SET, "a", long(2)), broken]
     state, entries = read(*changes, before=[materialised(a=1, **{other: 1})])
-    found = values(entries)
-    assert found.pop(("totals", other)) == 1
-    assert set(found) == {("totals", "a"), ("totals", "?")}
-    assert all("cannot be replayed" in reason for reason in found.values())
+    by_key = values(entries)
+    assert by_key.pop(("totals", other)) == 1
+    assert set(by_key) == {("totals", "a"), ("totals", "?")}
+    assert all("cannot be replayed" in reason for reason in by_key.values())
     assert not state.notes.complete
     _, entries = read(*changes, change(SET, "a", long(4)), before=[materialised(a=1)])
     assert values(entries)["totals", "a"] == 4
@@ -120,7 +120,7 @@ def test_timers_in_a_changelog_are_not_replayed():
 
 
 def test_more_changes_than_can_be_held_are_said():
-    changes = [TOTALS, *(change(SET, str(place), long(1)) for place in range(10))]
+    changes = [TOTALS, *(change(SET, str(index), long(1)) for index in range(10))]
     state, entries = read(*changes, before=[materialised(a=1)], limits=Limits(changed_keys=4))
     assert sum(entry.is_known for entry in entries) < 10
     assert "more changed keys than can be held here" in state.notes.sentences[0]
@@ -151,8 +151,8 @@ def test_the_type_of_keys_is_not_guessed_where_key_groups_disagree():
 
 
 def in_file(*changes: Change) -> bytes:
-    """One set of changes, each as a group of its own."""
-    written = (i32(1, one.key_group, len(one.data)) + one.data for one in changes)
+    """Write a log file with each change in a set of its own."""
+    written = (i32(1, change.key_group, len(change.data)) + change.data for change in changes)
     return i32(len(changes)) + b"".join(written)
 
 

@@ -1,4 +1,4 @@
-"""In-flight data: buffers, the channels they belong to, their elements and what these may be."""
+"""In-flight data: buffers, their channels, the elements in them, and types that these may have."""
 
 import json
 from dataclasses import replace
@@ -35,8 +35,12 @@ def _metadata(*handles: h.Channels) -> Metadata:
     subtasks = [
         Subtask(
             index,
-            inputs=tuple(one for one in handles if (one.side, one.subtask) == (h.INPUT, index)),
-            outputs=tuple(one for one in handles if (one.side, one.subtask) == (h.OUTPUT, index)),
+            inputs=tuple(
+                handle for handle in handles if (handle.side, handle.subtask) == (h.INPUT, index)
+            ),
+            outputs=tuple(
+                handle for handle in handles if (handle.side, handle.subtask) == (h.OUTPUT, index)
+            ),
         )
         for index in range(2)
     ]
@@ -58,16 +62,16 @@ def _read(tmp_path: Path, data: bytes | None, *handles: h.Channels) -> InFlight:
 def test_subtasks_share_a_file_and_all_of_it_is_accounted_for(tmp_path):
     data = _stream(b"abc", b"", b"de", b"nobody's")
     file = h.RelativeFile("channels", len(data))
-    found = _read(
+    in_flight = _read(
         tmp_path,
         data,
         _channels(file, (0, (4,)), (1, (11,))),
         _channels(file, (0, (15,)), subtask=1, side=h.OUTPUT),
     )
-    assert [half.data() for half in found.halves] == [b"abc", b"", b"de"]
-    assert [list(map(len, half.buffers)) for half in found.halves] == [[3], [0], [2]]
-    assert found.byte_count == 5
-    assert found.unread == {"channels": 4 + len(b"nobody's")}
+    assert [half.data() for half in in_flight.halves] == [b"abc", b"", b"de"]
+    assert [list(map(len, half.buffers)) for half in in_flight.halves] == [[3], [0], [2]]
+    assert in_flight.byte_count == 5
+    assert in_flight.unread == {"channels": 4 + len(b"nobody's")}
 
 
 def test_no_byte_is_in_two_buffers(tmp_path):
@@ -82,9 +86,9 @@ def test_no_byte_is_in_two_buffers(tmp_path):
     assert "the same bytes" in _read(tmp_path, three, twice).halves[1].problem
     many = h.RelativeFile("channels", 12 + 4)
     nested = i32(0) + i32(8) + i32(4) + i32(0)
-    found = _read(tmp_path, nested, _channels(many, (0, (4, 8, 12))))
-    assert "the same bytes" in found.halves[0].problem
-    assert found.halves[0].buffers == ()
+    in_flight = _read(tmp_path, nested, _channels(many, (0, (4, 8, 12))))
+    assert "the same bytes" in in_flight.halves[0].problem
+    assert in_flight.halves[0].buffers == ()
 
 
 @pytest.mark.parametrize(
@@ -122,7 +126,9 @@ def test_every_kind_of_element_is_told_apart():
         b"\x04" + i32(-1), b"\x05\x01", b"\x06" + i32(2) + i64(8),
     ]  # fmt: skip
     elements = split(b"".join(i32(len(body)) + body for body in bodies))
-    assert [(one.kind, one.timestamp, one.value, one.details) for one in elements] == [
+    assert [
+        (element.kind, element.timestamp, element.value, element.details) for element in elements
+    ] == [
         ("record", 5, b"x", None),
         ("record", None, b"xy", None),
         ("watermark", -3, b"", None),
@@ -131,7 +137,7 @@ def test_every_kind_of_element_is_told_apart():
         ("record attributes", None, b"", {"backlog": True}),
         ("internal watermark", 8, b"", {"subpartition": 2}),
     ]
-    assert [one.size for one in elements] == [len(body) for body in bodies]
+    assert [element.size for element in elements] == [len(body) for body in bodies]
     assert elements.count(RECORD) == 2
     assert elements[-1] == list(elements)[6]
     with pytest.raises(IndexError):
@@ -158,7 +164,7 @@ def test_elements_lie_whole_across_the_two_halves(values, cut):
                    graph, vertices).edges  # fmt: skip
     (channel,) = edge.channels
     assert channel.data() == data
-    assert [one.value for one in channel.elements] == values
+    assert [element.value for element in channel.elements] == values
     ends = [sum(4 + 9 + len(value) for value in values[:n]) for n in range(1, len(values) + 1)]
     assert channel.elements.wholly_before(channel.input_bytes) == sum(end <= cut for end in ends)
 
@@ -172,7 +178,7 @@ def _half(operator, side, data, *, subtask=0, place=(0, 0), problem=None) -> Hal
 
 
 def _graph(*ships: str, parallelism=2) -> tuple[JobGraph, dict[str, str]]:
-    """Vertex a feeds b, c ... , each by one edge."""
+    """Return a graph in which vertex a feeds b, c ..., each by one edge."""
     targets = "bcdefgh"[: len(ships)]
     vertices = [Vertex("a", "a", ("a",), parallelism, 128, ())]
     for name, ship in zip(targets, ships, strict=True):
@@ -190,7 +196,7 @@ def test_the_halves_of_a_channel_find_each_other_by_number():
     joined = join(halves, graph, vertices)
     (edge,) = joined.edges
     assert (edge.partition, joined.unjoined) == (0, ())
-    assert [(one.source, one.target, one.input, one.output) for one in edge.channels] == [
+    assert [(c.source, c.target, c.input, c.output) for c in edge.channels] == [
         (0, 1, halves[0], halves[1]), (1, 0, None, halves[2]),
     ]  # fmt: skip
 
@@ -223,7 +229,7 @@ def test_where_several_orders_fit_none_is_taken():
     joined = join(halves, graph, vertices)
     assert [edge.partition for edge in joined.edges] == [None, None]
     assert joined.edges[0].channels[0].data() == _record(b"x")
-    assert [one.half for one in joined.unjoined] == halves[1:]
+    assert [unjoined.half for unjoined in joined.unjoined] == halves[1:]
     assert "cannot be told" in joined.unjoined[0].reason
 
 
@@ -254,7 +260,7 @@ def test_every_half_is_somewhere():
     ]
     joined = join(strange, graph, vertices)
     assert joined.edges == ()
-    assert sorted(id(one.half) for one in joined.unjoined) == sorted(map(id, strange))
+    assert sorted(id(unjoined.half) for unjoined in joined.unjoined) == sorted(map(id, strange))
 
 
 def test_a_missing_file_is_told_at_its_channel():
@@ -271,21 +277,25 @@ def test_a_missing_file_is_told_at_its_channel():
 def test_what_the_job_sent_and_had_not_received_is_in_the_channels(shared_data, name):
     case = load(shared_data, name)
     for snapshot, stored in case.snapshots():
-        found = checkpoint_state.in_flight(case.upload, stored)
-        assert set(found.unread.values()) == {0}
-        assert sum(half.size for half in found.halves) == snapshot["restSizes"]["persisted_data"]
+        in_flight = checkpoint_state.in_flight(case.upload, stored)
+        assert set(in_flight.unread.values()) == {0}
+        assert (
+            sum(half.size for half in in_flight.halves) == snapshot["restSizes"]["persisted_data"]
+        )
         joined = checkpoint_state.channels(case.upload, stored)
         assert joined.unjoined == ()
-        counted = sum(one.elements.count(RECORD) for edge in joined.edges for one in edge.channels)
-        noted = [one["emittedMinusReceivedByTheJob"] for one in snapshot["recordsInFlight"]]
+        counted = sum(
+            channel.elements.count(RECORD) for edge in joined.edges for channel in edge.channels
+        )
+        noted = [edge["emittedMinusReceivedByTheJob"] for edge in snapshot["recordsInFlight"]]
         assert counted == sum(noted) > 0
 
 
 def _keyed_values(case, stored, state: str) -> list[int]:
     return [
         entry.value
-        for one in checkpoint_state.keyed_states(case.upload, stored)
-        for entry in one.state.entries
+        for subtask in checkpoint_state.keyed_states(case.upload, stored)
+        for entry in subtask.state.entries
         if entry.state == state
     ]
 
@@ -294,14 +304,18 @@ def test_the_money_in_the_channels_is_what_was_withdrawn_and_not_deposited(share
     case = load(shared_data, "bank-unaligned")
     transfer = parse_type("tuple<string,string,long>")
     for snapshot, stored in case.snapshots():
-        (deposit,) = (one for one in stored.metadata.operators if one.name == "deposit")
+        (deposit,) = (
+            operator for operator in stored.metadata.operators if operator.name == "deposit"
+        )
         joined = checkpoint_state.channels(case.upload, stored)
-        (edge,) = (one for one in joined.edges if one.target == deposit.id)
+        (edge,) = (edge for edge in joined.edges if edge.target == deposit.id)
         money = {
-            "withdrawn": sum(1000 - one for one in _keyed_values(case, stored, "balance")),
+            "withdrawn": sum(1000 - balance for balance in _keyed_values(case, stored, "balance")),
             "deposited": sum(_keyed_values(case, stored, "credited")),
             "inFlight": sum(
-                decoded(one, transfer)[2] for channel in edge.channels for one in channel.elements
+                decoded(element, transfer)[2]
+                for channel in edge.channels
+                for element in channel.elements
             ),
         }
         assert money["withdrawn"] == money["deposited"] + money["inFlight"]
@@ -315,7 +329,7 @@ def test_without_the_graph_the_halves_stand_by_themselves(shared_data):
         joined = checkpoint_state.channels(upload, stored)
         assert joined.edges == ()
         assert len(joined.unjoined) == snapshot["inFlight"]["channelEntries"]
-        assert all("plan is missing" in one.reason for one in joined.unjoined)
+        assert all("plan is missing" in unjoined.reason for unjoined in joined.unjoined)
 
 
 def test_damaged_channel_files_give_channels_or_problems(shared_data, tmp_path):
@@ -327,17 +341,17 @@ def test_damaged_channel_files_give_channels_or_problems(shared_data, tmp_path):
     transfer = parse_type("tuple<string,string,long>")
     for data in mutated([seed]):
         (tmp_path / name).write_bytes(data)
-        found = read_in_flight(_resized(stored.metadata, len(data)), Files(tmp_path), "")
-        assert found.byte_count <= len(data)
-        for edge in join(found.halves, graph, stored.vertices).edges:
+        in_flight = read_in_flight(_resized(stored.metadata, len(data)), Files(tmp_path), "")
+        assert in_flight.byte_count <= len(data)
+        for edge in join(in_flight.halves, graph, stored.vertices).edges:
             for channel in edge.channels:
                 assert (channel.elements is None) == (channel.problem is not None)
                 fits(list(channel.elements or ())[:50], transfer)
-        assert json.dumps(found.unread)
+        assert json.dumps(in_flight.unread)
 
 
 def _resized(metadata: Metadata, size: int) -> Metadata:
-    """The same with another size of the channels' file."""
+    """Change the size in the handle of the channels' file."""
 
     def resized(handle: h.Channels) -> h.Channels:
         return replace(handle, stream=replace(handle.stream, size=size))
@@ -347,11 +361,11 @@ def _resized(metadata: Metadata, size: int) -> Metadata:
             operator,
             subtasks=tuple(
                 replace(
-                    one,
-                    inputs=tuple(map(resized, one.inputs)),
-                    outputs=tuple(map(resized, one.outputs)),
+                    subtask,
+                    inputs=tuple(map(resized, subtask.inputs)),
+                    outputs=tuple(map(resized, subtask.outputs)),
                 )
-                for one in operator.subtasks
+                for subtask in operator.subtasks
             ),
         )
         for operator in metadata.operators

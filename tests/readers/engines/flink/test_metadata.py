@@ -1,4 +1,4 @@
-"""`_metadata` of every version: each kind of handle is read as it was written, nothing else is."""
+"""`_metadata` of every version: each kind of handle is read as it was written, the rest refused."""
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +23,7 @@ from tests.readers.engines.flink.cases import CASES, LEGACY, expected_facts, fou
 from tests.readers.mutated import MANY, mutated
 
 names = st.text(max_size=8)
-sizes = st.integers(0, 2**44)  # which add up to less than the most that is read
+sizes = st.integers(0, 2**44)  # their sum stays below the limit of the reader
 offsets = st.lists(sizes, max_size=3).map(tuple)
 ranges = st.tuples(st.integers(0, 100), st.integers(0, 4))
 flat_streams = st.one_of(
@@ -141,11 +141,11 @@ def written_metadata(draw):
 def test_what_is_written_is_read_in_every_version(drawn):
     version, listed, masters = drawn
     data = write.metadata(version, listed, masters=masters)
-    found = read_metadata(data)
-    assert (found.version, found.checkpoint_id) == (version, 7)
-    assert found.operators == tuple(listed)
-    assert found.master_states == masters
-    assert found.byte_count == len(data)
+    metadata = read_metadata(data)
+    assert (metadata.version, metadata.checkpoint_id) == (version, 7)
+    assert metadata.operators == tuple(listed)
+    assert metadata.master_states == masters
+    assert metadata.byte_count == len(data)
 
 
 def _an_operator(*, managed_keyed=None, **of_operator) -> Operator:
@@ -314,11 +314,11 @@ def test_counts_are_checked_before_anything_is_allocated():
     ],
 )
 def test_properties_that_are_not_understood_are_kept_as_bytes(properties, reason):
-    found = read_metadata(write.metadata(6, [_an_operator()], properties=properties))
-    assert isinstance(found.properties, Opaque)
-    assert reason in found.properties.reason
-    assert found.properties.size == len(properties)
-    assert found.operators == (_an_operator(),)
+    metadata = read_metadata(write.metadata(6, [_an_operator()], properties=properties))
+    assert isinstance(metadata.properties, Opaque)
+    assert reason in metadata.properties.reason
+    assert metadata.properties.size == len(properties)
+    assert metadata.operators == (_an_operator(),)
 
 
 def test_the_properties_of_savepoints(shared_data):
@@ -336,15 +336,15 @@ def test_the_properties_of_savepoints(shared_data):
 def test_the_frame_of_a_real_case_is_what_flink_reads(shared_data, name):
     case = load(shared_data, name)
     for snapshot, stored in case.snapshots():
-        wanted = expected_facts(snapshot, graph=case.has_graph)
-        found = found_facts(case.upload, stored)
-        assert {where: found.get(where, "not found") for where in wanted} == wanted
+        expected = expected_facts(snapshot, graph=case.has_graph)
+        actual = found_facts(case.upload, stored)
+        assert {where: actual.get(where, "not found") for where in expected} == expected
 
 
 def _accounts_for(metadata: Metadata) -> None:
-    """Walks over all that a reader of metadata would show."""
+    """Visit all that a reader of metadata would show."""
     assert metadata.size >= 0
-    assert all(one.size >= 0 for one in metadata.streams())
+    assert all(stream.size >= 0 for stream in metadata.streams())
 
 
 def test_damaged_metadata_is_malformed_or_read(shared_data):

@@ -22,7 +22,7 @@ UNKNOWN = utf("com.example.OwnSerializerSnapshot") + i32(1)
 
 
 def read(snapshot: bytes):
-    """The serializer; nothing may be left of what describes it."""
+    """Read a description, of which nothing may be left over."""
     cursor = Cursor(types.envelope(snapshot) + b"next")
     serializer = read_envelope(cursor)
     assert cursor.left == 4

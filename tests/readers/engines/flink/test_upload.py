@@ -1,4 +1,4 @@
-"""A whole upload: whose each checkpoint is, which files it needs, and that none is forgotten."""
+"""A whole upload: the job of each checkpoint, the files it needs, and an account of every file."""
 
 import json
 import os
@@ -25,7 +25,7 @@ JOB = "ab" * 16
 
 @pytest.fixture
 def tree(tmp_path):
-    """tree({path: bytes}) -> a folder with these files."""
+    """Return a function that makes a folder with the files {path: bytes}."""
 
     def build(files: dict[str, bytes]) -> Path:
         for path, data in files.items():
@@ -55,7 +55,7 @@ def test_all_that_is_compared_agrees(shared_data, name):
 def test_nothing_is_missing_and_every_file_is_somewhere_once(shared_data, name):
     case = load(shared_data, name)
     upload = case.upload
-    assert not any(one.missing for one in upload.checkpoints())
+    assert not any(checkpoint.missing for checkpoint in upload.checkpoints())
     rooms = [set(upload.usage.used), set(upload.answers), set(upload.unread)]
     assert sum(map(len, rooms)) == len(set.union(*rooms)) == len(upload.files.sizes)
     written = {path for path in upload.files.sizes if path.startswith("files/")}
@@ -67,12 +67,12 @@ def test_nothing_is_missing_and_every_file_is_somewhere_once(shared_data, name):
 @pytest.mark.parametrize("name", CASES)
 def test_each_checkpoint_is_its_job_s(shared_data, name):
     case = load(shared_data, name)
-    ids = {one["jobId"] for one in case_json(case.folder)["jobs"]}
+    ids = {job["jobId"] for job in case_json(case.folder)["jobs"]}
     for snapshot, stored in case.snapshots():
         assert stored.job in ids
         assert (stored.rest is not None) == (snapshot.get("restSizes") is not None)
         if case.has_graph:
-            operators = {one.id for one in stored.metadata.operators}
+            operators = {operator.id for operator in stored.metadata.operators}
             assert stored.vertices.keys() == operators
     known = [job for job in case.upload.jobs if job.id in ids]
     assert sum(len(job.checkpoints) for job in known) == len(case.snapshots())
@@ -96,9 +96,9 @@ def test_a_lone_checkpoint_says_what_is_missing(shared_data, tmp_path):
     upload = read_upload(tmp_path)
     (alone,) = upload.checkpoints()
     assert (alone.job, alone.rest, alone.metadata) == (None, None, stored.metadata)
-    wanted = {one.path for one in stored.metadata.streams() if isinstance(one, h.File)}
-    assert {one.path for one in alone.missing} == wanted
-    assert {one.reason for one in alone.missing} == {"No file of that name is in the upload."}
+    needed = {stream.path for stream in stored.metadata.streams() if isinstance(stream, h.File)}
+    assert {missing.path for missing in alone.missing} == needed
+    assert {each.reason for each in alone.missing} == {"No file of that name is in the upload."}
     assert upload.unread == {}
 
 
@@ -118,12 +118,14 @@ def test_with_its_answers_a_lone_checkpoint_finds_its_job(shared_data, tmp_path)
 @pytest.mark.parametrize("name", ["savepoint-native", "rescaled"])
 def test_a_savepoint_finds_its_job_by_the_begin_of_its_folder_s_name(shared_data, tmp_path, name):
     case = load(shared_data, name)
-    (stored,) = (one for _, one in case.snapshots() if "/savepoint-" in one.path)
+    (stored,) = (
+        checkpoint for _, checkpoint in case.snapshots() if "/savepoint-" in checkpoint.path
+    )
     _copied(case.folder, tmp_path, *(["rest-before"] if name == "rescaled" else ["rest"]))
     shutil.copytree(case.folder / stored.folder, tmp_path / stored.folder)
-    (found,) = read_upload(tmp_path).checkpoints()
-    assert found.job == stored.job
-    assert found.vertices.keys() == {one.id for one in found.metadata.operators}
+    (checkpoint,) = read_upload(tmp_path).checkpoints()
+    assert checkpoint.job == stored.job
+    assert checkpoint.vertices.keys() == {operator.id for operator in checkpoint.metadata.operators}
 
 
 def test_where_two_jobs_say_so_a_checkpoint_is_no_one_s(shared_data, tmp_path):
@@ -137,7 +139,7 @@ def test_where_two_jobs_say_so_a_checkpoint_is_no_one_s(shared_data, tmp_path):
         (tmp_path / "copy" / path.name).write_text(text)
     upload = read_upload(tmp_path)
     assert {job.id for job in upload.jobs} == {stored.job, JOB, None}
-    assert [one.job for one in upload.checkpoints()] == [None]
+    assert [checkpoint.job for checkpoint in upload.checkpoints()] == [None]
 
 
 def test_answers_alone_are_an_upload(shared_data, tmp_path):
@@ -150,12 +152,12 @@ def test_answers_alone_are_an_upload(shared_data, tmp_path):
 def test_a_damaged_checkpoint_stands_beside_the_others(shared_data, tmp_path):
     case = load(shared_data, "bank-aligned")
     upload = read_upload(_copied(case.folder, tmp_path, "files"))
-    path = next(one.path for one in upload.checkpoints())
+    path = next(checkpoint.path for checkpoint in upload.checkpoints())
     whole = (tmp_path / path).read_bytes()
     (tmp_path / path).write_bytes(whole[: len(whole) // 2])
     upload = read_upload(tmp_path)
-    damaged = [one for one in upload.checkpoints() if one.metadata is None]
-    assert [one.path for one in damaged] == [path]
+    damaged = [checkpoint for checkpoint in upload.checkpoints() if checkpoint.metadata is None]
+    assert [checkpoint.path for checkpoint in damaged] == [path]
     assert "at byte" in damaged[0].problem
     assert upload.unread[path] == damaged[0].problem
     assert damaged[0].job == case.upload.jobs[0].id
@@ -196,8 +198,8 @@ def test_links_are_not_followed(tmp_path):
     assert files.refused == {
         "shared/link": link, "folder": link, "pipe": "It is no ordinary file.",
     }  # fmt: skip
-    found = files.read(h.File("file:/x/shared/link", 6), "")
-    assert isinstance(found, Missing)
+    missing = files.read(h.File("file:/x/shared/link", 6), "")
+    assert isinstance(missing, Missing)
     (root / "later").write_bytes(b"secret")
     files = Files(root)
     (root / "later").unlink()
@@ -253,9 +255,9 @@ def test_segments_lie_inside_their_file(tree):
 
 def test_large_files_are_mapped(tree):
     data = random.Random(1).randbytes(2**20 + 7)
-    found = Files(tree({"large": data})).read(h.File("large", len(data)), "")
-    assert isinstance(found, memoryview)
-    assert found == data
+    content = Files(tree({"large": data})).read(h.File("large", len(data)), "")
+    assert isinstance(content, memoryview)
+    assert content == data
 
 
 def test_folders_too_deep_are_told(tmp_path):
@@ -266,14 +268,14 @@ def test_folders_too_deep_are_told(tmp_path):
 
 
 def _everything(upload: FlinkUpload) -> Iterator[int]:
-    """Walks over all that a page could show."""
-    for one in upload.checkpoints():
-        for state in checkpoint_state.operator_states(upload, one):
+    """Visit all that a page could show."""
+    for checkpoint in upload.checkpoints():
+        for state in checkpoint_state.operator_states(upload, checkpoint):
             yield len(state.contents.states)
-        for edge in checkpoint_state.channels(upload, one).edges:
+        for edge in checkpoint_state.channels(upload, checkpoint).edges:
             yield sum(each.elements.count(RECORD) for each in edge.channels if each.elements)
-        yield len(checkpoint_state.state_types(upload, one))
-        for keyed in checkpoint_state.keyed_states(upload, one):
+        yield len(checkpoint_state.state_types(upload, checkpoint))
+        for keyed in checkpoint_state.keyed_states(upload, checkpoint):
             yield sum(1 for _ in keyed.state.entries)
 
 

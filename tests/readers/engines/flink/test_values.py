@@ -1,4 +1,4 @@
-"""The corners of Flink's values: nulls, times far away, numbers JSON has not, rows of SQL."""
+"""Edge cases of Flink's values: nulls, distant times, numbers that JSON lacks, rows of SQL."""
 
 import struct
 
@@ -174,7 +174,7 @@ Column = sql_rows.Column
         (Column("TimestampType", 3), slot(1_500), "1970-01-01T00:00:01.500Z"),
         (Column("ArrayType"), slot(0), {"unread": "ArrayType"}),
     ],
-    ids=lambda one: getattr(one, "type", ""),
+    ids=lambda column: getattr(column, "type", ""),
 )
 def test_a_column_of_a_row(column, written, value):
     row = a_row([column], written)
@@ -192,10 +192,10 @@ def test_columns_behind_the_fixed_part_of_a_row():
 
 def test_the_kind_and_the_nulls_of_a_row():
     columns = [Column("IntType")] * 60
-    slots = [slot(place) for place in range(60)]
+    slots = [slot(index) for index in range(60)]
     row = a_row(columns, *slots, nulls=b"\x02" + bytes(6) + b"\x08" + bytes(7), kind=3)
     assert row["rowKind"] == "-D"
-    assert [place for place, value in enumerate(row["fields"]) if value is None] == [1, 59]
+    assert [index for index, value in enumerate(row["fields"]) if value is None] == [1, 59]
 
 
 @pytest.mark.parametrize(

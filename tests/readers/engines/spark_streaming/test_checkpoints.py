@@ -25,7 +25,7 @@ from tests.readers.engines.spark_streaming.cases import (
 
 @pytest.fixture
 def read(shared_data, tmp_path):
-    """Reads a case: its folder, its upload, its expected answers."""
+    """Return a function that reads a case: its folder, its upload, its expected answers."""
 
     def read_case(name: str):
         case = shared_data / "spark-streaming" / f"{name}.zip"
@@ -39,9 +39,9 @@ def test_every_recorded_checkpoint_is_read_as_expected(shared_data):
     cases = case_paths(shared_data)
     assert len(cases) == 30
     results = [agreement(case) for case in cases]
-    different = {(one["case"], name) for one in results for name in one["differences"]}
+    different = {(result["case"], name) for result in results for name in result["differences"]}
     assert different == WRONG_ANSWERS
-    assert sum(one["compared"] for one in results) > 500
+    assert sum(result["compared"] for result in results) > 500
 
 
 @pytest.mark.parametrize("batches", [1, 2])

@@ -205,7 +205,7 @@ def _lost(state: StateType, left: int, data: memoryview, group: int, reason: str
     If it is a single one, its namespace and key may be known.
     """
     if left > 1:
-        reason = f"{reason} With it {left - 1:,} more of its entries are lost."
+        reason = f"{reason} The entries that follow it are lost, too: {left - 1:,}."
     try:
         if left > 1 or state.kind == TIMERS:
             raise Malformed("Keys cannot be told apart", 0)
