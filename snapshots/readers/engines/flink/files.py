@@ -7,7 +7,7 @@ the regular files below the root.
 import mmap
 import os
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -192,7 +192,7 @@ class Files:
             return data
         return data[place.start : place.start + place.size]
 
-    def usage(self, needs: dict[str, Iterable[Stream]]) -> Usage:
+    def usage(self, needs: Mapping[str, Iterable[Stream]]) -> Usage:
         """Return which files are needed by whom; ``needs`` has the streams of each `_metadata`."""
         used: dict[str, dict[str, None]] = {path: {path: None} for path in needs}
         missing: dict[str, tuple[Missing, ...]] = {}

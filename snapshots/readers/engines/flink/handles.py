@@ -280,8 +280,8 @@ def streams(handle: Handle | Stream) -> Iterator[Stream]:
             for part in handle.materialised + handle.changes:
                 yield from streams(part)
         case ChangesInFiles():
-            for part in handle.parts:
-                yield from streams(part.stream)
+            for log in handle.parts:
+                yield from streams(log.stream)
         case ChangesInMemory():
             return
         case _:

@@ -5,6 +5,7 @@ Source: Flink, OperatorBackendSerializationProxy, OperatorStateRestoreOperation.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 from snapshots.readers.engines.flink.files import Missing
@@ -216,13 +217,11 @@ def _value(
 
 
 def _decoder(mode: str, meta: StateMeta | None) -> Callable[[Cursor], object]:
-    value = meta and meta.serializers.get("VALUE_SERIALIZER")
-    key = meta and meta.serializers.get("KEY_SERIALIZER")
-    if not value or (mode == "BROADCAST" and not key):
-        return _unknown
-    if mode == "BROADCAST":
-        return lambda cursor: _map(cursor, key, value)
-    return value.decode
+    serializers = meta.serializers if meta else {}
+    value, key = serializers.get("VALUE_SERIALIZER"), serializers.get("KEY_SERIALIZER")
+    if value and mode != "BROADCAST":
+        return value.decode
+    return partial(_map, key=key, value=value) if value and key else _unknown
 
 
 def _unknown(cursor: Cursor) -> object:

@@ -86,9 +86,9 @@ class _Reader:
         states = list(self._map(fields.get(_STATES), "taskStates"))
         numbered = any(key is not None and key.wire == VARINT for key, _ in states)
         return Checkpoint(
-            job=_number(fields.get(_JOB)),
+            job=_integer(fields[_JOB]),
             pipeline=_number(fields.get(_PIPELINE)),
-            id=_number(fields.get(_ID)),
+            id=_integer(fields[_ID]),
             type=_type(type_field),
             triggered_at=_number(fields.get(_TRIGGERED)),
             completed_at=_number(fields.get(_COMPLETED)),
@@ -208,16 +208,18 @@ def _group(field: Field | None, name: str) -> tuple[Field, ...]:
     return field.group
 
 
-def _number(field: Field | None) -> int | None:
-    if field is None:
-        return None
+def _integer(field: Field) -> int:
     if field.wire != VARINT:
         raise Malformed(f"For field {field.number} a number is expected", field.offset)
     return signed(field.integer)
 
 
+def _number(field: Field | None) -> int | None:
+    return None if field is None else _integer(field)
+
+
 def _flag(field: Field | None) -> bool | None:
-    return None if field is None else _number(field) != 0
+    return None if field is None else _integer(field) != 0
 
 
 def _text(field: Field) -> str:

@@ -52,7 +52,7 @@ class Inference:
 class PipelineHistory:
     """The checkpoints of one pipeline."""
 
-    job: int | None
+    job: int
     pipeline: int | None
     checkpoints: tuple[StoredCheckpoint, ...]
     """Ordered by id, then by the time in the file's name."""
@@ -64,7 +64,7 @@ def histories(stored: Iterable[StoredCheckpoint]) -> tuple[PipelineHistory, ...]
     """Return the history of each pipeline, ordered by job and pipeline."""
     groups: dict[tuple[int, int], list[StoredCheckpoint]] = defaultdict(list)
     for file in stored:
-        groups[file.checkpoint.job or 0, file.checkpoint.pipeline or 0].append(file)
+        groups[file.checkpoint.job, file.checkpoint.pipeline or 0].append(file)
     return tuple(_history(groups[key]) for key in sorted(groups))
 
 

@@ -89,9 +89,9 @@ class VertexStatistics:
 class Checkpoint:
     """The checkpoint of one pipeline."""
 
-    job: int | None
+    job: int
     pipeline: int | None
-    id: int | None
+    id: int
     type: str | int | None
     """One of TYPES, another text as stored, or the number of an unknown type."""
     triggered_at: int | None

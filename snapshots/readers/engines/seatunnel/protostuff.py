@@ -70,7 +70,7 @@ class _Reader:
 
     def fields(self, depth: int) -> tuple[tuple[Field, ...], int | None]:
         """Read to the end of the data or group; return the fields and the ended group's number."""
-        fields = []
+        fields: list[Field] = []
         while self.cursor.left:
             at = self.cursor.position
             number, wire = divmod(self._varint(), 8)

@@ -48,6 +48,7 @@ class KeyGroupStream:
         return self._data[part.offset : part.offset + part.size]
 
     def _unread(self) -> Iterator[Entry]:
+        assert self.meta.problem is not None  # else the compression would be known
         for part in self._parts:
             if part.size:
                 yield unread(self._read(part), self.meta.problem, key_group=part.key_group)

@@ -325,7 +325,7 @@ _READ: dict[str, _Read] = {
         None, lambda kind, parts: composites.RowSerializer(parts, kind), _row_kind
     ),
     "NullableSerializer$NullableSerializerSnapshot": _composite(
-        1, lambda padding, parts: composites.NullableSerializer(*parts, padding), _padding
+        1, lambda padding, parts: composites.NullableSerializer(parts[0], padding), _padding
     ),
     "JavaEitherSerializerSnapshot": _composite(
         2, lambda _, parts: composites.EitherSerializer(*parts)
