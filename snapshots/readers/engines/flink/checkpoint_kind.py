@@ -48,7 +48,7 @@ def read_properties(data: bytes, file_size: int) -> Properties | Opaque:
 
 def _properties(contents: list[object]) -> Properties:
     if len(contents) != 1:
-        raise Malformed(f"{len(contents)} objects stand where one is expected", 0)
+        raise Malformed(f"{len(contents)} objects are there instead of one", 0)
     fields = _fields(contents[0])
     checkpoint_type = fields.get("checkpointType")
     kind = _KINDS.get((_text(checkpoint_type, "class") or "").rpartition(".")[2])

@@ -106,9 +106,9 @@ class Files:
         elif entry.is_dir(follow_symlinks=False):
             self.refused[named] = f"Folders more than {MOST_DEEP} deep are not read."
         elif not entry.is_file(follow_symlinks=False):
-            self.refused[named] = "It is no ordinary file."
+            self.refused[named] = "It is not a regular file."
         elif named != path:
-            self.refused[named] = "Its name is no text in UTF-8."
+            self.refused[named] = "Its name is not valid UTF-8."
         else:
             self.sizes[path] = entry.stat(follow_symlinks=False).st_size
 
@@ -154,7 +154,7 @@ class Files:
     def _path(self, stream: File | RelativeFile | Segment, folder: str) -> str | Missing:
         names = [name for name in stream.path.split("/") if name not in ("", ".")]
         if not names or ".." in names:
-            return Missing(stream.path, stream.size, "This is no path that an upload can hold.")
+            return Missing(stream.path, stream.size, "An upload cannot hold this path.")
         if isinstance(stream, RelativeFile):
             exact = "/".join([folder, *names] if folder else names)
             if exact in self.sizes:

@@ -108,7 +108,7 @@ def stream(cursor: MetadataCursor) -> Stream | None:
             return _segment(cursor)
         case 16:
             return EmptySegment()
-    raise Malformed(f"A stream handle of the unknown type {kind}", at)
+    raise Malformed(f"A stream handle has the unknown type {kind}", at)
 
 
 def _required_stream(cursor: MetadataCursor) -> Stream:
@@ -122,7 +122,7 @@ def _segment(cursor: MetadataCursor) -> Segment:
     start, size = cursor.size(), cursor.size()
     at, scope = cursor.position, cursor.i32()
     if not 0 <= scope < len(_SCOPES):
-        raise Malformed(f"A segment of the unknown scope {scope}", at)
+        raise Malformed(f"A segment has the unknown scope {scope}", at)
     path = cursor.utf()
     return Segment(path, start, size, _SCOPES[scope], cursor.utf())
 
@@ -131,7 +131,7 @@ def _range(cursor: MetadataCursor) -> tuple[int, int]:
     """Read the first key group and how many there are. Raises: Malformed."""
     at, first, count = cursor.position, cursor.i32(), cursor.i32()
     if first < 0 or count < 0 or first + count > MOST_KEY_GROUPS:
-        raise Malformed(f"{count} key groups from {first} on are no range of key groups", at)
+        raise Malformed(f"{count} key groups from {first} on are not possible", at)
     return first, count
 
 
@@ -159,7 +159,7 @@ def keyed(cursor: MetadataCursor) -> Keyed | None:
                 return _changes_in_memory(cursor)
             case 10 | 13:
                 return _changes_in_files(cursor, kind == 13)
-    raise Malformed(f"A keyed state handle of the unknown type {kind}", at)
+    raise Malformed(f"A keyed state handle has the unknown type {kind}", at)
 
 
 def _incremental(cursor: MetadataCursor, second_version: bool) -> Incremental:
@@ -226,7 +226,7 @@ def _change(cursor: MetadataCursor) -> Change:
     cursor.thing()
     at, key_group = cursor.position, cursor.i32()
     if not -1 <= key_group < MOST_KEY_GROUPS:
-        raise Malformed(f"{key_group} is no key group", at)
+        raise Malformed(f"{key_group} is not a key group", at)
     return Change(key_group, cursor.take(cursor.count()))
 
 
@@ -251,7 +251,7 @@ def operator_state(cursor: MetadataCursor) -> OperatorState | None:
     if kind == 0:
         return None
     if kind not in (4, 17):
-        raise Malformed(f"An operator state handle of the unknown type {kind}", at)
+        raise Malformed(f"An operator state handle has the unknown type {kind}", at)
     states = tuple(_state_offsets(cursor) for _ in range(cursor.count(bytes_each=7)))
     if kind == 4:
         return OperatorState(states, _required_stream(cursor))
@@ -263,7 +263,7 @@ def _state_offsets(cursor: MetadataCursor) -> OperatorStateOffsets:
     cursor.thing()
     name, at, mode = cursor.utf(), cursor.position, cursor.u8()
     if mode >= len(MODES):
-        raise Malformed(f"An operator state of the unknown mode {mode}", at)
+        raise Malformed(f"An operator state has the unknown mode {mode}", at)
     return OperatorStateOffsets(name, MODES[mode], cursor.offsets())
 
 
@@ -280,7 +280,7 @@ def channels(cursor: MetadataCursor, side: str, version: int) -> Channels:
         return _single(cursor, side)
     at, kind = cursor.position, cursor.u8()
     if kind not in (1, 2, 3, 4):
-        raise Malformed(f"A channel state handle of the unknown type {kind}", at)
+        raise Malformed(f"A channel state handle has the unknown type {kind}", at)
     if side != (INPUT if kind % 2 else OUTPUT):
         raise Malformed(f"A channel state handle of type {kind} stands among the {side} ones", at)
     return _single(cursor, side) if kind < 3 else _merged(cursor, side)

@@ -137,11 +137,11 @@ def read_metadata(data: bytes | memoryview) -> Metadata:
     """Read a `_metadata` to its last byte. Raises: Malformed."""
     cursor = MetadataCursor(data)
     if cursor.u32() != MAGIC:
-        raise Malformed("This is no _metadata of Flink: it does not begin as one", 0)
+        raise Malformed("This is not a _metadata of Flink: its beginning is wrong", 0)
     version = cursor.i32()
     if version not in VERSIONS:
         raise Malformed(
-            f"_metadata of version {version} is not known here; known are 2 (Flink 1.3) to 7", 4
+            f"Version {version} of _metadata is unknown; known are 2 (Flink 1.3) to 7", 4
         )
     checkpoint_id = cursor.natural(big=True, subject="A checkpoint id of 0 or more")
     masters = tuple(_master_state(cursor) for _ in range(cursor.count(bytes_each=8)))
@@ -168,7 +168,7 @@ def _master_state(cursor: MetadataCursor) -> MasterState:
     cursor.thing()
     at = cursor.position
     if cursor.u32() != _MASTER_MAGIC:
-        raise Malformed("The state of a master hook does not begin as one", at)
+        raise Malformed("The state of a master hook has a wrong beginning", at)
     inner = Cursor(cursor.data, at + 8, at + 8 + cursor.count())
     version, name = inner.i32(), inner.utf()
     state = MasterState(name, version, inner.take(inner.count()))
@@ -193,7 +193,9 @@ def _operator(cursor: MetadataCursor, version: int) -> Operator:
     at, count = cursor.position, cursor.i32()
     finished = count == -1 and version >= 3
     if not finished and not 0 <= count <= parallelism:
-        raise Malformed(f"{count} subtasks of an operator with parallelism {parallelism}", at)
+        raise Malformed(
+            f"An operator with parallelism {parallelism} cannot have {count} subtasks", at
+        )
     subtasks = tuple(_subtask(cursor, version, parallelism) for _ in range(max(count, 0)))
     _refuse_twice([subtask.index for subtask in subtasks], "Subtask", cursor)
     return Operator(
@@ -215,7 +217,7 @@ def _subtask(cursor: MetadataCursor, version: int, parallelism: int) -> Subtask:
     if finished:
         index = -index - 1
     if not 0 <= index < parallelism:
-        raise Malformed(f"Subtask {index} of an operator with parallelism {parallelism}", at)
+        raise Malformed(f"An operator with parallelism {parallelism} has no subtask {index}", at)
     if finished:
         return Subtask(index, finished=True)
     if version == 2:
@@ -236,7 +238,7 @@ def _skip_obsolete_fields(cursor: MetadataCursor) -> None:
     cursor.i64()  # duration
     at, legacy = cursor.position, cursor.i32()
     if legacy:
-        raise Malformed("State of Flink 1.1 is in here, which is not read", at)
+        raise Malformed("It holds state of Flink 1.1, which cannot be read", at)
 
 
 def _operator_state(cursor: MetadataCursor) -> OperatorState | None:

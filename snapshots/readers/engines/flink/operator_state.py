@@ -106,7 +106,7 @@ def _frame(cursor: Cursor) -> tuple[bool, dict[str, StateMeta]]:
     """Read what stands before the first element. Raises: Malformed."""
     version = cursor.i32()
     if version not in _VERSIONS:
-        raise Malformed(f"Operator state of version {version} is not read here", 0)
+        raise Malformed(f"Operator state of version {version} cannot be read", 0)
     compressed = version >= _COMPRESSION_SINCE and cursor.flag()
     metas = {}
     for _list_states_then_broadcast_states in range(2):

@@ -58,7 +58,7 @@ def read_checkpoint(data: bytes, file: str, decoder: Decoder) -> tuple[str, Chec
     )
     outer = (_text(envelope[1]), _number(envelope.get(2)), _number(envelope.get(3)))
     if outer != (str(checkpoint.job), checkpoint.pipeline, checkpoint.id):
-        raise Malformed("The envelope names another checkpoint than is in it", start)
+        raise Malformed("The envelope names a checkpoint other than the one in it", start)
     return PIPELINE_STATE, checkpoint
 
 
@@ -80,7 +80,7 @@ class _Reader:
         type_field = fields.get(_TYPE)
         new = type_field is not None and type_field.wire == BYTES
         if _ID not in fields or _JOB not in fields:
-            raise Malformed("This is no checkpoint: it lacks its id or its job", 0)
+            raise Malformed("This is not a checkpoint: it has no id or no job", 0)
         if new:  # engine-wire-v1 has these two exchanged
             fields[_ID], fields[_JOB] = fields[_JOB], fields[_ID]
         states = list(self._map(fields.get(_STATES), "taskStates"))
@@ -113,7 +113,7 @@ class _Reader:
         fields: dict[int, Field] = {}
         for field in message:
             if field.number in fields:
-                raise Malformed(f"The field {field.number} of {name} stands twice", field.offset)
+                raise Malformed(f"The field {field.number} of {name} is there twice", field.offset)
             if field.number > last:
                 self._unknown.append((f"{name}, field {field.number}", _size(field)))
             fields[field.number] = field
@@ -168,7 +168,7 @@ class _Reader:
                 elements.append(None)
                 continue
             if item.wire != BYTES:
-                raise Malformed("An element of a state is no bytes", item.offset)
+                raise Malformed("An element of a state is not a sequence of bytes", item.offset)
             offset = item.offset + _bytes_before(item)
             elements.append(self._decoder.payload(item.content, self._file, offset))
         index = _number(fields.get(2))
@@ -204,13 +204,13 @@ def _group(field: Field | None, name: str) -> tuple[Field, ...]:
     if field is None:
         return ()
     if field.wire != GROUP:
-        raise Malformed(f"For {name} a group is expected", field.offset)
+        raise Malformed(f"{name} must be a group", field.offset)
     return field.group
 
 
 def _integer(field: Field) -> int:
     if field.wire != VARINT:
-        raise Malformed(f"For field {field.number} a number is expected", field.offset)
+        raise Malformed(f"The field {field.number} must be a number", field.offset)
     return signed(field.integer)
 
 
@@ -224,11 +224,11 @@ def _flag(field: Field | None) -> bool | None:
 
 def _text(field: Field) -> str:
     if field.wire != BYTES:
-        raise Malformed(f"For field {field.number} a text is expected", field.offset)
+        raise Malformed(f"The field {field.number} must be a text", field.offset)
     try:
         return field.content.decode()
     except UnicodeDecodeError:
-        raise Malformed("Bytes that are no text stand where a text is", field.offset) from None
+        raise Malformed("A text is not valid UTF-8", field.offset) from None
 
 
 def _constant(field: Field | None, names: tuple[str, ...]) -> str | int | None:

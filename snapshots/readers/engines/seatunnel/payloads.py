@@ -39,11 +39,11 @@ class Decoder:
 
     def _content(self, data: bytes, encoding: str | None) -> object:
         if encoding is None:
-            raise _NotKnown("The connector's own encoding is not known here.")
+            raise _NotKnown("The connector uses an encoding of its own, which is unknown.")
         if len(data) > LARGEST:
             raise _NotKnown(f"Elements of more than {LARGEST >> 10} KiB are not decoded.")
         if len(data) > self._left:
-            raise _NotKnown("So much of this upload is decoded already that no more is.")
+            raise _NotKnown("The limit on how much of an upload is decoded has been reached.")
         self._left -= len(data)
         return _json(data) if encoding == "json" else _java(data)
 
@@ -56,7 +56,7 @@ def _java(data: bytes) -> object:
     try:
         contents = [plain(value) for value in java_stream.parse(data)]
     except Malformed as error:
-        raise _NotKnown(f"Java's serialized object cannot be followed: {error}.") from None
+        raise _NotKnown(f"Java's serialized object cannot be read: {error}.") from None
     return contents[0] if len(contents) == 1 else contents
 
 
@@ -64,7 +64,7 @@ def _json(data: bytes) -> object:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise _NotKnown(f"It begins like JSON and is none: {error}.") from None
+        raise _NotKnown(f"It begins like JSON, but is not JSON: {error}.") from None
     if _is_deeper(value, _DEEPEST):
         raise _NotKnown(f"The JSON is nested more than {_DEEPEST} levels deep.")
     return value

@@ -54,7 +54,7 @@ def parse(
     reader = _Reader(Cursor(data, start, end), room or Room("fields", MOST_FIELDS))
     fields, group = reader.fields(0)
     if group is not None:
-        raise Malformed(f"A group {group} ends that has not begun", reader.cursor.position)
+        raise Malformed(f"The group {group} ends without having begun", reader.cursor.position)
     return fields
 
 
@@ -75,7 +75,7 @@ class _Reader:
             at = self.cursor.position
             number, wire = divmod(self._varint(), 8)
             if number == 0 or number >= 2**29:
-                raise Malformed(f"There is no field {number}", at)
+                raise Malformed(f"{number} is not a valid field number", at)
             if wire == END_GROUP:
                 return tuple(fields), number
             self._room.take(1)
@@ -92,12 +92,14 @@ class _Reader:
         if wire in (FIXED32, FIXED64):
             return int.from_bytes(self.cursor.take(4 if wire == FIXED32 else 8), "little")
         if wire != GROUP:
-            raise Malformed(f"There is no wire type {wire}", at)
+            raise Malformed(f"{wire} is not a valid wire type", at)
         if depth >= MOST_NESTED:
             raise Malformed(f"Groups are nested more than {MOST_NESTED} deep", at)
         inner, end = self.fields(depth + 1)
         if end != number:
-            raise Malformed(f"The group {number} does not end, or another does in its place", at)
+            raise Malformed(
+                f"The group {number} does not end, or another one ends in its place", at
+            )
         return inner
 
     def _varint(self) -> int:
@@ -109,7 +111,7 @@ class _Reader:
                 if number >= 2**64:
                     break
                 return number
-        raise Malformed("A number does not fit 64 bits", at)
+        raise Malformed("A number does not fit into 64 bits", at)
 
 
 def list_items(group: tuple[Field, ...]) -> Iterator[Field | int]:
@@ -120,7 +122,7 @@ def list_items(group: tuple[Field, ...]) -> Iterator[Field | int]:
         elif field.number == 2 and field.wire == VARINT:
             yield field.integer
         else:
-            raise Malformed(f"A list holds a field {field.number}", field.offset)
+            raise Malformed(f"A list holds the unexpected field {field.number}", field.offset)
 
 
 def flags(group: tuple[Field, ...]) -> tuple[bool, ...]:
@@ -132,7 +134,9 @@ def flags(group: tuple[Field, ...]) -> tuple[bool, ...]:
     if numbers[:1] != [1] or any(number != 2 for number in numbers[1:]):
         raise Malformed("An array of flags is not in order", group[0].offset if group else 0)
     if any(field.wire != VARINT for field in group) or group[0].value != len(group) - 1:
-        raise Malformed("An array of flags has another length than it says", group[0].offset)
+        raise Malformed(
+            "An array of flags does not have the length that it states", group[0].offset
+        )
     return tuple(field.value != 0 for field in group[1:])
 
 
@@ -140,8 +144,8 @@ def map_items(group: tuple[Field, ...]) -> Iterator[tuple[Field | None, Field | 
     """Yield key and value of each entry of a map, in the order of the file. Raises: Malformed."""
     for entry in group:
         if entry.number != 1 or entry.wire != GROUP:
-            raise Malformed(f"A map holds a field {entry.number}", entry.offset)
+            raise Malformed(f"A map holds the unexpected field {entry.number}", entry.offset)
         inner = {field.number: field for field in entry.group}
         if len(inner) != len(entry.group) or not set(inner) <= {1, 2}:
-            raise Malformed("An entry of a map is more than a key and a value", entry.offset)
+            raise Malformed("An entry of a map has more than a key and a value", entry.offset)
         yield inner.get(1), inner.get(2)

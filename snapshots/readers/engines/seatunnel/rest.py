@@ -97,7 +97,7 @@ def read_answer(data: bytes) -> Answer | None:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise Malformed(f"This is no JSON: {error.msg}", error.pos) from None
+        raise Malformed(f"This is not JSON: {error.msg}", error.pos) from None
     if isinstance(value, dict) and isinstance(value.get("pipelines"), list):
         return Answer(
             CHECKPOINTS,

@@ -117,18 +117,18 @@ def _read(
             "Writing this file was interrupted: the checkpoint is not there.", UNFINISHED
         )
     if not path.endswith((".ser", ".json")):
-        return unknown("Neither a checkpoint file (.ser) nor a REST answer (.json).")
+        return unknown("This is neither a checkpoint file (.ser) nor a REST answer (.json).")
     if size > limits.file_bytes:
         return unknown(f"Files of more than {limits.file_bytes:,} bytes are not read.")
     try:
         if path.endswith(".json"):
             answer = read_answer(file.read_bytes())
-            return answer or unknown("JSON, but no answer of SeaTunnel's that is known here.")
+            return answer or unknown("This JSON is not a known answer of SeaTunnel.")
         content, checkpoint = read_checkpoint(file.read_bytes(), path, decoder)
     except Malformed as error:
         if path.endswith("_metadata.ser"):
-            return unknown("The commit marker of a savepoint; its encoding is not known here.")
-        return unknown(f"It cannot be followed: {error}.")
+            return unknown("This is the commit marker of a savepoint, whose encoding is unknown.")
+        return unknown(f"It cannot be read: {error}.")
     return StoredCheckpoint(path, size, content, checkpoint, name)
 
 

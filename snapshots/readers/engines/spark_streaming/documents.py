@@ -17,7 +17,7 @@ def parse(text: bytes | str, depth: int) -> Json:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise NotReadable(f"It is no JSON ({error.msg}, character {error.colno}).") from error
+        raise NotReadable(f"It is not JSON ({error.msg}, character {error.colno}).") from error
     if _deeper_than(value, depth):
         raise NotReadable(f"It is nested more than {depth} levels deep.")
     return value

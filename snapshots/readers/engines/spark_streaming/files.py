@@ -112,7 +112,7 @@ class Files:
         if self.spent.counts[kind] + amount > most:
             raise DamagedFile(
                 path,
-                f"It is not read: the {kind} of the upload that are read are at most {most:,}.",
+                f"It is not read: at most {most:,} {kind} of an upload are read.",
             )
         self.spent.counts[kind] += amount
         if not again:
@@ -126,7 +126,7 @@ class Files:
         except OSError as error:
             raise DamagedFile(path, f"It cannot be read ({error.strerror}).") from error
         if len(data) > most:
-            raise DamagedFile(path, f"It is longer than {most:,} bytes, the most that is read.")
+            raise DamagedFile(path, f"It is longer than {most:,} bytes, which is the limit.")
         return data
 
 

@@ -85,7 +85,7 @@ def read_progress(
         if not line.strip():
             continue
         if len(damaged) == MOST_DAMAGED:
-            damaged.append(DamagedFile(path, "From here on it is not read.", number))
+            damaged.append(DamagedFile(path, "The rest of the file is not read.", number))
             break
         try:
             files.spend("progress reports", path, 1, limits.reports, again=True)

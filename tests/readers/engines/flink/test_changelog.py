@@ -123,7 +123,7 @@ def test_more_changes_than_can_be_held_are_said():
     changes = [TOTALS, *(change(SET, str(index), long(1)) for index in range(10))]
     state, entries = read(*changes, before=[materialised(a=1)], limits=Limits(changed_keys=4))
     assert sum(entry.is_known for entry in entries) < 10
-    assert "more changed keys than can be held here" in state.notes.sentences[0]
+    assert "more changed keys than the limit" in state.notes.sentences[0]
     assert not state.notes.complete
 
 
@@ -191,4 +191,4 @@ def test_many_handles_of_one_log_do_not_read_it_over_and_over():
     handle = ChangesInFiles(0, MOST, (LogPart(0, stream),) * 100, 0, 0, "log")
     state = read_keyed(handle, write.inline, MOST, Limits(inflated_bytes=50_000))
     list(state.entries)
-    assert "more in the files of changes than is read here" in " ".join(state.notes.sentences)
+    assert "files of changes hold more than the limit" in " ".join(state.notes.sentences)

@@ -99,8 +99,8 @@ def test_no_byte_is_in_two_buffers(tmp_path):
         (_stream(b"abc"), 2**62, "a number of 4 bytes is expected"),
         (i32(0) + i32(-1), 4, "-1 things"),
         (i32(0) + i32(2**31 - 1), 4, "2147483647 things are announced"),
-        (i32(1) + i32(0), 4, "does not begin as one"),
-        (b"", 4, "does not begin as one"),
+        (i32(1) + i32(0), 4, "has a wrong beginning"),
+        (b"", 4, "has a wrong beginning"),
         (None, 4, "No file of that name"),
     ],
 )
@@ -230,7 +230,7 @@ def test_where_several_orders_fit_none_is_taken():
     assert [edge.partition for edge in joined.edges] == [None, None]
     assert joined.edges[0].channels[0].data() == _record(b"x")
     assert [unjoined.half for unjoined in joined.unjoined] == halves[1:]
-    assert "cannot be told" in joined.unjoined[0].reason
+    assert "is unknown" in joined.unjoined[0].reason
 
 
 def test_a_broadcast_edge_holds_nothing_in_flight():

@@ -123,7 +123,7 @@ def test_keyed_state_of_old_versions_leaves_bytes():
     group = write.heap_group(0, (0, []))
     state, entries = read(i32(4) + b"older", {0: group})
     assert [bytes(entry.raw_value) for entry in entries] == [group, b"lder"]
-    assert state.notes.sentences == ["Keyed state of version 4 is not read here."]
+    assert state.notes.sentences == ["Keyed state of version 4 cannot be read."]
 
 
 def test_a_number_of_another_key_group_is_said():

@@ -69,7 +69,7 @@ def test_an_unknown_serializer_leaves_names_sizes_and_bytes():
     (state,) = inventory.states
     assert [bytes(element.raw) for element in state.elements] == [b"ab", b"cde"]
     assert all(isinstance(element.value, Opaque) for element in state.elements)
-    assert "com.example.Unknown is not known" in inventory.problem
+    assert "com.example.Unknown is unknown" in inventory.problem
     assert sum(opaque.size for opaque in inventory.unread) == len(frame)
 
 
@@ -105,7 +105,7 @@ def test_bytes_before_the_first_element_are_told():
 def test_other_versions_give_names_and_sizes(version):
     inventory = _read(i32(version) + bytes(10), _state(8))
     assert (inventory.states[0].name, inventory.states[0].elements[0].size) == ("s", 6)
-    assert f"version {version} is not read" in inventory.problem
+    assert f"version {version} cannot be read" in inventory.problem
 
 
 def test_a_missing_file_leaves_numbers_and_sizes():
@@ -179,7 +179,7 @@ def test_the_last_version_and_the_damaged_are_told_apart_from_the_known(shared_d
     case = load(shared_data, "flink1.3-operator-state")
     ((_, stored),) = case.snapshots()
     for subtask_state in checkpoint_state.operator_states(case.upload, stored):
-        assert "version 2 is not read" in subtask_state.contents.problem
+        assert "version 2 cannot be read" in subtask_state.contents.problem
         assert sum(len(state.elements) for state in subtask_state.contents.states) > 0
 
 

@@ -237,9 +237,9 @@ def test_an_answer_of_an_unclear_job_is_not_given_to_any():
     ("data", "reason"),
     [
         (b"{", "not JSON"),
-        (b'{"some": "thing"}', "no answer"),
-        (b"[1]", "no answer"),
-        (b"3", "no answer"),
+        (b'{"some": "thing"}', "not a known answer"),
+        (b"[1]", "not a known answer"),
+        (b"3", "not a known answer"),
         (b'{"archive": [{"json": "{}"}]}', "has no path"),
         (b'{"archive": [{"path": "/jobs", "json": "{"}]}', "not JSON"),
         (b"[" * 100_000, "not JSON"),

@@ -151,7 +151,7 @@ def test_a_state_is_described_with_options_and_serializers():
     assert (meta.name, meta.backend_type) == ("totals", "KEY_VALUE")
     assert meta.options == {"KEYED_STATE_TYPE": "VALUE"}
     assert meta.serializers["VALUE_SERIALIZER"].name == "long"
-    with pytest.raises(Malformed, match="9 is no kind of a state"):
+    with pytest.raises(Malformed, match="9 is not a kind of state"):
         read_meta_info(Cursor(utf("totals") + i32(9)))
 
 

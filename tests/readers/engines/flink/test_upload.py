@@ -172,7 +172,7 @@ def test_without_anything_of_flink_an_upload_is_refused(tree):
 
 
 def test_with_nothing_but_a_damaged_metadata_an_upload_is_refused(tree):
-    with pytest.raises(InputRefused, match="is no _metadata of Flink"):
+    with pytest.raises(InputRefused, match="is not a _metadata of Flink"):
         read_upload(tree({f"{JOB}/chk-1/_metadata": b"nothing"}))
 
 
@@ -196,7 +196,7 @@ def test_links_are_not_followed(tmp_path):
     assert files.sizes == {}
     link = "It is a link, and links are not followed."
     assert files.refused == {
-        "shared/link": link, "folder": link, "pipe": "It is no ordinary file.",
+        "shared/link": link, "folder": link, "pipe": "It is not a regular file.",
     }  # fmt: skip
     missing = files.read(h.File("file:/x/shared/link", 6), "")
     assert isinstance(missing, Missing)

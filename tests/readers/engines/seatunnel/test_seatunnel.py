@@ -302,7 +302,7 @@ def test_what_contradicts_its_name_is_noted(tmp_path):
 
 def test_an_upload_without_anything_of_seatunnel_is_refused(tmp_path):
     save(tmp_path, {"a.ser": b"\x00\x01", "b.json": b"{}"})
-    with pytest.raises(InputRefused, match="cannot be followed") as caught:
+    with pytest.raises(InputRefused, match="cannot be read") as caught:
         read_upload(tmp_path, SeaTunnelLimits())
     assert caught.value.defects[0].code == "unknown-format"
 

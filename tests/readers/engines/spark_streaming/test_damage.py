@@ -189,4 +189,4 @@ def test_a_store_with_a_name_that_leads_elsewhere_is_damage(checkpoint_folder):
     path = checkpoint_folder / "state/0/_metadata/metadata"
     _rewrite(path, '"storeName":"default"', '"storeName":"../../.."')
     (damaged,) = read_checkpoint(checkpoint_folder).damaged
-    assert "folder's name" in damaged.what
+    assert "name of a folder" in damaged.what

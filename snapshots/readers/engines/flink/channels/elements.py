@@ -91,7 +91,7 @@ def split(data: bytes) -> Elements:
             )
         tag = data[begin]
         if tag >= len(_KINDS):
-            raise Malformed(f"{tag} is the tag of no element", begin)
+            raise Malformed(f"{tag} is not the tag of an element", begin)
         if length < _LEAST[tag] or (length > _LEAST[tag] and _KINDS[tag] != RECORD):
             raise Malformed(f"A {_KINDS[tag]} cannot have {length} bytes", begin)
         position = begin + length

@@ -101,7 +101,7 @@ class _ChannelStream:
     def _begin(self) -> None:
         self.unread = len(self._data)
         if len(self._data) < _LENGTH_BYTES or Cursor(self._data).i32() != _BEGINS_WITH:
-            self.problem = "The file of in-flight buffers does not begin as one."
+            self.problem = "The file of in-flight buffers has a wrong beginning."
         else:
             self.unread -= _LENGTH_BYTES
 

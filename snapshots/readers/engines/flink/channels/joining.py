@@ -102,7 +102,7 @@ class _Joining:
 
     def _sort_in(self, half: Half, vertex: str | None) -> None:
         if vertex is None:
-            self._leave(half, "It is not known to which vertex its operator belongs.")
+            self._leave(half, "It is unknown to which vertex its operator belongs.")
             return
         number, peer = half.place
         if half.side == INPUT:
@@ -196,4 +196,4 @@ def _channel(ends: _Ends, first: Half | None, second: Half | None) -> Channel:
 def _why(half: Half) -> str:
     if half.side == INPUT:
         return "The graph has no all-to-all edge into this gate."
-    return "It cannot be told to which edge this partition belongs."
+    return "It is unknown to which edge this partition belongs."

@@ -132,7 +132,7 @@ class Replay:
     def _describe(self, change: Change) -> None:
         try:
             if change.data[:1] != bytes([METADATA]):
-                raise Malformed("Something other than a state's description is there", 0)
+                raise Malformed("A state's description is expected", 0)
             number, state = described_state(change, self._key)
             self.states[number] = state
         except Malformed as malformed:
@@ -143,12 +143,14 @@ class Replay:
     ) -> None:
         """Note a change behind its operation and state. Raises: Malformed if it cannot be read."""
         if state.kind == TIMERS or operation not in OPERATIONS:
-            raise Malformed(f"{OPERATIONS.get(operation, operation)} of {state.kind}", 0)
+            raise Malformed(
+                f"{OPERATIONS.get(operation, operation)} of {state.kind} is not replayed", 0
+            )
         key, namespace = state.key.decode(cursor), state.namespace.decode(cursor)
         name = (state.name, dumps(namespace), dumps(key))
         if name not in group.values:
             if self._to_hold <= 0:
-                raise Malformed("There are more changed keys than can be held here", 0)
+                raise Malformed("There are more changed keys than the limit", 0)
             self._to_hold -= 1
         size = len(change.data)
         entry = Entry(state.name, state.kind, change.key_group, namespace, key, None, size)

@@ -86,7 +86,7 @@ class Log:
         """Take from the budget, which bounds many handles of one small file. Raises: Malformed."""
         self._left -= size
         if self._left < 0:
-            raise Malformed("There is more in the files of changes than is read here", 0)
+            raise Malformed("The files of changes hold more than the limit", 0)
 
 
 def _in_file(content: memoryview, offset: int) -> Iterator[Change]:
@@ -105,7 +105,7 @@ def described_state(change: Change, key: Serializer) -> tuple[int, StateType]:
     cursor = Cursor(change.data, 1)
     at, version = cursor.position, cursor.i32()
     if version != _META_VERSION:
-        raise Malformed(f"A state's description of version {version} is not known here", at)
+        raise Malformed(f"Version {version} of a state's description is unknown", at)
     meta = read_meta_info(cursor)
     if cursor.left < _LEAST_AFTER_META:
         raise Malformed("The number of a state is expected", cursor.position)

@@ -102,7 +102,7 @@ class HeapLayout:
         at, number = cursor.position, cursor.i16()
         if number in seen or not 0 <= number < len(self._meta.states):
             problem = f" ({self._meta.problem})" if self._meta.problem else ""
-            raise Malformed(f"State {number} is not known here{problem}", at)
+            raise Malformed(f"State {number} is unknown{problem}", at)
         count = cursor.count()
         seen[number] = None
         return self._meta.states[number], count
@@ -194,7 +194,7 @@ def _decoded(state: StateType, cursor: Cursor) -> tuple[object, object, object]:
     if state.kind != TIMERS:
         return state.namespace.decode(cursor), state.key.decode(cursor), state.value.decode(cursor)
     if not isinstance(state.value, TimerSerializer):
-        raise Undecodable("How timers are written is not known here", cursor.position)
+        raise Undecodable("The encoding of timers is unknown", cursor.position)
     timer = state.value.decode(cursor)
     return timer["namespace"], timer["key"], timer["timestamp"]
 

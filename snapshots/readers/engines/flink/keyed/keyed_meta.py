@@ -69,7 +69,7 @@ def read_keyed_meta(cursor: Cursor) -> KeyedMeta:
     try:
         at, version = cursor.position, cursor.i32()
         if version != _VERSION:
-            raise Malformed(f"Keyed state of version {version} is not read here", at)
+            raise Malformed(f"Keyed state of version {version} cannot be read", at)
         compressed = cursor.flag()
         key = read_envelope(cursor)
         at, count = cursor.position, cursor.i16()

@@ -131,5 +131,5 @@ class _Reading:
         log = Log(self._read, self._limits, notes)
         readable = [log_ for log_ in logs if isinstance(log_, ChangesInMemory | ChangesInFiles)]
         if len(readable) < len(logs):
-            notes.say("The changes are kept in a way that is not read here.", complete=False)
+            notes.say("The changes are stored in a form that cannot be read.", complete=False)
         return chain.from_iterable(map(log.changes, readable))

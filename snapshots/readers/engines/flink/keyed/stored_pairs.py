@@ -165,7 +165,7 @@ def _decoded(pair: Pair, group: int | None, cursor: Cursor, limits: Limits) -> E
 def _timer(state: StateType, cursor: Cursor) -> tuple[object, object, object]:
     """Decode namespace, key and time stamp of a timer, all of which the stored key holds."""
     if not isinstance(state.value, TimerSerializer):
-        raise Undecodable("How timers are written is not known here", cursor.position)
+        raise Undecodable("The encoding of timers is unknown", cursor.position)
     timer = state.value.decode(cursor)
     return timer["namespace"], timer["key"], timer["timestamp"]
 

@@ -115,7 +115,7 @@ def read_answers(files: Iterable[tuple[str, bytes | memoryview]]) -> Answers:
     known = []
     for answer in _with_paths(answers):
         if answer.kind == UNKNOWN:
-            unread[answer.file] = "It is no answer of Flink's REST API that is known here."
+            unread[answer.file] = "It is not a known answer of Flink's REST API."
         else:
             known.append(answer)
     return _by_job(known, unread)

@@ -163,7 +163,9 @@ class EnumSerializer(Serializer):
     def decode(self, cursor: Cursor) -> str:
         at, index = cursor.position, cursor.i32()
         if not 0 <= index < len(self.constants):
-            raise Malformed(f"Constant {index} of an enum of {len(self.constants)}", at)
+            raise Malformed(
+                f"An enum with {len(self.constants)} constants has no constant {index}", at
+            )
         return self.constants[index]
 
 

@@ -37,7 +37,7 @@ def local_date(cursor: Cursor) -> str | None:
         return None
     month, day = cursor.i8(), cursor.i8()
     if not _is_date(year, month, day):
-        raise Malformed(f"Day {day} of month {month} of the year {year} is no date", at)
+        raise Malformed(f"Day {day} of month {month} of the year {year} does not exist", at)
     return _date_text(year, month, day)
 
 
@@ -73,7 +73,7 @@ def time_of_day_text(millis: int, at: int = 0) -> str:
 
 def instant_text(seconds: int, nanos: int, at: int = 0) -> str:
     if seconds not in _SECONDS or not 0 <= nanos < 10**9:
-        raise Malformed(f"{seconds} s and {nanos} ns are no moment", at)
+        raise Malformed(f"{seconds} s and {nanos} ns are not a valid time", at)
     days, second = divmod(seconds, _DAY)
     time = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
     return f"{day_text(days)}T{time}{_fraction(nanos)}Z"
@@ -82,7 +82,7 @@ def instant_text(seconds: int, nanos: int, at: int = 0) -> str:
 def _time_text(hour: int, minute: int, second: int, nanos: int, at: int) -> str:
     """Return ``23:59``, with seconds unless they are zero."""
     if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= nanos < 10**9):
-        raise Malformed(f"{hour}:{minute}:{second} and {nanos} ns are no time of day", at)
+        raise Malformed(f"{hour}:{minute}:{second} and {nanos} ns are not a time of day", at)
     seconds = f":{second:02}{_fraction(nanos)}" if second or nanos else ""
     return f"{hour:02}:{minute:02}{seconds}"
 

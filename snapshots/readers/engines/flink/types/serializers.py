@@ -27,7 +27,7 @@ class UnknownSerializer(Malformed):
     """The class of a serializer is not known; ``class_name`` is as the checkpoint has it."""
 
     def __init__(self, class_name: str, offset: int) -> None:
-        super().__init__(f"The serializer {class_name[:200]} is not known here", offset)
+        super().__init__(f"The serializer {class_name[:200]} is unknown", offset)
         self.class_name = class_name
 
 
@@ -49,7 +49,7 @@ def read_meta_info(cursor: Cursor) -> StateMeta:
     name = cursor.utf()
     at, backend_type = cursor.position, cursor.i32()
     if not 0 <= backend_type < len(BACKEND_TYPES):
-        raise Malformed(f"{backend_type} is no kind of a state", at)
+        raise Malformed(f"{backend_type} is not a kind of state", at)
     options = [(cursor.utf(), cursor.utf()) for _ in range(cursor.count(bytes_each=4))]
     count = cursor.count(bytes_each=6)
     serializers = [(cursor.utf(), read_envelope(cursor)) for _ in range(count)]
@@ -95,7 +95,9 @@ def _nested(cursor: Cursor, depth: int) -> tuple[Serializer, ...]:
 def _simple(serializer: Serializer) -> _Read:
     def read(cursor: Cursor, version: int, depth: int) -> Serializer:
         if version not in (2, 3):
-            raise Malformed(f"A snapshot of version {version} is not known here", cursor.position)
+            raise Malformed(
+                f"Version {version} of a serializer's snapshot is unknown", cursor.position
+            )
         if version == 2:
             cursor.utf()  # the class again
         return serializer
@@ -118,7 +120,7 @@ def _row_kind(cursor: Cursor, version: int) -> bool:
 def _padding(cursor: Cursor, version: int) -> int:
     at, padding = cursor.position, cursor.i32()
     if not 0 <= padding <= 2**16:
-        raise Malformed(f"{padding} bytes of padding", at)
+        raise Malformed(f"{padding} bytes of padding are not possible", at)
     return padding
 
 
@@ -143,7 +145,7 @@ def _composite(
         outer = read_outer(cursor, version)
         at, parts = cursor.position, _nested(cursor, depth)
         if len(parts) != count and not (parts and count is None):
-            raise Malformed(f"A serializer of {len(parts)} parts", at)
+            raise Malformed(f"The serializer cannot have {len(parts)} parts", at)
         return build(outer, parts)
 
     return read
@@ -164,7 +166,7 @@ def _optional_map(cursor: Cursor) -> list[tuple[str, Cursor | None, Cursor | Non
     """Return name, key and value of each entry; absent keys and values are None."""
     at = cursor.position
     if cursor.i64() != _MAP_MAGIC:
-        raise Malformed("A map of serializers does not begin as one", at)
+        raise Malformed("A map of serializers has a wrong beginning", at)
     return [
         (cursor.utf(), _frame(cursor), _frame(cursor)) for _ in range(cursor.count(bytes_each=4))
     ]
@@ -232,7 +234,7 @@ def _column(cursor: Cursor) -> sql_rows.Column:
     logical_type = contents[0] if contents and isinstance(contents[0], dict) else {}
     fields, class_name = logical_type.get("fields"), logical_type.get("class")
     if not isinstance(fields, dict) or not isinstance(class_name, str):
-        raise Malformed("The type of a column is no Java object", at)
+        raise Malformed("The type of a column is not a Java object", at)
     name = class_name.rpartition(".")[2][:100]
     return sql_rows.Column(name, *(_digits(fields.get(key)) for key in ("precision", "scale")))
 
@@ -252,7 +254,7 @@ def _timestamp_data(cursor: Cursor, version: int, depth: int) -> Serializer:
 def _digits_at(cursor: Cursor) -> int:
     at, number = cursor.position, cursor.i32()
     if not 0 <= number <= _MOST_DIGITS:
-        raise Malformed(f"A number of {number} digits", at)
+        raise Malformed(f"A number cannot have {number} digits", at)
     return number
 
 

@@ -44,11 +44,11 @@ class _Row:
         self.nulls = (arity + 71) // 64 * 8  # bytes of the kind and the mask of nulls
         self.at = at
         if len(data) < self.nulls + 8 * arity:
-            raise Malformed(f"A row of {arity} fields in {len(data)} bytes", at)
+            raise Malformed(f"A row of {arity} fields does not fit into {len(data)} bytes", at)
 
     def kind(self) -> str:
         if self.data[0] >= len(ROW_KINDS):
-            raise Malformed(f"{self.data[0]} is no kind of a row", self.at)
+            raise Malformed(f"{self.data[0]} is not a kind of row", self.at)
         return ROW_KINDS[self.data[0]]
 
     def is_null(self, place: int) -> bool:
@@ -64,7 +64,9 @@ class _Row:
 
     def part(self, offset: int, length: int) -> bytes:
         if offset + length > len(self.data):
-            raise Malformed(f"{length} bytes from byte {offset} on of a row", self.at)
+            raise Malformed(
+                f"{length} bytes from byte {offset} on are more than the row has", self.at
+            )
         return self.data[offset : offset + length]
 
     def varying(self, place: int) -> bytes:
@@ -80,7 +82,7 @@ def _text(row: _Row, place: int, column: Column) -> str:
     try:
         return row.varying(place).decode()
     except UnicodeDecodeError:
-        raise Malformed("Bytes that are no text stand where a text is expected", row.at) from None
+        raise Malformed("A text is not valid UTF-8", row.at) from None
 
 
 def _decimal(row: _Row, place: int, column: Column) -> str:
@@ -88,7 +90,7 @@ def _decimal(row: _Row, place: int, column: Column) -> str:
         return decimal_text(row.number(place), column.scale)
     length, offset = struct.unpack("<II", row.slot(place))
     if length > 16:  # 38 digits, SQL's most
-        raise Malformed(f"A decimal of {length} bytes", row.at)
+        raise Malformed(f"A decimal cannot have {length} bytes", row.at)
     return decimal_text(int.from_bytes(row.part(offset, length), "big", signed=True), column.scale)
 
 
@@ -103,7 +105,7 @@ def _timestamp(row: _Row, place: int, column: Column) -> str:
 def _moment(millis: int, nanos: int, at: int) -> str:
     """Return a moment as text; ``nanos`` counts within the millisecond. Raises: Malformed."""
     if not 0 <= nanos < 1_000_000:
-        raise Malformed(f"{nanos} ns of a millisecond", at)
+        raise Malformed(f"A millisecond does not have {nanos} ns", at)
     return moments.instant_text(millis // 1000, millis % 1000 * 1_000_000 + nanos, at)
 
 
@@ -186,7 +188,7 @@ class DecimalDataSerializer(Serializer):
             return decimal_text(cursor.i64(), self.scale)
         at, length = cursor.position, cursor.count()
         if not 0 < length <= 16:
-            raise Malformed(f"A decimal of {length} bytes", at)
+            raise Malformed(f"A decimal cannot have {length} bytes", at)
         digits = int.from_bytes(cursor.take(length), "big", signed=True)
         return decimal_text(digits, self.scale)
 

@@ -117,7 +117,7 @@ def string(cursor: Cursor) -> str | None:
     if length < 0:
         return None
     if length > cursor.left:
-        raise Malformed(f"A text of {length} characters in {cursor.left} bytes", at)
+        raise Malformed(f"A text of {length} characters does not fit into {cursor.left} bytes", at)
     plain = bytes(cursor.data[cursor.position : cursor.position + length])
     if plain.isascii():
         return cursor.take(length).decode()
@@ -128,7 +128,7 @@ def string(cursor: Cursor) -> str | None:
 def _unit(cursor: Cursor) -> int:
     at, unit = cursor.position, unsigned(cursor, 3)
     if unit > 0xFFFF:
-        raise Malformed(f"{unit} is no UTF-16 character", at)
+        raise Malformed(f"{unit} is not a UTF-16 character", at)
     return unit
 
 
@@ -137,7 +137,7 @@ def big_integer(cursor: Cursor) -> int | None:
     if 0 <= length < 4:
         return (None, 0, 1, 10)[length]
     if length < 0 or length - 4 > cursor.left:
-        raise Malformed(f"A number of {length - 4} bytes in {cursor.left}", at)
+        raise Malformed(f"A number of {length - 4} bytes does not fit into {cursor.left} bytes", at)
     if length - 4 > _LONGEST_NUMBER:
         raise Undecodable(f"A number of {length - 4:,} bytes is not written out", at)
     return int.from_bytes(cursor.take(length - 4), "big", signed=True)
@@ -175,7 +175,7 @@ def _void(cursor: Cursor) -> None:
     """Skip the void namespace, which is one zero byte."""
     at = cursor.position
     if cursor.u8():
-        raise Malformed("The void namespace is a zero byte, and another is there", at)
+        raise Malformed("The void namespace must be a zero byte", at)
 
 
 def _global_window(cursor: Cursor) -> str:
@@ -204,7 +204,7 @@ def _utf8(cursor: Cursor) -> str:
     try:
         return cursor.take(cursor.count()).decode()
     except UnicodeDecodeError:
-        raise Malformed("Bytes that are no text stand where a text is expected", at) from None
+        raise Malformed("A text is not valid UTF-8", at) from None
 
 
 SIMPLE: dict[str, Serializer] = {

@@ -57,7 +57,7 @@ def read_log(
         first, *lines = data.decode().split("\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DamagedFile(path, "It is no UTF-8 text.", line) from error
+        raise DamagedFile(path, "It is not valid UTF-8.", line) from error
     if (match := _VERSION.fullmatch(first)) is None:
         raise DamagedFile(path, "A version (v1, v2 …) is expected.", 1)
     if not 1 <= (version := int(match[1])) <= newest:

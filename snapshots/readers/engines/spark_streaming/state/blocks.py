@@ -42,7 +42,7 @@ def unpack(data: bytes, codec: str, most: int) -> bytes:
         return _unpack_lz4(data, most)
     if codec == "zstd":
         return _unpack_zstd(data, most)
-    raise Malformed(f"The codec {codec[:40]!r} is not read here", 0)
+    raise Malformed(f"The codec {codec[:40]!r} is unknown", 0)
 
 
 def _unpack_lz4(data: bytes, most: int) -> bytes:

@@ -133,7 +133,7 @@ def _store(document: Json, version: int) -> StoreInfo:
         raise NotReadable(f"{partitions} partitions are not between 1 and {MOST_PARTITIONS:,}.")
     name = text_of(document, "storeName")
     if "/" in name or name.startswith((".", "_")):
-        raise NotReadable("A store's name is no plain folder's name.")
+        raise NotReadable("A store's name cannot be the name of a folder.")
     urls = document.get("stateSchemaFilePaths", [])
     if not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
         raise NotReadable('The field "stateSchemaFilePaths" must hold texts.')

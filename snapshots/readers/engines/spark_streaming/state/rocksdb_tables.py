@@ -49,7 +49,7 @@ def read_tables(files: Files, paths: Sequence[str], limits: SparkLimits) -> dict
 
 def _table(files: Files, path: str, block_bytes: int, room: Room) -> Table:
     if path not in files:
-        raise DamagedFile(path, "This table is named by a snapshot, and is not there.")
+        raise DamagedFile(path, "A snapshot names this table, but it is missing.")
     try:
         data = files.read(path, files.entries[path].size)
         table = Table(data, block_bytes, room.most, room)

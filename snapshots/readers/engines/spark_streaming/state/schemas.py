@@ -66,7 +66,7 @@ def read_schema(files: Files, path: str, limits: SparkLimits) -> StateSchema:
     try:
         return _parse(data, path, limits)
     except (Malformed, NotReadable) as error:
-        raise DamagedFile(path, f"It is no state schema: {error}") from error
+        raise DamagedFile(path, f"It is not a state schema: {error}") from error
 
 
 def schema_paths(files: Files, operator: int, store: str, single: bool) -> list[str]:
@@ -122,5 +122,5 @@ def _struct(text: str, limits: SparkLimits) -> Struct:
     # Each level of nesting takes two levels of JSON: the struct, and its list of fields.
     parsed = parse_type(parse(text, 4 * limits.depth))
     if not isinstance(parsed, Struct):
-        raise NotReadable("a key or value is no struct.")
+        raise NotReadable("a key or value is not a struct.")
     return parsed

@@ -101,7 +101,7 @@ def parse_type(document: Json) -> SqlType:
         return Map(parse_type(document.get("keyType")), parse_type(document.get("valueType")))
     if kind == "udt":
         return parse_type(document.get("sqlType"))
-    raise NotReadable(f"The type {kind!r} is not known.")
+    raise NotReadable(f"The type {kind!r} is unknown.")
 
 
 def _struct(document: dict[str, Json]) -> Struct:
@@ -141,7 +141,7 @@ def _plain(name: str) -> Plain:
         return Plain("months", 4)
     if name.startswith(("interval day", "interval hour", "interval minute", "interval second")):
         return Plain("microseconds", 8)
-    raise NotReadable(f"The type {name[:60]!r} is not known.")
+    raise NotReadable(f"The type {name[:60]!r} is unknown.")
 
 
 def watermark_delays(type: SqlType, path: str = "") -> dict[str, int]:

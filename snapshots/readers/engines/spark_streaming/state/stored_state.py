@@ -152,7 +152,7 @@ def read_changes(
 
 def _place(operator: int, reading: Reading, partition: int) -> Place:
     if reading.kind not in (DEFAULT, STORE, JOIN_SIDE):
-        raise NotDecodable("State variables and timers are read by Spark alone.")
+        raise NotDecodable("Only Spark can read state variables and timers.")
     return Place(operator, reading.store, partition)
 
 
@@ -165,12 +165,12 @@ def family_of(checkpoint: SparkCheckpoint, place: Place) -> ColumnFamily:
             f"{place.operator}, and without it its bytes have no meaning."
         )
     if schema.version > 2:
-        raise NotDecodable("The store has column families, which only Spark reads.")
+        raise NotDecodable("The store has column families, which only Spark can read.")
     settings = checkpoint.settings
     if settings.get(CONF + "encodingFormat", "unsaferow") != "unsaferow":
         raise NotDecodable("The state is not encoded as Spark's unsafe rows.")
     if settings.get(CONF + "rowChecksum.enabled") == "true":
-        raise NotDecodable("The rows carry checksums, which are not read here.")
+        raise NotDecodable("The rows have checksums, which only Spark can read.")
     return schema.default
 
 
@@ -202,7 +202,7 @@ def checked_records(
     """
     records, size = read_records(checkpoint.files, file, checkpoint.codec, most, limits)
     if any(record.action == MERGE for record in records):
-        raise NotDecodable(f"{file.path} appends to lists, which Spark reads.")
+        raise NotDecodable(f"{file.path} appends to lists, which only Spark can read.")
     return records, size
 
 
@@ -232,7 +232,7 @@ def _payload(data: bytes, is_rocksdb: bool) -> bytes:
     if not is_rocksdb:
         return data
     if data[:1] != b"\0":
-        raise Malformed("A row of an unknown encoding", 0)
+        raise Malformed("A row has an unknown encoding", 0)
     return data[1:]
 
 

@@ -181,11 +181,11 @@ def decimal_text(unscaled: int, scale: int) -> str:
 def _text(type: Plain, data: bytes, at: int) -> str:
     if type.name == "decimal":
         if len(data) > 16:
-            raise Malformed(f"A decimal of {len(data)} bytes", at)
+            raise Malformed(f"A decimal cannot have {len(data)} bytes", at)
         return decimal_text(int.from_bytes(data, "big", signed=True), type.scale)
     if type.name == "binary":
         return data.hex()
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise Malformed("A text is no UTF-8", at) from error
+        raise Malformed("A text is not valid UTF-8", at) from error
