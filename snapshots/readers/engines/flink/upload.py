@@ -226,11 +226,11 @@ def _jobs(stored: list[StoredCheckpoint], rest: dict[str, RestJob]) -> tuple[Fli
             unknown.append(FlinkJob(None, None, (checkpoint,)))
         else:
             by_job[checkpoint.job].append(checkpoint)
-    known = [
+    identified = [
         FlinkJob(job, rest.get(job), tuple(sorted(checkpoints, key=_order)))
         for job, checkpoints in by_job.items()
     ]
-    return (*known, *unknown)
+    return (*identified, *unknown)
 
 
 def _order(stored: StoredCheckpoint) -> tuple[int, str]:

@@ -23,8 +23,8 @@ class DamagedFile(ValueError):
     """
 
     def __init__(self, file: str, what: str, line: int | None = None) -> None:
-        place = file if line is None else f"{file}, line {line}"
-        super().__init__(f"{place}: {what}")
+        location = file if line is None else f"{file}, line {line}"
+        super().__init__(f"{location}: {what}")
         self.file = file
         self.line = line
         self.what = what

@@ -51,16 +51,16 @@ class _Row:
             raise Malformed(f"{self.data[0]} is not a kind of row", self.at)
         return ROW_KINDS[self.data[0]]
 
-    def is_null(self, place: int) -> bool:
-        return bool(self.data[(place + 8) // 8] >> (place + 8) % 8 & 1)
+    def is_null(self, index: int) -> bool:
+        return bool(self.data[(index + 8) // 8] >> (index + 8) % 8 & 1)
 
-    def slot(self, place: int) -> bytes:
-        start = self.nulls + 8 * place
+    def slot(self, index: int) -> bytes:
+        start = self.nulls + 8 * index
         return self.data[start : start + 8]
 
-    def number(self, place: int, code: str = "q") -> Any:
+    def number(self, index: int, code: str = "q") -> Any:
         """Return the number of a field; ``code`` is its type for ``struct``."""
-        return struct.unpack_from(f"<{code}", self.slot(place))[0]
+        return struct.unpack_from(f"<{code}", self.slot(index))[0]
 
     def part(self, offset: int, length: int) -> bytes:
         if offset + length > len(self.data):
@@ -69,35 +69,35 @@ class _Row:
             )
         return self.data[offset : offset + length]
 
-    def varying(self, place: int) -> bytes:
+    def varying(self, index: int) -> bytes:
         """Return a field of any length: up to 7 bytes lie in its slot, more lie elsewhere."""
-        slot = self.slot(place)
+        slot = self.slot(index)
         if slot[7] & 0x80:
             return slot[: min(slot[7] & 0x7F, 7)]
         length, offset = struct.unpack("<II", slot)
         return self.part(offset, length)
 
 
-def _text(row: _Row, place: int, column: Column) -> str:
+def _text(row: _Row, index: int, column: Column) -> str:
     try:
-        return row.varying(place).decode()
+        return row.varying(index).decode()
     except UnicodeDecodeError:
         raise Malformed("A text is not valid UTF-8", row.at) from None
 
 
-def _decimal(row: _Row, place: int, column: Column) -> str:
+def _decimal(row: _Row, index: int, column: Column) -> str:
     if column.precision <= _COMPACT_DIGITS:
-        return decimal_text(row.number(place), column.scale)
-    length, offset = struct.unpack("<II", row.slot(place))
+        return decimal_text(row.number(index), column.scale)
+    length, offset = struct.unpack("<II", row.slot(index))
     if length > 16:  # 38 digits, SQL's most
         raise Malformed(f"A decimal cannot have {length} bytes", row.at)
     return decimal_text(int.from_bytes(row.part(offset, length), "big", signed=True), column.scale)
 
 
-def _timestamp(row: _Row, place: int, column: Column) -> str:
+def _timestamp(row: _Row, index: int, column: Column) -> str:
     if column.precision <= _COMPACT_TIME:
-        return _moment(row.number(place), 0, row.at)
-    nanos, offset = struct.unpack("<II", row.slot(place))
+        return _moment(row.number(index), 0, row.at)
+    nanos, offset = struct.unpack("<II", row.slot(index))
     (millis,) = struct.unpack("<q", row.part(offset, 8))
     return _moment(millis, nanos, row.at)
 
@@ -109,12 +109,12 @@ def _moment(millis: int, nanos: int, at: int) -> str:
     return moments.instant_text(millis // 1000, millis % 1000 * 1_000_000 + nanos, at)
 
 
-def _boolean(row: _Row, place: int, column: Column) -> bool:
-    return row.number(place, "B") != 0
+def _boolean(row: _Row, index: int, column: Column) -> bool:
+    return row.number(index, "B") != 0
 
 
 def _number(code: str) -> Callable[[_Row, int, Column], object]:
-    return lambda row, place, column: row.number(place, code)
+    return lambda row, index, column: row.number(index, code)
 
 
 _READ: dict[str, Callable[[_Row, int, Column], object]] = {
@@ -123,14 +123,14 @@ _READ: dict[str, Callable[[_Row, int, Column], object]] = {
     "SmallIntType": _number("h"),
     "IntType": _number("i"),
     "BigIntType": _number("q"),
-    "FloatType": lambda row, place, column: shortest_f32(row.number(place, "f")),
-    "DoubleType": lambda row, place, column: finite(row.number(place, "d")),
-    "DateType": lambda row, place, column: moments.day_text(row.number(place, "i")),
-    "TimeType": lambda row, place, column: moments.time_of_day_text(row.number(place, "i"), row.at),
+    "FloatType": lambda row, index, column: shortest_f32(row.number(index, "f")),
+    "DoubleType": lambda row, index, column: finite(row.number(index, "d")),
+    "DateType": lambda row, index, column: moments.day_text(row.number(index, "i")),
+    "TimeType": lambda row, index, column: moments.time_of_day_text(row.number(index, "i"), row.at),
     "CharType": _text,
     "VarCharType": _text,
-    "BinaryType": lambda row, place, column: {"hex": row.varying(place).hex()},
-    "VarBinaryType": lambda row, place, column: {"hex": row.varying(place).hex()},
+    "BinaryType": lambda row, index, column: {"hex": row.varying(index).hex()},
+    "VarBinaryType": lambda row, index, column: {"hex": row.varying(index).hex()},
     "DecimalType": _decimal,
     "TimestampType": _timestamp,
     "LocalZonedTimestampType": _timestamp,
@@ -157,15 +157,15 @@ class RowDataSerializer(Serializer):
             "binaryRow": row.data.hex(),
             "arity": len(self.columns),
             "rowKind": row.kind(),
-            "fields": [self._field(row, place) for place in range(len(self.columns))],
+            "fields": [self._field(row, index) for index in range(len(self.columns))],
         }
 
-    def _field(self, row: _Row, place: int) -> object:
-        column = self.columns[place]
-        if row.is_null(place):
+    def _field(self, row: _Row, index: int) -> object:
+        column = self.columns[index]
+        if row.is_null(index):
             return None
         read = _READ.get(column.type)
-        return {"unread": column.type} if read is None else read(row, place, column)
+        return {"unread": column.type} if read is None else read(row, index, column)
 
 
 @dataclass(frozen=True, slots=True)
