@@ -82,7 +82,7 @@ def test_values_set_and_cleared_since():
 
 
 @pytest.mark.parametrize("operation", [ADD, MERGE, ADD_ELEMENT, PUT_ELEMENT, REMOVE_ELEMENT])
-def test_after_another_operation_the_value_is_not_known_until_it_is_set_again(operation):
+def test_after_another_operation_a_value_is_unknown_until_it_is_set_again(operation):
     changes = [TOTALS, change(operation, "a", long(2)), change(operation, "b", long(2))]
     _, entries = read(*changes, change(SET, "b", long(5)), before=[materialised(a=1, b=1, c=1)])
     by_key = values(entries)
@@ -90,7 +90,7 @@ def test_after_another_operation_the_value_is_not_known_until_it_is_set_again(op
     assert (by_key["totals", "b"], by_key["totals", "c"]) == (5, 1)
 
 
-def test_a_change_whose_key_cannot_be_told_leaves_no_value_of_its_key_group_known():
+def test_a_change_with_an_unreadable_key_makes_all_values_of_its_key_group_unknown():
     other = next(key for key in "bcdefghijklmnop" if group_of(key) != group_of("a"))
     broken = Change(group_of("a"), bytes([SET]) + i16(0) + b"\xff\xff")
     changes = [TOTALS, change(SET, "a", long(2)), broken]
@@ -119,7 +119,7 @@ def test_timers_in_a_changelog_are_not_replayed():
     assert not state.notes.complete
 
 
-def test_more_changes_than_can_be_held_are_said():
+def test_more_changed_keys_than_the_limit_are_reported():
     changes = [TOTALS, *(change(SET, str(index), long(1)) for index in range(10))]
     state, entries = read(*changes, before=[materialised(a=1)], limits=Limits(changed_keys=4))
     assert sum(entry.is_known for entry in entries) < 10
@@ -127,7 +127,7 @@ def test_more_changes_than_can_be_held_are_said():
     assert not state.notes.complete
 
 
-def test_the_type_of_keys_is_inferred_where_all_changes_agree():
+def test_the_type_of_keys_is_inferred_if_all_changes_agree():
     changes = [TOTALS, *(change(SET, key, long(1)) for key in ("a", "b", "c"))]
     state, entries = read(*changes)
     assert values(entries) == {("totals", key): 1 for key in "abc"}
@@ -135,7 +135,7 @@ def test_the_type_of_keys_is_inferred_where_all_changes_agree():
     assert state.notes.complete
 
 
-def test_the_type_of_keys_is_inferred_where_values_cannot_be_decoded():
+def test_the_type_of_keys_is_inferred_if_values_cannot_be_decoded():
     odds = described(write.state("odds", write.KRYO), 0)
     state, entries = read(odds, *(change(SET, key, b"\x01\x02") for key in ("a", "b", "c")))
     assert state.key.name == "string"
@@ -143,7 +143,7 @@ def test_the_type_of_keys_is_inferred_where_values_cannot_be_decoded():
     assert {bytes(entry.raw_value) for entry in entries} == {b"\x01\x02"}
 
 
-def test_the_type_of_keys_is_not_guessed_where_key_groups_disagree():
+def test_the_type_of_keys_is_unknown_if_key_groups_disagree():
     wrong = Change((group_of("a") + 1) % MOST, change(SET, "a", long(1)).data)
     state, entries = read(TOTALS, wrong, change(SET, "b", long(1)))
     assert state.key is None
@@ -170,7 +170,7 @@ def test_changes_in_files(compressed):
     assert state.notes.complete
 
 
-def test_a_missing_log_is_said_and_the_rest_read():
+def test_a_missing_log_is_reported_and_the_rest_is_read():
     gone = File("dstl/gone", 9)
     handle = Changelog(
         0, MOST, 0, (materialised(a=1),),
@@ -186,7 +186,7 @@ def test_a_missing_log_is_said_and_the_rest_read():
     assert not state.notes.complete
 
 
-def test_many_handles_of_one_log_do_not_read_it_over_and_over():
+def test_many_handles_of_one_log_are_bounded():
     stream = Inline("log", b"\0" + in_file(TOTALS, change(SET, "a", bytes(8_000))))
     handle = ChangesInFiles(0, MOST, (LogPart(0, stream),) * 100, 0, 0, "log")
     state = read_keyed(handle, write.inline, MOST, Limits(inflated_bytes=50_000))

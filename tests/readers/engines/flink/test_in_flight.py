@@ -104,7 +104,7 @@ def test_no_byte_is_in_two_buffers(tmp_path):
         (None, 4, "No file of that name"),
     ],
 )
-def test_buffers_that_cannot_be_read_are_not_there_and_say_why(tmp_path, data, offset, reason):
+def test_unreadable_buffers_are_left_out_with_a_reason(tmp_path, data, offset, reason):
     file = h.RelativeFile("channels", 0 if data is None else len(data))
     (half,) = _read(tmp_path, data, _channels(file, (0, (offset,)))).halves
     assert half.buffers == ()
@@ -119,7 +119,7 @@ def _record(value: bytes, time: int | None = NO_TIME) -> bytes:
     return i32(len(element)) + element
 
 
-def test_every_kind_of_element_is_told_apart():
+def test_every_kind_of_element_is_recognised():
     id_ = bytes(range(16))
     bodies = [
         b"\x00" + i64(5) + b"x", b"\x01xy", b"\x02" + i64(-3), b"\x03" + i64(9) + id_ + i32(1),
@@ -149,14 +149,14 @@ def test_every_kind_of_element_is_told_apart():
     [b"\x00", i32(0), i32(-1), i32(5) + b"\x02", i32(1) + b"\x07", i32(2) + b"\x02\x00",
      i32(10) + b"\x02" + bytes(9), i32(8) + bytes(8), i32(2**31 - 1)],
 )  # fmt: skip
-def test_what_is_no_whole_element_is_malformed(data):
+def test_an_incomplete_element_is_malformed(data):
     with pytest.raises(Malformed):
         split(_record(b"first") + data)
 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.binary(max_size=9)), st.integers(0, 200))
-def test_elements_lie_whole_across_the_two_halves(values, cut):
+def test_an_element_can_lie_in_both_halves(values, cut):
     data = b"".join(map(_record, values))
     cut = min(cut, len(data))
     graph, vertices = _graph("HASH")
@@ -186,7 +186,7 @@ def _graph(*ships: str, parallelism=2) -> tuple[JobGraph, dict[str, str]]:
     return JobGraph(tuple(vertices)), {name: name for name in "a" + targets}
 
 
-def test_the_halves_of_a_channel_find_each_other_by_number():
+def test_the_halves_of_a_channel_are_joined_by_number():
     graph, vertices = _graph("REBALANCE")
     halves = [
         _half("b", h.INPUT, b"", subtask=1, place=(0, 0)),
@@ -201,7 +201,7 @@ def test_the_halves_of_a_channel_find_each_other_by_number():
     ]  # fmt: skip
 
 
-def test_a_rest_is_a_problem_of_its_channel_alone():
+def test_left_over_bytes_are_a_problem_of_their_channel_only():
     graph, vertices = _graph("HASH")
     halves = [_half("a", h.OUTPUT, b"\x00"), _half("a", h.OUTPUT, _record(b"x"), place=(0, 1))]
     broken, whole = join(halves, graph, vertices).edges[0].channels
@@ -223,7 +223,7 @@ def test_the_order_of_several_consumers_is_found_by_what_fits():
     assert joined.unjoined == ()
 
 
-def test_where_several_orders_fit_none_is_taken():
+def test_no_order_is_taken_if_several_fit():
     graph, vertices = _graph("HASH", "HASH")
     halves = [_half("b", h.INPUT, _record(b"x")), _half("a", h.OUTPUT, _record(b"y"))]
     joined = join(halves, graph, vertices)
@@ -240,7 +240,7 @@ def test_a_broadcast_edge_holds_nothing_in_flight():
 
 
 @pytest.mark.parametrize(("consumers", "partition"), [(5, 3), (6, None)])
-def test_the_orders_of_so_many_consumers_are_tried(consumers, partition):
+def test_orders_are_tried_up_to_a_number_of_consumers(consumers, partition):
     graph, vertices = _graph(*["HASH"] * consumers)
     data = _record(b"for b")
     halves = [_half("b", h.INPUT, data[:5]), _half("a", h.OUTPUT, data[5:], place=(3, 0))]
@@ -249,7 +249,7 @@ def test_the_orders_of_so_many_consumers_are_tried(consumers, partition):
     assert len(joined.unjoined) == (partition is None)
 
 
-def test_every_half_is_somewhere():
+def test_every_half_is_joined_or_unjoined():
     graph, vertices = _graph("FORWARD")
     strange = [
         _half("b", h.INPUT, b""),  # a forward edge stores nothing
@@ -263,7 +263,7 @@ def test_every_half_is_somewhere():
     assert sorted(id(unjoined.half) for unjoined in joined.unjoined) == sorted(map(id, strange))
 
 
-def test_a_missing_file_is_told_at_its_channel():
+def test_a_missing_file_is_reported_at_its_channel():
     graph, vertices = _graph("HASH")
     halves = [_half("b", h.INPUT, _record(b"x")), _half("a", h.OUTPUT, b"", problem="It is gone.")]
     (channel,) = join(halves, graph, vertices).edges[0].channels
@@ -322,7 +322,7 @@ def test_the_money_in_the_channels_is_what_was_withdrawn_and_not_deposited(share
         assert snapshot["money"] == {**money, "conserved": True}
 
 
-def test_without_the_graph_the_halves_stand_by_themselves(shared_data):
+def test_halves_are_not_joined_without_the_graph(shared_data):
     case = load(shared_data, "bank-unaligned")
     upload = read_upload(case.folder / "files")
     for snapshot, stored in zip(case.expected["snapshots"], upload.checkpoints(), strict=True):

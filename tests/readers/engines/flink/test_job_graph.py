@@ -23,7 +23,7 @@ def _operator(id_: str, name: str | None = None, parallelism: int = 2) -> Operat
     return Operator(id_, name, None, parallelism, 128, None, False, ())
 
 
-def test_an_operator_belongs_where_its_name_its_uid_or_the_last_free_place_says():
+def test_the_vertex_of_an_operator_follows_from_its_name_its_uid_or_elimination():
     graph = JobGraph(
         (
             Vertex("h1", "", ("Source: x", "by name", "Sink: by uid"), 2, None, ()),
@@ -50,7 +50,7 @@ def test_an_operator_belongs_where_its_name_its_uid_or_the_last_free_place_says(
         ([_operator("1" * 32, None, 1), _operator("2" * 32, None, 1)], False),  # two for one place
     ],
 )
-def test_the_last_free_place_is_for_an_operator_that_fits(others, placed):
+def test_elimination_needs_an_operator_that_fits(others, placed):
     graph = JobGraph((Vertex("h", "", ("z", "left over"), 1, None, ()),))
     assigned = vertices_of(graph, [_operator("h", parallelism=1), *others])
     assert assigned == {"h": "h"} | ({"1" * 32: "h"} if placed else {})

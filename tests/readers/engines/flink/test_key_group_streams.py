@@ -31,7 +31,7 @@ def shown(entries):
     ]  # fmt: skip
 
 
-def test_behind_a_value_that_cannot_be_decoded_the_next_state_is_found():
+def test_the_next_state_is_found_behind_an_undecodable_value():
     group = write.heap_group(
         3, (0, [entry("a", ODD)]), (1, [entry("a", long(7))]), (2, [entry("a", types.string("x"))])
     )
@@ -71,7 +71,7 @@ def test_the_next_state_is_not_taken_from_inside_an_undecodable_value():
     assert shown(entries)[1:] == [("totals", 0, "a", 7)]
 
 
-def test_no_state_stands_twice_in_a_key_group():
+def test_a_state_can_be_in_a_key_group_only_once():
     twice = write.heap_group(2, (0, [entry("a", long(7))]), (0, [entry("a", long(8))]))
     state, entries = read(write.meta(TOTALS), {2: twice})
     assert shown(entries)[0] == ("totals", 2, "a", 7)
@@ -79,7 +79,7 @@ def test_no_state_stands_twice_in_a_key_group():
     assert not state.notes.complete
 
 
-def test_where_no_next_state_fits_the_rest_of_the_key_group_stays_bytes():
+def test_the_rest_of_a_key_group_stays_bytes_if_no_next_state_fits():
     group = write.heap_group(0, (0, [entry("a", ODD)]), (1, [entry("a", long(7))])) + b"rest"
     other = write.heap_group(1, (0, []), (1, [entry("c", long(8))]))
     state, entries = read(write.meta(ODDS, TOTALS), {0: group, 1: other})
@@ -98,7 +98,7 @@ def test_the_search_is_given_up_after_a_while():
     assert "Where an undecodable value ends could not be found." in state.notes.sentences
 
 
-def test_an_unknown_state_ends_what_is_known_of_a_key_group():
+def test_all_behind_an_unknown_state_of_a_key_group_is_unknown():
     own = write.state("own", write.UNKNOWN)
     group = write.heap_group(0, (0, [entry("a", long(7))]), (1, [entry("a", ODD)]))
     state, entries = read(write.meta(TOTALS, own), {0: group, 1: write.heap_group(1, (0, []))})
@@ -126,7 +126,7 @@ def test_keyed_state_of_old_versions_leaves_bytes():
     assert state.notes.sentences == ["Keyed state of version 4 cannot be read."]
 
 
-def test_a_number_of_another_key_group_is_said():
+def test_the_number_of_another_key_group_is_reported():
     group = write.heap_group(7, (0, [entry("a", long(7))]))
     right = write.heap_group(3, (0, [entry("b", long(8))]))
     _, entries = read(write.meta(TOTALS), {2: right.replace(i32(3), i32(2), 1), 3: right})
@@ -137,7 +137,7 @@ def test_a_number_of_another_key_group_is_said():
     assert not state.notes.complete
 
 
-def test_bytes_that_no_key_group_claims_are_kept():
+def test_bytes_of_no_key_group_are_kept():
     handle = write.handle(write.meta(TOTALS) + b"gap", {0: write.heap_group(0, (0, []))})
     entries = list(read_keyed(handle, write.inline, 16).entries)
     assert [(entry.key_group, bytes(entry.raw_value)) for entry in entries] == [(None, b"gap")]
@@ -206,7 +206,7 @@ def test_lists_and_maps_in_the_full_layout():
     assert entries[2].raw_key == scope + types.string("z")
 
 
-def test_elements_of_a_list_that_no_comma_parts_are_not_known():
+def test_elements_of_a_list_without_commas_are_unknown():
     lists = write.state("lists", types.list_of(LONG).snapshot, "LIST")
     written = long(1) + b";" + long(2)
     group = write.full_group((0, [(PREFIX + types.string("a") + b"\0", written)]))
@@ -274,7 +274,7 @@ def test_a_full_layout_that_ends_too_early_keeps_the_rest_as_bytes(cut):
     assert 2 <= len(entries) <= 4
 
 
-def test_the_two_layouts_of_a_lone_key_group_0_are_told_apart_by_what_fits():
+def test_the_layout_of_a_lone_key_group_0_is_the_one_that_fits():
     heap = write.heap_group(0, (0, [entry("a", long(7))]))
     state, entries = read(write.meta(TOTALS), {0: heap})
     assert (state.layout, shown(entries)) == ("heap", [("totals", 0, "a", 7)])
@@ -283,7 +283,7 @@ def test_the_two_layouts_of_a_lone_key_group_0_are_told_apart_by_what_fits():
     assert (state.layout, shown(entries)) == ("full", [("totals", 0, "a", 7)])
 
 
-def test_a_key_of_another_key_group_is_not_taken_for_one_of_this():
+def test_a_key_of_another_key_group_is_not_decoded():
     group = write.full_group((0, [(b"\x04" + types.string("a") + b"\0", long(1))]))
     _, entries = read(write.meta(TOTALS), {3: group}, savepoint=True)
     assert [(entry.key_group, entry.is_known) for entry in entries] == [(4, False)]

@@ -61,7 +61,7 @@ def test_every_value_is_as_flink_restored_it(shared_data, name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_value_is_as_the_jobs_operators_noted_it(shared_data, name):
+def test_every_value_is_as_the_operators_of_the_job_noted_it(shared_data, name):
     agreed = noted(shared_data, name)
     assert agreed.wrong == []
     assert agreed.opaque == sum(OPAQUE.get(name, {}).values())
@@ -118,7 +118,7 @@ def test_timers_are_those_that_the_operator_set(shared_data):
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_every_key_belongs_to_its_key_group_and_these_to_the_subtask(shared_data, name):
+def test_every_key_is_in_its_key_group_and_every_key_group_in_its_subtask(shared_data, name):
     for part in parts(shared_data, name):
         groups = [entry.key_group for entry in part.entries]
         assert groups == sorted(groups)
@@ -135,7 +135,7 @@ def test_entries_are_many(shared_data):
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_nothing_is_said_to_lack_where_all_is_there(shared_data, name):
+def test_a_complete_upload_has_no_remarks(shared_data, name):
     for part in parts(shared_data, name):
         assert part.state.notes.complete
         remarks = [
@@ -148,7 +148,7 @@ def test_nothing_is_said_to_lack_where_all_is_there(shared_data, name):
         assert bool(part.state.notes.sentences) <= (part.state.layout == "changelog")
 
 
-def test_the_layouts_are_told_apart(shared_data):
+def test_the_layouts_are_recognised(shared_data):
     layouts = {
         name: {part.state.layout for part in parts(shared_data, name)} for name in CASES + LEGACY
     }
@@ -245,7 +245,7 @@ def keys_of(entries):
     return {(entry.state, entry.key_group, entry.key) for entry in entries}
 
 
-def test_where_a_table_is_missing_all_else_is_read(shared_data):
+def test_other_tables_are_read_if_one_is_missing(shared_data):
     tried = 0
     for part in parts(shared_data, "rocksdb-incremental"):
         tables = [file for file in part.handle.shared if file.name.endswith(".sst")]
@@ -262,7 +262,7 @@ def test_where_a_table_is_missing_all_else_is_read(shared_data):
     assert tried > 20
 
 
-def test_where_the_description_is_missing_tables_still_give_names_and_bytes(shared_data):
+def test_tables_give_names_and_bytes_without_the_description(shared_data):
     part = next(part for part in parts(shared_data, "rocksdb-full") if part.entries)
 
     read = without(part, part.handle.meta)
@@ -275,7 +275,7 @@ def test_where_the_description_is_missing_tables_still_give_names_and_bytes(shar
     assert "missing: No." in entries[0].value.reason
 
 
-def test_where_the_whole_stream_is_missing_it_is_said(shared_data):
+def test_a_missing_stream_is_reported(shared_data):
     part = next(part for part in parts(shared_data, "bank-aligned"))
     state = read_keyed(part.handle, lambda stream: Missing("file", 1, "No."), 16)
     assert (state.layout, state.key, list(state.entries)) == (None, None, [])
@@ -283,7 +283,7 @@ def test_where_the_whole_stream_is_missing_it_is_said(shared_data):
     assert not state.notes.complete
 
 
-def test_keys_of_other_key_groups_are_left_out_and_said(shared_data):
+def test_keys_of_other_key_groups_are_left_out_and_reported(shared_data):
     part = max(parts(shared_data, "rocksdb-full"), key=lambda part: len(part.entries))
     groups = sorted({entry.key_group for entry in part.entries})
     handle = replace(part.handle, first=groups[0], count=groups[1] - groups[0])
@@ -315,7 +315,7 @@ def test_a_value_larger_than_the_limit_stays_bytes(shared_data):
     assert known == [entry for entry in part.entries if entry not in too_large]
 
 
-def test_without_lengths_a_value_larger_than_the_limit_hides_those_behind_it(shared_data):
+def test_a_too_large_value_without_a_length_hides_those_behind_it(shared_data):
     case = parts(shared_data, "aligned-hashmap-files")
     part = max(case, key=lambda part: sum(entry.size for entry in part.entries))
     entries, too_large = with_less(part)

@@ -185,7 +185,7 @@ def test_a_file_that_ends_too_early_is_malformed_wherever_it_ends():
             read_metadata(data[:length])
 
 
-def test_no_byte_may_follow():
+def test_no_byte_may_follow_the_last_operator():
     with pytest.raises(Malformed, match="1 bytes follow the last operator"):
         read_metadata(write.metadata(3, []) + b"\x00")
 
@@ -220,7 +220,7 @@ def test_what_cannot_be_is_refused(operator, reason):
         read_metadata(write.metadata(6, [operator]))
 
 
-def test_an_operator_comes_once():
+def test_an_operator_is_described_only_once():
     with pytest.raises(Malformed, match=f"Operator {'0' * 32} is described twice"):
         read_metadata(write.metadata(6, [_an_operator(), _an_operator()]))
 
@@ -255,7 +255,7 @@ def test_merged_channels_take_as_many_bytes_as_announced():
         read_metadata(_changed(WITH_CHANNEL, lengths, b"name" + write.i32(31)))
 
 
-def test_a_list_of_keyed_handles_has_no_holes():
+def test_a_list_of_keyed_handles_has_no_gaps():
     handle = h.Changelog(0, 0, 0, (None,), (), 0, None, "")
     with pytest.raises(Malformed, match="in a list is expected and there is none"):
         read_metadata(write.metadata(6, [_an_operator(managed_keyed=handle)]))
@@ -278,7 +278,7 @@ def test_the_state_of_a_master_hook_ends_where_it_says():
         read_metadata(longer)
 
 
-def test_handles_nest_only_so_deep():
+def test_the_nesting_of_handles_is_bounded():
     nested = h.KeyGroups(0, (), h.EmptySegment())
     for _ in range(handle_reading.MOST_NESTED - 1):
         nested = h.KeyGroups(0, (), nested)
@@ -287,14 +287,14 @@ def test_handles_nest_only_so_deep():
         read_metadata(write.metadata(6, [_an_operator(coordinator=h.KeyGroups(0, (), nested))]))
 
 
-def test_changelogs_in_changelogs_nest_only_so_deep():
+def test_the_nesting_of_changelogs_is_bounded():
     one_in_another = b"\x08" + write.i32(0, 0) + write.i64(0) + write.i32(1)
     cursor = handle_reading.MetadataCursor(one_in_another * 2_000)
     with pytest.raises(Malformed, match="nest deeper than 8"):
         handle_reading.keyed(cursor)
 
 
-def test_one_file_describes_only_so_much(monkeypatch):
+def test_the_handles_of_one_file_are_bounded(monkeypatch):
     monkeypatch.setattr(handle_reading, "MOST_THINGS", 4)
     with pytest.raises(Malformed, match="More than 4 handles"):
         read_metadata(write.metadata(6, [_an_operator()]))
@@ -316,7 +316,7 @@ def test_counts_are_checked_before_anything_is_allocated():
         (bytes(2**20 + 1), "1,048,577 bytes are too many"),
     ],
 )
-def test_properties_that_are_not_understood_are_kept_as_bytes(properties, reason):
+def test_unknown_properties_are_kept_as_bytes(properties, reason):
     metadata = read_metadata(write.metadata(6, [_an_operator()], properties=properties))
     assert isinstance(metadata.properties, Opaque)
     assert reason in metadata.properties.reason

@@ -95,7 +95,7 @@ def test_no_byte_is_decoded_twice():
     assert (sum(sizes), max(sizes)) == (8, 8)
 
 
-def test_bytes_before_the_first_element_are_told():
+def test_bytes_before_the_first_element_are_reported():
     inventory = _read(FRAME + b"??" + i64(5), _state(len(FRAME) + 2))
     assert [(opaque.size, opaque.offset) for opaque in inventory.unread] == [(2, len(FRAME))]
     assert inventory.states[0].elements[0].value == 5
@@ -137,7 +137,7 @@ def test_private_states_have_no_values():
 
 
 @pytest.mark.parametrize("name", LEGACY)
-def test_old_operator_state_is_what_the_research_reader_found(shared_data, name):
+def test_old_operator_state_agrees_with_the_research_reader(shared_data, name):
     case = load(shared_data, name)
     ((_, stored),) = case.snapshots()
     inventories = {
@@ -175,7 +175,7 @@ def _expected(state: dict) -> object:
     return state["values"]
 
 
-def test_the_last_version_and_the_damaged_are_told_apart_from_the_known(shared_data):
+def test_the_first_version_of_operator_state_is_not_decoded(shared_data):
     case = load(shared_data, "flink1.3-operator-state")
     ((_, stored),) = case.snapshots()
     for subtask_state in checkpoint_state.operator_states(case.upload, stored):

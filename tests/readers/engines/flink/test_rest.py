@@ -47,7 +47,7 @@ def _subtask_answers(case_folder: Path) -> Iterator[tuple[int, str, dict]]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_subtask_took_what_its_answer_says(shared_data, name):
+def test_the_times_of_each_subtask_are_those_of_its_answer(shared_data, name):
     folder = shared_data / "flink" / name
     jobs = _read(_files(folder)).values()
     compared = 0
@@ -73,7 +73,7 @@ def test_each_subtask_took_what_its_answer_says(shared_data, name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_answer_is_understood(shared_data, name):
+def test_every_answer_is_recognised(shared_data, name):
     answers = read_answers(_files(shared_data / "flink" / name))
     assert answers.unread == {}
     for job_id, job in jobs_of(answers).items():
@@ -120,7 +120,7 @@ def test_two_jobs_in_two_folders_stay_apart(shared_data):
 
 
 @pytest.mark.parametrize("name", ["unaligned-orders", "failures", "v3-orders-rocksdb"])
-def test_a_history_server_s_archive_tells_the_same(shared_data, name):
+def test_the_archive_of_a_history_server_gives_the_same_job(shared_data, name):
     files = _files(shared_data / "flink" / name)
     (job,) = _read(files).values()
     index = json.loads(next(data for path, data in files if path.endswith("index.json")))
@@ -136,7 +136,7 @@ def test_a_history_server_s_archive_tells_the_same(shared_data, name):
 
 
 @pytest.mark.parametrize("name", ["unaligned-orders", "v4-unaligned-orders"])
-def test_without_an_index_the_content_and_the_file_name_tell(shared_data, name):
+def test_answers_without_an_index_are_recognised_by_content_and_file_name(shared_data, name):
     files = _files(shared_data / "flink" / name)
     (job,) = _read(files).values()
     bare = [(path, data) for path, data in files if not path.endswith("index.json")]
@@ -158,7 +158,7 @@ def test_answers_named_like_their_path_need_no_index(shared_data):
 # Answers made by hand
 
 
-def test_a_checkpoint_told_twice_is_told_as_it_ended():
+def test_the_later_answer_about_a_checkpoint_is_taken():
     running = _checkpoint(3, status="IN_PROGRESS", num_acknowledged_subtasks=1)
     ended = _checkpoint(3, num_acknowledged_subtasks=2, tasks={VERTEX: {"status": "COMPLETED"}})
     history = {"counts": {}, "summary": {}, "latest": {"completed": ended}, "history": [running]}
@@ -172,7 +172,7 @@ def test_a_checkpoint_told_twice_is_told_as_it_ended():
         assert [vertex.vertex for vertex in checkpoint.vertices] == [VERTEX]
 
 
-def test_what_only_the_earlier_answer_tells_is_kept():
+def test_vertices_that_only_the_earlier_answer_has_are_kept():
     tasks = {VERTEX: {"status": "IN_PROGRESS", "num_acknowledged_subtasks": 1}}
     running = _checkpoint(3, status="IN_PROGRESS", tasks=tasks)
     history = {"counts": {}, "summary": {}, "latest": {}, "history": [_checkpoint(3)]}
@@ -196,7 +196,7 @@ def test_what_only_the_earlier_answer_tells_is_kept():
     assert [vertex.vertex for vertex in checkpoint.vertices] == [VERTEX]
 
 
-def test_numbers_that_are_none_are_not_known():
+def test_values_of_wrong_types_are_unknown():
     odd = _checkpoint(1, state_size=-1, trigger_timestamp="x", end_to_end_duration=1.5,
                       checkpointed_size=True, external_path=7, is_savepoint="no")  # fmt: skip
     job = {"jid": JOB, "name": 4, "state": None, "vertices": [1], "start-time": "NaN"}
@@ -224,7 +224,7 @@ def test_exceptions_of_old_and_of_new_answers():
     ]  # fmt: skip
 
 
-def test_an_answer_of_an_unclear_job_is_not_given_to_any():
+def test_an_answer_without_a_certain_job_belongs_to_none():
     first = {"jid": JOB, "name": "a", "state": "RUNNING", "vertices": []}
     second = first | {"jid": "ef" * 16}
     answers = read_answers(_answers(one=first, two=second, a=_checkpoint(1)))
@@ -245,7 +245,7 @@ def test_an_answer_of_an_unclear_job_is_not_given_to_any():
         (b"[" * 100_000, "not JSON"),
     ],
 )
-def test_what_is_no_answer_says_so(data, reason):
+def test_a_file_without_an_answer_has_a_reason(data, reason):
     assert reason in read_answers([("x", data)]).unread["x"]
 
 

@@ -62,7 +62,7 @@ def test_every_simple_type_has_its_name(kind):
     assert read(kind.snapshot).name == kind.name
 
 
-def test_a_class_that_is_not_flinks_is_unknown():
+def test_a_class_outside_of_flink_is_unknown():
     with pytest.raises(UnknownSerializer, match="com.example.OwnSerializerSnapshot") as caught:
         read(UNKNOWN)
     assert caught.value.class_name == "com.example.OwnSerializerSnapshot"
@@ -118,7 +118,7 @@ def test_composites_of_old_versions_have_no_outer_frame():
     assert read(snapshot + types.nested((STRING, LONG))).name == "tuple<string,long>"
 
 
-def test_serializers_are_nested_only_so_deep():
+def test_the_nesting_of_serializers_is_bounded():
     kind = LONG
     for _ in range(MOST_NESTED - 1):
         kind = types.list_of(kind)

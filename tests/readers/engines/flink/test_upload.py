@@ -46,13 +46,13 @@ def _copied(case_folder: Path, to: Path, *parts: str) -> Path:
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_all_that_is_compared_agrees(shared_data, name):
+def test_every_compared_fact_agrees(shared_data, name):
     counts = agreement(load(shared_data, name))
     assert counts["agreed"] == counts["compared"] > 70
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_nothing_is_missing_and_every_file_is_somewhere_once(shared_data, name):
+def test_nothing_is_missing_and_every_file_is_accounted_for_once(shared_data, name):
     case = load(shared_data, name)
     upload = case.upload
     assert not any(checkpoint.missing for checkpoint in upload.checkpoints())
@@ -65,7 +65,7 @@ def test_nothing_is_missing_and_every_file_is_somewhere_once(shared_data, name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_checkpoint_is_its_job_s(shared_data, name):
+def test_each_checkpoint_belongs_to_its_job(shared_data, name):
     case = load(shared_data, name)
     ids = {job["jobId"] for job in case_json(case.folder)["jobs"]}
     for snapshot, stored in case.snapshots():
@@ -102,7 +102,7 @@ def test_a_lone_checkpoint_says_what_is_missing(shared_data, tmp_path):
     assert upload.unread == {}
 
 
-def test_with_its_answers_a_lone_checkpoint_finds_its_job(shared_data, tmp_path):
+def test_the_job_of_a_lone_checkpoint_follows_from_its_answers(shared_data, tmp_path):
     case = load(shared_data, "bank-unaligned")
     _, stored = case.snapshots()[1]
     shutil.copytree(case.folder / stored.folder, tmp_path / "chk-2")
@@ -116,7 +116,7 @@ def test_with_its_answers_a_lone_checkpoint_finds_its_job(shared_data, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["savepoint-native", "rescaled"])
-def test_a_savepoint_finds_its_job_by_the_begin_of_its_folder_s_name(shared_data, tmp_path, name):
+def test_the_job_of_a_savepoint_follows_from_its_folder(shared_data, tmp_path, name):
     case = load(shared_data, name)
     (stored,) = (
         checkpoint for _, checkpoint in case.snapshots() if "/savepoint-" in checkpoint.path
@@ -128,7 +128,7 @@ def test_a_savepoint_finds_its_job_by_the_begin_of_its_folder_s_name(shared_data
     assert checkpoint.vertices.keys() == {operator.id for operator in checkpoint.metadata.operators}
 
 
-def test_where_two_jobs_say_so_a_checkpoint_is_no_one_s(shared_data, tmp_path):
+def test_a_checkpoint_that_fits_two_jobs_belongs_to_none(shared_data, tmp_path):
     case = load(shared_data, "bank-unaligned")
     _, stored = case.snapshots()[1]
     shutil.copytree(case.folder / stored.folder, tmp_path / "chk-2")
@@ -149,7 +149,7 @@ def test_answers_alone_are_an_upload(shared_data, tmp_path):
     assert (len(job.rest.checkpoints), job.checkpoints) == (15, ())
 
 
-def test_a_damaged_checkpoint_stands_beside_the_others(shared_data, tmp_path):
+def test_a_damaged_checkpoint_is_listed_beside_the_others(shared_data, tmp_path):
     case = load(shared_data, "bank-aligned")
     upload = read_upload(_copied(case.folder, tmp_path, "files"))
     path = next(checkpoint.path for checkpoint in upload.checkpoints())
@@ -166,12 +166,12 @@ def test_a_damaged_checkpoint_stands_beside_the_others(shared_data, tmp_path):
 # Hostile ones
 
 
-def test_without_anything_of_flink_an_upload_is_refused(tree):
+def test_an_upload_without_files_of_flink_is_refused(tree):
     with pytest.raises(InputRefused, match="Neither a _metadata"):
         read_upload(tree({"a.json": b"{}", "b": b"x"}))
 
 
-def test_with_nothing_but_a_damaged_metadata_an_upload_is_refused(tree):
+def test_an_upload_with_only_a_damaged_metadata_is_refused(tree):
     with pytest.raises(InputRefused, match="is not a _metadata of Flink"):
         read_upload(tree({f"{JOB}/chk-1/_metadata": b"nothing"}))
 
@@ -207,7 +207,7 @@ def test_links_are_not_followed(tmp_path):
     assert isinstance(files.read(h.File("later", 6), ""), Missing)
 
 
-def test_names_that_are_no_text_are_refused(tmp_path):
+def test_names_that_are_not_text_are_refused(tmp_path):
     (Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))).write_bytes(b"x")
     files = Files(tmp_path)
     assert files.sizes == {}
@@ -236,7 +236,7 @@ def test_the_longest_tail_of_a_path_decides(tree):
     assert "has 1 bytes; needed are 9 bytes" in files.locate(h.File("k", 9), "").reason
 
 
-def test_many_files_of_one_name_and_many_handles_take_no_square(tree):
+def test_many_files_of_one_name_and_many_handles_take_linear_time(tree):
     files = Files(tree({f"d{number}/u": b"1" for number in range(2_000)}))
     began = time.monotonic()
     for number in range(20_000):
@@ -260,7 +260,7 @@ def test_large_files_are_mapped(tree):
     assert content == data
 
 
-def test_folders_too_deep_are_told(tmp_path):
+def test_folders_that_are_too_deep_are_reported(tmp_path):
     (deep := tmp_path.joinpath(*["d"] * 60)).mkdir(parents=True)
     (deep / "f").write_bytes(b"x")
     files = Files(tmp_path)

@@ -100,7 +100,7 @@ def test_a_number_of_thousands_of_digits_is_not_written_out():
 
 @settings(max_examples=examples(100))
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
-def test_a_float_is_given_with_as_few_digits_as_tell_it_apart(number):
+def test_a_float_has_the_fewest_digits_that_identify_it(number):
     short = shortest_f32(number)
     assert struct.pack(">f", short) == struct.pack(">f", number)
     assert len(repr(abs(short)).replace(".", "").split("e")[0].strip("0")) <= 9
@@ -133,7 +133,7 @@ def test_maps_are_objects_unless_their_keys_as_texts_are_the_same():
     assert composites.as_object([]) == {}
 
 
-def test_values_of_no_bytes_are_not_counted_up():
+def test_values_of_no_bytes_are_refused():
     nothing = composites.TupleSerializer(())
     with pytest.raises(Malformed, match="values of no bytes"):
         composites.ListSerializer(nothing).decode(Cursor(i32(5) + bytes(9)))

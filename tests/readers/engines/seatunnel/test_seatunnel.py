@@ -113,7 +113,7 @@ def test_reading_loses_no_byte_of_the_real_files(shared_data):
         assert again(protostuff.parse(data)) == data
 
 
-def test_payloads_lie_where_they_are_said_to_lie(shared_data):
+def test_payloads_lie_at_their_offsets(shared_data):
     for data in real_files(shared_data):
         for action in read(data).actions:
             for state in (*action.subtasks, action.coordinator):
@@ -130,7 +130,7 @@ def test_numbered_actions_of_the_earliest_versions():
     assert checkpoint.actions[0].subtasks[0].size == 1
 
 
-def test_the_newer_layout_is_told_by_its_type():
+def test_the_newer_layout_is_recognised_by_its_type():
     action = an_action(b"ActionStateKey - pipeline-1 [Source[0]-Fake]", [a_state(0, b"x")])
     data = encoded((1, 7), (2, 1), (3, 5), (4, 1000), (5, b"SAVEPOINT_TYPE"), (6, 1090),
                    (7, [(1, action)]), (8, []))  # fmt: skip
@@ -165,7 +165,7 @@ def test_states_are_java_json_or_opaque():
     assert all(isinstance(other.content, Opaque) and other.content.reason for other in others)
 
 
-def test_no_more_than_so_many_bytes_are_decoded():
+def test_decoded_bytes_are_bounded():
     data = a_checkpoint(actions=[an_action(a_name("s"), [a_state(0, *[b"[1]"] * 5)])])
     _, checkpoint = reading.read_checkpoint(data, "f", Decoder(9))
     elements = checkpoint.actions[0].subtasks[0].elements
@@ -289,7 +289,7 @@ def test_the_history_of_a_pipeline(tmp_path):
     assert upload.notes == ()
 
 
-def test_what_contradicts_its_name_is_noted(tmp_path):
+def test_a_file_that_contradicts_its_name_is_noted(tmp_path):
     save(
         tmp_path,
         {"6/100-1-1-2.ser": a_file(3), "job.json": json.dumps(A_JOB | {"jobId": 1}).encode()},
@@ -382,12 +382,12 @@ def test_lists_of_checkpoints():
     assert (history.kind, history.history) == (rest.HISTORY, (failed,))
 
 
-def test_other_json_is_no_answer():
+def test_other_json_is_not_an_answer():
     for value in (1, "x", None, [], {}, [1], {"pipelines": 3}, [{"checkpoint": 1}]):
         assert rest.read_answer(json.dumps(value).encode()) is None
 
 
-def test_fields_of_another_kind_are_not_known():
+def test_fields_of_wrong_types_are_unknown():
     odd = json.loads(json.dumps(CHECKPOINTS).replace("1000", '{"a": 1}').replace("9", "[]"))
     [pipeline] = rest.read_answer(json.dumps(odd).encode()).pipelines
     assert (pipeline.history[0].triggered_at, pipeline.history[0].id) == (None, None)

@@ -40,7 +40,7 @@ def _source_log(folder: Path, count: int) -> None:
         (folder / "sources" / "0" / str(number)).write_text(f"v1\n{json.dumps(entry)}")
 
 
-def test_offsets_that_go_back_name_no_files_again(tmp_path):
+def test_offsets_that_go_back_do_not_repeat_files(tmp_path):
     """Without the check every batch could name every file."""
     ends = [4, 9, 0, 9, 0, 9]
     lines = {batch: [json.dumps({"logOffset": end})] for batch, end in enumerate(ends)}
@@ -71,7 +71,7 @@ def test_entries_of_logs_of_files_are_bounded_together_and_counted_once(tmp_path
     assert len(limited.damaged) == 4
 
 
-def test_operators_cannot_say_that_they_have_partitions_without_end(case):
+def test_the_partitions_of_all_operators_are_bounded(case):
     folder = case("window-agg-hdfs") / MAIN
     for number in range(1, 5):
         shutil.copytree(folder / "state/0/_metadata", folder / f"state/{number}/_metadata")
@@ -84,7 +84,7 @@ def test_operators_cannot_say_that_they_have_partitions_without_end(case):
     assert {damage.file for damage in limited.damaged} == {"state/3", "state/4"}
 
 
-def test_reports_and_the_lines_that_are_none_are_bounded(tmp_path):
+def test_reports_and_damaged_lines_are_bounded(tmp_path):
     report = b'{"batchId":1,"runId":"r","sources":[]}\n'
     (tmp_path / "a.json").write_bytes(report * 30)
     (tmp_path / "b.json").write_bytes(report * 30 + b"nonsense\n" * 5000)
@@ -96,7 +96,7 @@ def test_reports_and_the_lines_that_are_none_are_bounded(tmp_path):
     assert len(read_progress(list_files(tmp_path, 10), "b.json", LIMITS)[1]) == MOST_DAMAGED + 1
 
 
-def test_files_of_one_name_are_not_compared_without_end(tmp_path):
+def test_comparing_files_of_one_name_is_bounded(tmp_path):
     entries = {f"{n}/part.json": None for n in range(MOST_ALIKE + 1)}
     seen = [SeenFile("file:///in/7/part.json", 1)]
     assert match_inputs(Files(tmp_path, entries), seen) == {}

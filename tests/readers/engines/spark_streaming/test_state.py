@@ -54,7 +54,7 @@ def test_blocks_are_not_unpacked_beyond_the_limit():
         unpack_blocks(huge + lz4_stream(b""), "lz4", 100)
 
 
-def test_aggregation_buffers_that_are_called_alike_are_told_apart():
+def test_aggregation_buffers_of_one_name_get_unique_names():
     assert told_apart(["count", "sum", "count", "count"]) == ("count", "sum", "count#2", "count#3")
 
 
@@ -150,7 +150,7 @@ def test_an_offset_beyond_the_row_is_refused():
         read_row(data, schema)
 
 
-def test_values_that_overlap_without_end_are_refused():
+def test_values_that_overlap_too_often_are_refused():
     """Every element of an array is the one array behind it: 30 to the power of 4 numbers."""
     schema = _struct([Array(Array(Array(Array(LONG))))])
     count, size = 30, 8 + 8 + 8 * 30
@@ -162,7 +162,7 @@ def test_values_that_overlap_without_end_are_refused():
         read_row(data, schema)
 
 
-def test_times_are_milliseconds_with_a_fraction_only_where_there_is_one():
+def test_times_are_milliseconds_with_a_fraction_only_if_needed():
     schema = _struct([TIME, TIME])
     assert read_row(row([1_714_521_600_000_000, 1_500], schema), schema) == {
         "c0": 1_714_521_600_000,
@@ -170,7 +170,7 @@ def test_times_are_milliseconds_with_a_fraction_only_where_there_is_one():
     }
 
 
-def test_a_user_defined_type_is_read_as_what_it_is_made_of():
+def test_a_user_defined_type_is_read_as_its_sql_type():
     assert parse_type({"type": "udt", "class": "x.Y", "sqlType": "long"}) == LONG
 
 
@@ -229,7 +229,7 @@ def test_the_ways_to_read_an_operator(checkpoint_of, case, labels):
     assert [reading_called(label) for label in labels] == list(readings)
 
 
-def test_a_copy_leaves_out_a_damaged_file_and_says_so(checkpoint_of, tmp_path):
+def test_a_copy_leaves_out_a_damaged_file_and_reports_it(checkpoint_of, tmp_path):
     checkpoint = checkpoint_of("window-agg-hdfs")
     path = checkpoint.files.root / "state/0/0/2.delta"
     path.write_bytes(path.read_bytes()[:-3])
@@ -263,7 +263,7 @@ def test_a_copy_points_at_its_own_schemas_and_drops_the_stale_checksum(checkpoin
     assert "/data/spark-cases/" in (checkpoint.files.root / "state/0/_metadata/v2/0").read_text()
 
 
-def test_a_copy_is_not_made_where_spark_would_not_find_it(checkpoint_of, tmp_path):
+def test_a_copy_needs_a_path_that_spark_can_read(checkpoint_of, tmp_path):
     with pytest.raises(ValueError, match="no plain path"):
         PrivateCopy(checkpoint_of("window-agg-hdfs"), tmp_path / "a b", LIMITS)
 
