@@ -21,6 +21,10 @@ class Opaque:
 
     @classmethod
     def of(
-        cls, data: bytes, reason: str, file: str | None = None, offset: int | None = None
+        cls,
+        data: bytes | memoryview,
+        reason: str,
+        file: str | None = None,
+        offset: int | None = None,
     ) -> "Opaque":
         return cls(len(data), bytes(data[:SHOWN_BYTES]), reason, file, offset)

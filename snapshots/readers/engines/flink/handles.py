@@ -1,7 +1,8 @@
-"""Where the bytes of a Flink checkpoint are: the handles that `_metadata` is made of.
+"""The handles in `_metadata`, which say where the bytes of a Flink checkpoint are.
 
-`size` is what Flink counts as state size, `uploaded_size` what this checkpoint wrote itself, both
-in bytes. Source: Flink, MetadataV2V3SerializerBase and the classes named at each handle.
+`size` is the state size as Flink counts it, `uploaded_size` what this checkpoint itself wrote,
+both in bytes. `handle_id` is None if the version of `_metadata` has none.
+Source: Flink, MetadataV2V3SerializerBase and the classes named at each handle.
 """
 
 from collections.abc import Iterator
@@ -14,9 +15,10 @@ EXCLUSIVE, SHARED = "exclusive", "shared"
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """The bytes themselves (ByteStreamStateHandle). name: a label only."""
+    """Bytes inside `_metadata` (ByteStreamStateHandle)."""
 
     name: str
+    """A label without further meaning."""
     data: bytes
 
     @property
@@ -26,39 +28,35 @@ class Inline:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A whole file (FileStateHandle). path: as the cluster named it, not a path of ours.
-
-    log: a log of changes, whose size here is not that of the file.
-    """
+    """A whole file (FileStateHandle)."""
 
     path: str
+    """The path on the cluster. It is never opened."""
     size: int
     log: bool = False
+    """Whether it is a log of changes, whose ``size`` is not that of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelativeFile:
-    """A whole file (RelativeFileStateHandle). path: below the folder of this `_metadata`.
-
-    log: as in File.
-    """
+    """A whole file (RelativeFileStateHandle)."""
 
     path: str
+    """The path below the folder of this `_metadata`."""
     size: int
     log: bool = False
+    """Whether it is a log of changes, whose ``size`` is not that of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """``size`` bytes of a file, from ``start`` on (SegmentFileStateHandle).
-
-    scope: EXCLUSIVE or SHARED.
-    """
+    """``size`` bytes of a file, from ``start`` on (SegmentFileStateHandle)."""
 
     path: str
     start: int
     size: int
     scope: str
+    """EXCLUSIVE or SHARED."""
     logical_id: str
 
 
@@ -71,16 +69,15 @@ class EmptySegment:
 
 @dataclass(frozen=True, slots=True)
 class KeyGroups:
-    """One stream with an offset per key group (KeyGroupsStateHandle and its savepoint form).
-
-    first: the first key group; offsets: one for each from there on. savepoint: always the full
-    layout. handle_id: None where the version has none.
-    """
+    """One stream with an offset per key group (KeyGroupsStateHandle and its savepoint form)."""
 
     first: int
+    """The first key group."""
     offsets: tuple[int, ...]
+    """The offset of each key group from the first one on."""
     stream: "Stream"
     savepoint: bool = False
+    """Whether it is the savepoint form, which always has the full layout."""
     handle_id: str | None = None
 
     @property
@@ -101,7 +98,7 @@ Stream = Inline | File | RelativeFile | Segment | EmptySegment | KeyGroups
 
 @dataclass(frozen=True, slots=True)
 class BackendFile:
-    """A file of a state backend. name: what the backend called it."""
+    """A file of a state backend, with the backend's name for it."""
 
     name: str
     stream: Stream
@@ -109,20 +106,21 @@ class BackendFile:
 
 @dataclass(frozen=True, slots=True)
 class Incremental:
-    """The files of RocksDB or ForSt (IncrementalRemoteKeyedStateHandle).
-
-    meta: the stream with the serializers. checkpoint_id: of the checkpoint that wrote it first.
-    stored_size: what was uploaded, None where the version does not say.
-    """
+    """The files of RocksDB or ForSt (IncrementalRemoteKeyedStateHandle)."""
 
     first: int
+    """The first key group."""
     count: int
+    """How many key groups there are."""
     checkpoint_id: int
+    """The checkpoint that wrote this handle first."""
     backend_id: str
     meta: Stream
+    """The stream that describes the states."""
     shared: tuple[BackendFile, ...]
     private: tuple[BackendFile, ...]
     stored_size: int | None = None
+    """How many bytes were uploaded; None if it is not stored."""
     handle_id: str | None = None
 
     @property
@@ -137,7 +135,7 @@ class Incremental:
 
 @dataclass(frozen=True, slots=True)
 class Changelog:
-    """State and the changes since (ChangelogStateBackendHandleImpl), in this order."""
+    """Materialised state, then the changes since (ChangelogStateBackendHandleImpl)."""
 
     first: int
     count: int
@@ -155,15 +153,16 @@ class Changelog:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of a changelog. key_group: -1 for meta data."""
+    """One change of a changelog."""
 
     key_group: int
+    """-1 for the description of a state."""
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class ChangesInMemory:
-    """Changes inside `_metadata` (InMemoryChangelogStateHandle), numbered start to before end."""
+    """Changes ``start`` .. ``end`` - 1 inside `_metadata` (InMemoryChangelogStateHandle)."""
 
     first: int
     count: int
@@ -183,15 +182,16 @@ class ChangesInMemory:
 
 @dataclass(frozen=True, slots=True)
 class LogPart:
-    """Changes in a log, from ``offset`` on: behind the log's first byte, in inflated bytes."""
+    """Changes in a log."""
 
     offset: int
+    """The offset of the first change, in inflated bytes from the log's second byte on."""
     stream: Stream
 
 
 @dataclass(frozen=True, slots=True)
 class ChangesInFiles:
-    """Changes in log files (ChangelogStateHandleStreamImpl). storage: None where not said."""
+    """Changes in log files (ChangelogStateHandleStreamImpl)."""
 
     first: int
     count: int
@@ -200,6 +200,7 @@ class ChangesInFiles:
     uploaded_size: int
     handle_id: str
     storage: str | None = None
+    """The kind of storage; None if the version of `_metadata` has none."""
 
 
 Keyed = KeyGroups | Incremental | Changelog | ChangesInMemory | ChangesInFiles
@@ -207,24 +208,22 @@ Keyed = KeyGroups | Incremental | Changelog | ChangesInMemory | ChangesInFiles
 
 @dataclass(frozen=True, slots=True)
 class OperatorStateOffsets:
-    """Where the elements of one operator state begin. mode: one of MODES."""
+    """The offsets of the elements of one operator state."""
 
     name: str
     mode: str
+    """One of MODES."""
     offsets: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorState:
-    """Operator state of one subtask (OperatorStreamStateHandle).
-
-    merging: with file merging, whose two folders are (task-owned, shared) as the cluster names
-    them; None without.
-    """
+    """The operator state of one subtask (OperatorStreamStateHandle)."""
 
     states: tuple[OperatorStateOffsets, ...]
     stream: Stream
     merging: tuple[str, str] | None = None
+    """The cluster's folders (task-owned, shared) for merged files; None without file merging."""
 
     @property
     def size(self) -> int:
@@ -237,29 +236,28 @@ class OperatorState:
 
 @dataclass(frozen=True, slots=True)
 class ChannelPart:
-    """One channel's buffers. place: (gate, channel) or (partition, subpartition).
-
-    offsets: of each buffer in the stream. size: as Flink counts it, lengths of buffers included.
-    """
+    """The buffers of one channel."""
 
     place: tuple[int, int]
+    """(gate, channel) or (partition, subpartition)."""
     size: int
+    """Bytes, including the lengths of buffers."""
     offsets: tuple[int, ...]
+    """The offset of each buffer in the stream."""
 
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """In-flight buffers of one subtask (the four channel state handles).
-
-    side: INPUT or OUTPUT. merged: several channels in one handle, as Flink >= 2.1 writes it.
-    """
+    """The in-flight buffers of one subtask (the four channel state handles)."""
 
     side: str
+    """INPUT or OUTPUT."""
     subtask: int
     size: int
     parts: tuple[ChannelPart, ...]
     stream: Stream
     merged: bool
+    """Whether the handle has several channels, as Flink 2.1 and later write it."""
 
     @property
     def uploaded_size(self) -> int:
@@ -270,7 +268,7 @@ Handle = OperatorState | Keyed | Channels
 
 
 def streams(handle: Handle | Stream) -> Iterator[Stream]:
-    """Every stream that a handle leads to, the ones without bytes of their own file included."""
+    """Yield every stream that a handle leads to, including those without a file of their own."""
     match handle:
         case KeyGroups(stream=inner) | OperatorState(stream=inner) | Channels(stream=inner):
             yield from streams(inner)
@@ -282,8 +280,8 @@ def streams(handle: Handle | Stream) -> Iterator[Stream]:
             for part in handle.materialised + handle.changes:
                 yield from streams(part)
         case ChangesInFiles():
-            for part in handle.parts:
-                yield from streams(part.stream)
+            for log in handle.parts:
+                yield from streams(log.stream)
         case ChangesInMemory():
             return
         case _:

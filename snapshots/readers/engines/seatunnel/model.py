@@ -1,9 +1,9 @@
-"""What one checkpoint of SeaTunnel holds, whichever layout it was written in.
+"""The content of one checkpoint of SeaTunnel, for every layout of its file.
 
-Times are epoch milliseconds as written. None: the file does not say.
+Times are epoch milliseconds. None stands for what the file does not say.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 TYPES = (
     "CHECKPOINT_TYPE",
@@ -18,25 +18,26 @@ STATUSES = ("RUNNING", "SAVEPOINT_PREPARE_CLOSE", "AUTO_PREPARE_CLOSE")
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """One element of a state: bytes that the connector's own serializer wrote.
-
-    encoding: ``java``, ``json`` or None where it is not known; content: what they hold (see
-    java_values), or why nobody can tell.
-    """
+    """One element of a state: bytes that the connector's own serializer wrote."""
 
     size: int
+    """Bytes."""
     sha256: str
     encoding: str | None
+    """``java``, ``json``, or None if it is unknown."""
     content: object
+    """The decoded value (for Java's objects see ``java.values``); Opaque if it is unknown."""
     offset: int
+    """The offset of the bytes in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubtaskState:
-    """The elements of one subtask's state; None for an element that is null."""
+    """The state of one subtask."""
 
     index: int
     elements: tuple[Payload | None, ...]
+    """None stands for an element that is null."""
 
     @property
     def size(self) -> int:
@@ -45,11 +46,13 @@ class SubtaskState:
 
 @dataclass(frozen=True, slots=True)
 class ActionState:
-    """key: as written, or its number in the earliest versions. subtasks: by index, None: no ack."""
+    """The state of one action."""
 
     key: str | int
+    """The key as it is stored; a number in the earliest versions."""
     parallelism: int | None
     subtasks: tuple[SubtaskState | None, ...]
+    """The states by index; None for a subtask that has not acknowledged."""
     coordinator: SubtaskState | None
 
     @property
@@ -60,46 +63,48 @@ class ActionState:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskStatistics:
-    """elements: what the engine calls the state's size; it counts elements that are not null."""
+    """One subtask's part in a checkpoint."""
 
     subtask: int | None
     acknowledged_at: int | None
     elements: int | None
+    """The number of elements that are not null. The engine calls it the size of the state."""
     status: str | int | None
 
 
 @dataclass(frozen=True, slots=True)
 class VertexStatistics:
-    """One task vertex. subtasks: None where no ack is noted. latest: newer files only."""
+    """One task vertex's part in a checkpoint."""
 
     vertex: int | None
     acknowledged: int | None
     subtasks: tuple[SubtaskStatistics | None, ...]
+    """None for a subtask without a stored acknowledgement."""
     completed: tuple[bool, ...]
     latest: SubtaskStatistics | None = None
+    """Only newer files have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """layout: ``current``, ``numbered`` (2022: actions are numbers) or ``engine-wire-v1``.
+    """The checkpoint of one pipeline."""
 
-    type: one of TYPES, another text as written, or its number where that is not known.
-    unknown: (where, bytes) of fields that mean nothing here.
-    """
-
-    job: int | None
+    job: int
     pipeline: int | None
-    id: int | None
+    id: int
     type: str | int | None
+    """One of TYPES, another text as stored, or the number of an unknown type."""
     triggered_at: int | None
     completed_at: int | None
     restored: bool | None
     actions: tuple[ActionState, ...]
     statistics: tuple[VertexStatistics, ...]
     layout: str
-    unknown: tuple[tuple[str, int], ...] = field(default=())
+    """``current``, ``numbered`` (of 2022, where actions are numbers) or ``engine-wire-v1``."""
+    unknown: tuple[tuple[str, int], ...] = ()
+    """Place and size in bytes of each unknown field."""
 
     @property
     def size(self) -> int:
-        """Bytes of all states."""
+        """Return the size of all states in bytes."""
         return sum(action.size for action in self.actions)

@@ -300,7 +300,7 @@ def test_what_the_files_cannot_tell_is_said_and_never_empty(case):
         *["hits_by_page", "total", "recent_pages", "timers"]
     ]
     assert {state.complete for state in operator.states} == {False}
-    assert "read by Spark alone" in operator.notes[0]
+    assert "Only Spark can read" in operator.notes[0]
 
 
 def test_every_derived_recording_is_without_defects_and_reads_back(cases, tmp_path):

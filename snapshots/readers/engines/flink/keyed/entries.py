@@ -1,4 +1,4 @@
-"""What keyed state consists of, whichever way it is stored."""
+"""The entries of keyed state, whatever layout it is stored in."""
 
 from dataclasses import dataclass, field
 
@@ -15,22 +15,26 @@ KINDS = ("VALUE", "LIST", "REDUCING", "AGGREGATING", "MAP", TIMERS, UNKNOWN)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One key's value in one state, or a stretch of bytes that nobody could read.
-
-    state, key_group: None where not known. kind: one of KINDS. namespace: None for the void one.
-    value: of TIMERS the time stamp in ms, one entry per timer. key, value: Opaque where not known;
-    raw_key and raw_value are then their bytes, as they are stored. size: bytes of the whole entry.
-    """
+    """One key's value in one state, or bytes that could not be read."""
 
     state: str | None
+    """The name of the state; None if it is unknown."""
     kind: str
+    """One of KINDS."""
     key_group: int | None
+    """None if it is unknown."""
     namespace: object
+    """None for the void namespace."""
     key: object
+    """Opaque if it is unknown."""
     value: object
+    """For TIMERS the time stamp in ms, with one entry per timer. Opaque if it is unknown."""
     size: int
+    """Bytes of the whole entry."""
     raw_key: bytes | memoryview = b""
+    """The stored bytes of an unknown key."""
     raw_value: bytes | memoryview = b""
+    """The stored bytes of an unknown value."""
 
     @property
     def is_known(self) -> bool:
@@ -45,25 +49,23 @@ def unread(
     kind: str = UNKNOWN,
     offset: int | None = None,
 ) -> Entry:
-    """A stretch of bytes as an entry of which neither key nor value is known."""
+    """Return bytes that could not be read as an entry with unknown key and value."""
     opaque = Opaque.of(data, reason, offset=offset)
     return Entry(state, kind, key_group, None, opaque, opaque, len(data), b"", data)
 
 
 @dataclass(slots=True)
 class Notes:
-    """What has to be said about a keyed state; more comes in while its entries are read.
-
-    complete: False where something is missing or damaged, so that keys may lack and values may
-    be older ones. missing: the streams that are not part of the upload.
-    """
+    """Remarks about one keyed state; more are added while its entries are read."""
 
     complete: bool = True
+    """False if anything is missing or damaged: keys may be absent, values may be outdated."""
     missing: list[Missing] = field(default_factory=list)
+    """The streams that the upload does not hold."""
     sentences: list[str] = field(default_factory=list)
 
     def say(self, sentence: str, *, complete: bool = True) -> None:
-        """Says it once. complete: False where the sentence means that something lacks."""
+        """Add a sentence, unless it is there; ``complete`` is False if it tells of a loss."""
         self.complete = self.complete and complete
         if sentence not in self.sentences and len(self.sentences) < MOST_SENTENCES:
             self.sentences.append(sentence)
@@ -75,28 +77,29 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one keyed state may take.
-
-    inflated_bytes: of one compressed key group or log. table_bytes: of all blocks of a table,
-    inflated. block_bytes: of one block. value_bytes: of a value that is decoded, which can take
-    up to 30 times as much memory. searched_bytes: how much is decoded on trial behind values that
-    cannot be. changed_keys: of a changelog, which have to be held in memory. tables: of one state.
-    alive_bytes: of the blocks of its tables that are read side by side. room: for everything that
-    is inflated; a whole upload can share it.
-    """
+    """Upper bounds for reading one keyed state."""
 
     inflated_bytes: int = 256 * 2**20
+    """The inflated size of one compressed key group or log."""
     table_bytes: int = 8 * 2**30
+    """The inflated size of all blocks of one table."""
     block_bytes: int = 16 * 2**20
+    """The inflated size of one block of a table."""
     value_bytes: int = 8 * 2**20
+    """The size of a value that is decoded. It can take up to 30 times as much memory."""
     searched_bytes: int = 2 * 2**20
+    """How much is decoded on trial to find where undecodable values end."""
     changed_keys: int = 1_000_000
+    """How many keys of a changelog are held in memory."""
     tables: int = 1_000
+    """How many table files of one state are read."""
     alive_bytes: int = 512 * 2**20
+    """The size of all blocks in memory while the tables of one state are merged."""
     room: Room = field(default_factory=lambda: Room("bytes of state", 8 * 2**30), compare=False)
+    """The budget for all that is inflated; a whole upload can share it."""
 
     def inflate(self, data: bytes | memoryview) -> bytes:
-        """The content of framed Snappy streams. Raises: Malformed."""
+        """Inflate framed Snappy streams. Raises: Malformed."""
         content = inflate_frames(data, min(self.inflated_bytes, self.room.left))
         self.room.take(len(content))
         return content
