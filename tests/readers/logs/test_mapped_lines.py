@@ -264,7 +264,7 @@ def test_a_preview_shows_the_first_events_as_they_are_read(tmp_path):
     assert len(found.events) == 100
     assert (found.lines, found.misfits.count, found.misfits.places[0][0]) == (101, 1, 2)
     _, events, _ = read(path, Limits(), format_of(parse(MAPPING)))
-    assert [(item.line, item.told.kind, item.at, item.message) for item in found.events] == [
+    assert [(item.line, item.event.kind, item.at, item.message) for item in found.events] == [
         (event.line, event.kind, event.at, event.message) for event in events[:100]
     ]
 
