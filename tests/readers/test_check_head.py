@@ -104,8 +104,8 @@ def test_a_long_log_without_a_header_is_not_read_whole_before_the_answer(tmp_pat
     ("line", "format", "words"),
     [
         (b'{"a": 1}\n', "raft-trace", "Nothing in the first 8,388,608 bytes is an event"),
-        (b'{"event": 1}\n', "raft-trace", "Line 1 has an event that is no object."),
-        (b"no clock\n", "shiviz", "No form of log with vector clocks"),
+        (b'{"event": 1}\n', "raft-trace", "Line 1 has an event that is not an object."),
+        (b"no clock\n", "shiviz", "no event in any known form of log with vector clocks"),
         (b"(?<host>[)\n", "shiviz", "expression"),
     ],
 )

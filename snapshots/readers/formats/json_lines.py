@@ -54,7 +54,7 @@ def _not_json(text: bytes, line: int, error: orjson.JSONDecodeError) -> Defect:
         word, field = not_finite
         return defect(
             "not-finite",
-            f"{word} is no JSON number. Leave the field out where the value is not known.",
+            f"{word} is not a JSON number. Leave the field out where the value is not known.",
             line=line,
             field=field,
         )

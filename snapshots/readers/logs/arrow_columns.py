@@ -246,7 +246,7 @@ def _rows(chosen: pa.Array) -> list[int]:
 
 def _number_text(value: float) -> str:
     if value != value or value in (float("inf"), float("-inf")):
-        raise Unfit("not-finite", f"is {value}, which is no JSON number: leave it null")
+        raise Unfit("not-finite", f"is {value}, which is not a JSON number: leave it null")
     return json_text(value)
 
 

@@ -136,7 +136,7 @@ def _processes(items: list, faults: HeaderFaults) -> dict[str, Process]:
             f"{path}.tokens", item.get("tokens"), count_problem
         ):
             if item["id"] in nodes:
-                faults.add(f"{path}.id", f"is {say.quoted(item['id'])}, which stands twice")
+                faults.add(f"{path}.id", f"is {say.quoted(item['id'])}, which is used twice")
             nodes[item["id"]] = Process(item["id"], JsonText(json_text(item["tokens"])))
     return nodes
 
@@ -153,7 +153,7 @@ def _channels(
             continue
         name = channel_id(*item)
         if name in links:
-            faults.add(path, f"is {say.quoted(item)}, which stands twice")
+            faults.add(path, f"is {say.quoted(item)}, which is used twice")
         links[name] = Channel(name, *item)
     return links
 

@@ -209,7 +209,7 @@ def _part(
     if not faults.passes(f"{path}.id", part.id, given_name_problem):
         return
     if part.id in parts:
-        faults.add(f"{path}.id", f"is {quoted(part.id)}, which stands twice")
+        faults.add(f"{path}.id", f"is {quoted(part.id)}, which is used twice")
     parts[part.id] = part
     if fields and faults.passes(path, fields, json_problem):
         further[part.id] = fields

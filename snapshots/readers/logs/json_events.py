@@ -167,10 +167,10 @@ class JsonEventsReader:
         assert isinstance(facts, dict)  # as the method ``header`` writes it
         if count := facts["misfits"]:
             line, reason = facts["misfit_lines"][0]
-            sentence = (
-                f"{times(count, 'line')} of the log {'is' if count == 1 else 'are'} no event "
-                f"and left out; the first {reason}."
-            )
+            lines = "1 line of the log is not an event and is left out; it"
+            if count > 1:
+                lines = f"{count:,} lines of the log are not events and are left out; the first"
+            sentence = f"{lines} {reason}."
             defects.add(defect("skipped-text", sentence, line=line, count=count))
         rows = _Rows(header, facts.get("began_at_us", 0))
         batch: list[Row] = []

@@ -180,7 +180,7 @@ def _refusing_damage() -> Iterator[None]:
         yield
     except UnicodeDecodeError:
         raise refuse(
-            "not-utf8", "The Parquet file has a column whose name is no UTF-8: is it damaged?"
+            "not-utf8", "The Parquet file has a column whose name is not UTF-8: is it damaged?"
         ) from None
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise refuse(
@@ -232,7 +232,7 @@ def check_schema(schema: pa.Schema) -> None:
     """
     for name in schema.names:
         if schema.names.count(name) > 1:
-            raise refuse("wrong-type", f"The column {quoted(name)} stands twice.", field=name)
+            raise refuse("wrong-type", f"The column {quoted(name)} occurs twice.", field=name)
     for name in ("process", "kind"):
         if name not in schema.names:
             raise refuse(

@@ -40,7 +40,7 @@ class RaftTraceReader(JsonEventsReader):
         if fields.get("tag", TAG) != TAG or event is None:
             return None
         if not isinstance(event, dict):
-            raise Misfit("has an event that is no object")
+            raise Misfit("has an event that is not an object")
         kind, node = event.get("name"), event.get("nid")
         if not isinstance(kind, str) or not kind:
             raise Misfit("does not name what happened (event.name)")

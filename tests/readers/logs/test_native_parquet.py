@@ -254,7 +254,7 @@ def test_names_of_columns_that_are_no_text_are_refused(tmp_path):
     path = parquet(tmp_path, table(EVENTS, oddname=[1] * len(EVENTS)))
     path.write_bytes(path.read_bytes().replace(b"oddname", b"odd\xffame"))
     found = refusal(path)
-    assert (found.code, "name is no UTF-8" in found.sentence) == ("not-utf8", True)
+    assert (found.code, "name is not UTF-8" in found.sentence) == ("not-utf8", True)
 
 
 def test_the_reason_of_damage_names_no_exception(tmp_path):

@@ -143,7 +143,7 @@ def test_lines_that_are_no_events_are_counted_with_their_number(tmp_path):
     assert [line for line, _ in about["misfit_lines"]] == [3, 4, 5, 6, 7, 8]
     assert "another node" in about["misfit_lines"][2][1]
     assert (defect.code, defect.line, defect.count) == ("skipped-text", 3, 6)
-    assert "6 lines of the log are no event" in defect.sentence
+    assert "6 lines of the log are not events" in defect.sentence
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_log_without_any_event_is_refused(tmp_path):
     with pytest.raises(InputRefused, match="All 2 lines of the log are left out"):
         read(path, format="raft-trace")
     path = source(tmp_path, text({"level": "info"}, {"event": 7}))
-    with pytest.raises(InputRefused, match="Line 2 has an event that is no object"):
+    with pytest.raises(InputRefused, match="Line 2 has an event that is not an object"):
         read(path, format="raft-trace")
 
 

@@ -143,7 +143,7 @@ class _Reading:
             entries = {name: count for name, count in entries.items() if count}
         own = entries.get(host, 0)
         if not own:
-            hint = "" if host else " Does the expression take a line that is no event for one?"
+            hint = "" if host else " Does the expression match a line that is not an event?"
             raise refuse(
                 "bad-clock", f"The clock does not count the host {quoted(host)} itself.{hint}",
                 line=line,
@@ -210,10 +210,9 @@ class _Reading:
 def _entries(clock: bytes, line: int) -> dict[str, int]:
     value = clock_value(clock)
     if type(value) is not dict:
-        raise refuse(
-            "bad-clock", f"The clock {quoted(clock[:200].decode('utf-8', 'replace'))} is no JSON "
-            "object of hosts and counts.", line=line,
-        )  # fmt: skip
+        shown = quoted(clock[:200].decode("utf-8", "replace"))
+        sentence = f"The clock {shown} is not a JSON object of hosts and counts."
+        raise refuse("bad-clock", sentence, line=line)
     counts = value.values()
     if set(map(type, counts)) == {int} and min(counts) >= 0 and max(counts) <= _LARGEST_COUNT:
         return value

@@ -90,8 +90,8 @@ def _recognised(text: bytes) -> Form:
     known = "; ".join(f"{form.name} ({form.title})" for form in FORMS)
     raise refuse(
         "unknown-format",
-        "No form of log with vector clocks that is known here finds an event in it. Put the "
-        f"parser expression on its first line. Known are: {known}.",
+        "The log has no event in any known form of log with vector clocks. Put the "
+        f"parser expression on its first line. The known forms are: {known}.",
     )
 
 
@@ -161,7 +161,7 @@ def chosen(log: Log, execution: str | None) -> Part:
             choices=choices(log),
         )
     raise refuse(
-        "several-executions", f"No execution is named {quoted(execution)}. There are: {listed}."
+        "several-executions", f"No execution is named {quoted(execution)}. The log holds {listed}."
     )
 
 
