@@ -5,7 +5,6 @@ all snapshots at once. Their results are joined here into the reports of
 ``snapshots.domain.judging.verdicts``, which is the reference, and written beside the recording.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -40,9 +39,8 @@ from tasks.spark.judge.channel_cuts import SnapshotFacts
 from tasks.spark.judge.channels import ChannelFacts, ChannelTask, judge_channels
 from tasks.spark.judge.recorded import in_scope
 from tasks.spark.judge.states import STATES, StateTask, judge_states
-from tasks.spark.stages import SparkStages, Stages
+from tasks.spark.stages import Progress, SparkStages, Stages, run_phase
 
-Progress = Callable[[str, int, int], None]
 JUDGING = "judging"
 ROWS_PER_TASK = 500_000
 
@@ -96,14 +94,7 @@ class Judge:
         """Run the Spark action, which fills ``states`` and ``contents``."""
         tasks = self._tasks()
         weights = [sum(task.end - task.first for task in group) for group in tasks]
-        goal = sum(weights)
-        progress(JUDGING, 0, goal)
-        groups = stages.run(
-            judge_part,
-            tasks,
-            weights=weights,
-            advance=lambda done: progress(JUDGING, done, goal),
-        )
+        groups = run_phase(stages, progress, JUDGING, judge_part, tasks, weights)
         results = [item for group in groups for item in group]
         channels = [item for item in results if isinstance(item, ChannelFacts)]
         states = [self.states, *(item for item in results if isinstance(item, pa.Table))]

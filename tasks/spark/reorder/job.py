@@ -6,7 +6,7 @@ checks (``kernels``). Their results are joined here into the report of the refer
 """
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -62,6 +62,7 @@ from tasks.spark.reorder.kernels import (
     ChannelFacts,
     ChannelTask,
     Differing,
+    Facts,
     Fault,
     Ordered,
     ProcessTask,
@@ -73,9 +74,8 @@ from tasks.spark.reorder.kernels import (
     ordered,
     reorder_part,
 )
-from tasks.spark.stages import SparkStages, Stages
+from tasks.spark.stages import Progress, SparkStages, Stages, run_phase
 
-Progress = Callable[[str, int, int], None]
 REORDERING = "reordering"
 ROWS_PER_TASK = 500_000
 
@@ -158,7 +158,7 @@ class Reorder:
         return strays, self.recording.tables.events.values("kind", process, index)
 
     def report(self, stages: Stages, progress: Progress) -> ReorderingReport:
-        results = self._found(stages, progress)
+        results = self._results(stages, progress)
         steps = [item for item in results if isinstance(item, StepFacts)]
         channels = [item for item in results if isinstance(item, ChannelFacts)]
         processes = [item for item in results if isinstance(item, Differing)]
@@ -191,18 +191,11 @@ class Reorder:
             occurred_after=after,
         )
 
-    def _found(self, stages: Stages, progress: Progress) -> list:
+    def _results(self, stages: Stages, progress: Progress) -> list[Facts]:
         """Run the Spark action and return the results of its tasks."""
         tasks = self._tasks()
         weights = [len(group) for group in tasks]
-        goal = sum(weights)
-        progress(REORDERING, 0, goal)
-        groups = stages.run(
-            reorder_part,
-            tasks,
-            weights=weights,
-            advance=lambda done: progress(REORDERING, done, goal),
-        )
+        groups = run_phase(stages, progress, REORDERING, reorder_part, tasks, weights)
         return [item for group in groups for item in group]
 
     def _tasks(self) -> list[tuple[Task, ...]]:

@@ -130,10 +130,21 @@ class ChannelFacts:
     differing: Differing
 
 
-def reorder_part(tasks: tuple[Task, ...]) -> list[StepFacts | ChannelFacts | Differing]:
+Facts = StepFacts | ChannelFacts | Differing
+
+
+def reorder_part(tasks: tuple[Task, ...]) -> list[Facts]:
     """Run some tasks of one stretch and return their results; this is the kernel of the job."""
     between = Between(tasks[0].stretch)
-    return [_KERNELS[type(task)](between, task) for task in tasks]
+    return [_facts(between, task) for task in tasks]
+
+
+def _facts(between: "Between", task: Task) -> Facts:
+    if isinstance(task, StepTask):
+        return partition_steps(between, task)
+    if isinstance(task, ProcessTask):
+        return follow_processes(between, task)
+    return follow_channels(between, task)
 
 
 class Between:
@@ -389,10 +400,3 @@ def joined(parts: list[Differing]) -> Differing:
         np.concatenate([part.changes for part in parts]),
         np.concatenate(turns),
     )
-
-
-_KERNELS = {
-    StepTask: partition_steps,
-    ProcessTask: follow_processes,
-    ChannelTask: follow_channels,
-}

@@ -4,7 +4,6 @@ Two Spark actions: first the channels, which show what receives find, then the p
 reference is ``snapshots.domain.replaying.restore``.
 """
 
-from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from snapshots.domain.model.recording import KINDS, MARKER_RECEIVE, SnapshotId
 from snapshots.domain.replaying.restore import (
     MOST_DIFFERENCES,
     Contents,
+    Difference,
     NotRestorable,
     RestoreReport,
     require_all_recorded,
@@ -36,9 +36,8 @@ from tasks.spark.restore.kernels import (
     restore_channels,
     restore_processes,
 )
-from tasks.spark.stages import SparkStages, Stages
+from tasks.spark.stages import Kernel, Progress, Result, SparkStages, Stages, run_phase
 
-Progress = Callable[[str, int, int], None]
 CHANNELS, PROCESSES = "replaying channels", "replaying processes"
 ROWS_PER_TASK = 500_000
 
@@ -156,7 +155,7 @@ class Restore:
             RestoreTask(str(self.folder), self.code, *bounds)
             for bounds in ranges(load, ROWS_PER_TASK)
         ]
-        return self._stage(stages, progress, CHANNELS, restore_channels, tasks)
+        return _restored(stages, progress, CHANNELS, restore_channels, tasks)
 
     def _processes(
         self, stages: Stages, progress: Progress, missing: list[tuple[int, int]]
@@ -172,18 +171,7 @@ class Restore:
             )
             for first, end in ranges(load, 2 * ROWS_PER_TASK)
         ]
-        return self._stage(stages, progress, PROCESSES, restore_processes, tasks)
-
-    def _stage(
-        self, stages: Stages, progress: Progress, phase: str, kernel, tasks: list[RestoreTask]
-    ) -> list:
-        weights = [task.end - task.first for task in tasks]
-        goal = sum(weights)
-        progress(phase, 0, goal)
-        parts = stages.run(
-            kernel, tasks, weights=weights, advance=lambda done: progress(phase, done, goal)
-        )
-        return list(chain.from_iterable(parts))
+        return _restored(stages, progress, PROCESSES, restore_processes, tasks)
 
     def _contents(self, states: list[str | None], channels: list[list[str]]) -> Contents:
         by_process = zip(self.processes, states, strict=True)
@@ -194,7 +182,19 @@ class Restore:
         )
 
 
-def _by_step(states: list[Placed], messages: list[Placed]) -> list:
+def _restored(
+    stages: Stages,
+    progress: Progress,
+    phase: str,
+    kernel: Kernel[RestoreTask, list[Result]],
+    tasks: list[RestoreTask],
+) -> list[Result]:
+    """Restore channels or processes, range by range."""
+    weights = [task.end - task.first for task in tasks]
+    return list(chain.from_iterable(run_phase(stages, progress, phase, kernel, tasks, weights)))
+
+
+def _by_step(states: list[Placed], messages: list[Placed]) -> list[Difference]:
     """Sort the differences at events by step; at one event, the state comes before the message."""
     keyed = [
         ((item.step, rank), item) for rank, items in enumerate((states, messages)) for item in items
