@@ -124,7 +124,7 @@ def test_nodes_stand_by_number(tmp_path):
     assert [process.id for process in header.topology.processes] == ["2", "9", "10", "b"]
 
 
-def test_lines_that_are_no_events_are_counted_with_their_number(tmp_path):
+def test_lines_that_are_not_events_are_counted_with_their_numbers(tmp_path):
     lines = [
         a_line("Ready", "1"),
         {"level": "info", "msg": "started"},
@@ -165,7 +165,7 @@ def test_times(tmp_path, ts, at):
     assert [event.at for event in events] == [0, at]
 
 
-def test_it_is_told_by_its_first_line(tmp_path):
+def test_a_trace_is_recognised_by_its_first_line(tmp_path):
     path = source(tmp_path, text(a_line("InitState", "1")))
     head = checked(path, Limits())
     assert (head.format, head.complete) == ("raft-trace", True)
