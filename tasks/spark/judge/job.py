@@ -33,8 +33,7 @@ from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
 from snapshots.store.writer import write_snapshots
 from tasks.spark import session
-from tasks.spark.ingest.match import runs
-from tasks.spark.ingest.schemas import ranges
+from tasks.spark.ingest.schemas import ranges, runs
 from tasks.spark.judge.channel_cuts import SnapshotFacts
 from tasks.spark.judge.channels import ChannelFacts, ChannelTask, judge_channels
 from tasks.spark.judge.recorded import in_scope

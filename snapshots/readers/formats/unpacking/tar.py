@@ -51,7 +51,8 @@ def entries(read: Callable[[int], bytes], skip: Callable[[str, str], None]) -> I
         skip: takes (name, reason) of what follows the archive.
     """
     stream = _Stream(read)
-    name = size = None
+    name: str | None = None
+    size: int | None = None
     while any(header := stream.take(_BLOCK)):
         if _octal(header[148:156]) != _checksum(header):
             raise _damaged(f"a header's checksum is wrong at byte {stream.position - _BLOCK:,}")
