@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def met(sends: dict[int, list[int]], receives: dict[int, list[int]]) -> list[int]:
-    """``meet`` for ids by channel, as columns sorted by channel."""
+    """Call ``meet`` for ids by channel, as columns sorted by channel."""
     columns = []
     for ends in (sends, receives):
         channel = np.repeat(sorted(ends), [len(ends[code]) for code in sorted(ends)])
