@@ -234,8 +234,8 @@ def _state(state: object, path: str, faults: HeaderFaults) -> JsonText | None:
 def _channel(fields: dict, path: str, faults: HeaderFaults) -> Channel:
     fifo = _flag(fields, "fifo", True, path, faults)
     overtaking = _flag(fields, "overtaking", False, path, faults)
-    ends = [fields.pop(end, None) for end in ("source", "target")]
-    return Channel(fields.pop("id", None), *ends, fifo, overtaking)
+    source, target = fields.pop("source", None), fields.pop("target", None)
+    return Channel(fields.pop("id", None), source, target, fifo, overtaking)
 
 
 def _flag(fields: dict, name: str, default: bool, path: str, faults: HeaderFaults) -> bool:

@@ -9,6 +9,7 @@ import re
 from datetime import datetime
 
 from snapshots.domain.model.recording import INTERNAL, RECEIVE, SEND
+from snapshots.domain.model.topology import ProcessId
 from snapshots.readers.formats.fields import Unfit, given_name_problem, json_text
 from snapshots.readers.formats.head import Head
 from snapshots.readers.logs.json_events import JsonEventsReader, LineEvent, Link, Misfit
@@ -47,7 +48,7 @@ class RaftTraceReader(JsonEventsReader):
         if (problem := given_name_problem(node)) is not None:
             raise Misfit(f"does not name its node (event.nid {problem[1]})")
         try:
-            return _line_event(fields, event, kind, node)
+            return _line_event(fields, event, kind, event["nid"])
         except Unfit as unfit:
             raise Misfit(unfit.problem[1]) from None
 
@@ -63,7 +64,7 @@ def _is_trace(fields: dict) -> bool:
     )
 
 
-def _line_event(fields: dict, event: dict, name: str, node: str) -> LineEvent:
+def _line_event(fields: dict, event: dict, name: str, node: ProcessId) -> LineEvent:
     kind = SEND if _SENDS.match(name) else RECEIVE if _RECEIVES.match(name) else INTERNAL
     link, value = None, None
     if kind != INTERNAL:
@@ -99,12 +100,12 @@ def _message(message: object, kind: str, node: str) -> tuple[Link, str]:
         word = "sends a message of" if kind == SEND else "receives a message to"
         raise Misfit(f"{word} another node")
     content = {part: item for part, item in message.items() if part not in ("from", "to")}
-    return Link(None, ends), json_text(content)
+    return Link(None, (message["from"], message["to"])), json_text(content)
 
 
 def _microseconds(ts: object) -> int | None:
     """Return zap's time stamp in microseconds: it is a number of seconds since 1970, or a date."""
-    if type(ts) in (int, float) and abs(ts) < 2**40:
+    if isinstance(ts, int | float) and not isinstance(ts, bool) and abs(ts) < 2**40:
         return round(ts * 1_000_000)
     if isinstance(ts, str) and len(ts) < 50:
         try:

@@ -79,8 +79,10 @@ def explain_part(tasks: tuple[Task, ...]) -> list[ReportedCheckpoint | Answer]:
     """Run some tasks and return their results; this is the kernel of the job."""
     results: list[ReportedCheckpoint | Answer] = []
     for task in tasks:
-        is_checkpoints = isinstance(task, CheckpointTask)
-        results += report_checkpoints(task) if is_checkpoints else answer_vertices(task)
+        if isinstance(task, CheckpointTask):
+            results += report_checkpoints(task)
+        else:
+            results += answer_vertices(task)
     return results
 
 

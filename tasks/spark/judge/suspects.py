@@ -6,21 +6,17 @@ Shapes: S snapshots, by their code in the manifest; M messages of one channel, b
 
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Callable
 
 import numpy as np
 
 from snapshots.domain.judging import witnesses as say
 from snapshots.domain.judging.findings import (
     FIFO_VIOLATION,
-    MARKER_RULE,
     MOST_WITNESSES,
-    ORPHAN,
     Finding,
     Findings,
 )
-from snapshots.domain.model.recording import Message
-from snapshots.domain.model.topology import Channel
+from snapshots.domain.model.recording import MessageId, SnapshotId
 from snapshots.store.layout import NONE
 from tasks.spark.judge.channel_cuts import ChannelCut, Entry, SnapshotFacts
 from tasks.spark.judge.lanes import NEVER, Lane
@@ -29,7 +25,7 @@ from tasks.spark.judge.lanes import NEVER, Lane
 class SuspectJudge:
     """Finds what is wrong on one channel at a time and adds it to the facts of the snapshots."""
 
-    def __init__(self, names: tuple[str, ...], facts: list[SnapshotFacts]) -> None:
+    def __init__(self, names: tuple[SnapshotId, ...], facts: list[SnapshotFacts]) -> None:
         """Take the name and the facts of each snapshot, by code."""
         self.names = names
         self.facts = facts
@@ -53,21 +49,18 @@ class SuspectJudge:
         for snapshot in np.flatnonzero(cut.both & (last > cut.sent)).tolist():
             begin, end = cut.sent[snapshot], last[snapshot]
             inside = lane.received[begin:end] < cut.target[snapshot]
-            ordinals = begin + np.flatnonzero(inside)
-            self._add_all(
-                snapshot, ORPHAN, ordinals, lambda n: say.orphan(lane.channel, lane.message(n))
-            )
+            self._add_all(snapshot, say.orphan, lane, begin + np.flatnonzero(inside))
 
     def _add_all(
-        self, snapshot: int, verdict: str, ordinals: np.ndarray, witness: Callable[[int], Finding]
+        self, snapshot: int, witness: say.MessageWitness, lane: Lane, ordinals: np.ndarray
     ) -> None:
-        """Add a witness for each ordinal; those beyond MOST_WITNESSES are only counted."""
-        findings = self.facts[snapshot].findings
-        room = MOST_WITNESSES - len(findings.kept.get(verdict, ()))
+        """Add a witness for each message; those beyond MOST_WITNESSES are only counted."""
+        findings, name = self.facts[snapshot].findings, self.names[snapshot]
+        room = MOST_WITNESSES - len(findings.kept.get(witness.verdict, ()))
         for ordinal in ordinals[:room].tolist():
-            findings.add(witness(ordinal))
+            findings.add(witness(lane.channel, lane.message(ordinal), name))
         if len(ordinals) > room:
-            findings.count(verdict, len(ordinals) - max(room, 0))
+            findings.count(witness.verdict, len(ordinals) - max(room, 0))
 
     def _unlike(self, cut: ChannelCut) -> list[tuple[int, Entry]]:
         """Return the snapshots whose recorded list is not, id for id, what is in flight."""
@@ -88,13 +81,13 @@ class SuspectJudge:
         lane, findings = cut.lane, self.facts[snapshot].findings
         flying = cut.flying_in(snapshot)
         ids = lane.texts("message", flying).to_pylist() if len(flying) else []
-        waiting: dict[str, deque[int]] = defaultdict(deque)
-        first: dict[str, int] = {}
+        waiting: dict[MessageId, deque[int]] = defaultdict(deque)
+        first: dict[MessageId, int] = {}
         for name, ordinal in zip(ids, flying.tolist(), strict=True):
             waiting[name].append(ordinal)
             first.setdefault(name, ordinal)
         matched: list[int] = []
-        surplus: list[str] = []
+        surplus: list[MessageId] = []
         for name in entry.messages:
             if waiting[name]:
                 matched.append(waiting[name].popleft())
@@ -109,7 +102,7 @@ class SuspectJudge:
         return [(one, other) for one, other in pairs if other < one]
 
     def _surplus(
-        self, cut: ChannelCut, snapshot: int, name: str, flying: int | None, known: int
+        self, cut: ChannelCut, snapshot: int, name: MessageId, flying: int | None, known: int
     ) -> Finding:
         """Return the finding for a recorded message that is not in flight.
 
@@ -158,7 +151,7 @@ class SuspectJudge:
         begin: np.ndarray,
         end: np.ndarray,
         ordinals: np.ndarray,
-        witness: Callable[[Channel, Message, str], Finding],
+        witness: say.MessageWitness,
         lane: Lane,
     ) -> None:
         """Add a witness for every message in ``ordinals[begin:end]`` of each snapshot.
@@ -169,14 +162,8 @@ class SuspectJudge:
             ordinals: all messages, in the order of that end.
         """
         for place in np.flatnonzero(recorded & (begin < end)).tolist():
-            snapshot = int(codes[place])
-            name = self.names[snapshot]
-            self._add_all(
-                snapshot,
-                MARKER_RULE,
-                ordinals[begin[place] : end[place]],
-                lambda n, name=name: witness(lane.channel, lane.message(n), name),
-            )
+            chosen = ordinals[begin[place] : end[place]]
+            self._add_all(int(codes[place]), witness, lane, chosen)
 
     # --- order on a FIFO channel -------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from snapshots.domain.model.recording import (
     MessageId,
     SnapshotId,
 )
+from snapshots.domain.model.topology import ChannelId
 from snapshots.domain.replaying.computations import (
     SENDS_FIRST,
     Faults,
@@ -203,7 +204,7 @@ class Reorder:
         tables, stretch = self.recording.tables, self.stretch
         events = self.between.end - self.between.start + 1
         messages = tables.messages.table.length + 1
-        tasks = [
+        tasks: list[Task] = [
             *(StepTask(stretch, *bounds, self.most_shown) for bounds in self._step_ranges()),
             *(
                 ProcessTask(stretch, *bounds)
@@ -236,9 +237,9 @@ class Reorder:
             rows.texts("message"),
             rows.texts("label"),
         )
+        names = ("process", "index", "kind", "at", "step", "line", "channel", "message", "label")
         return tuple(
-            Event(*fields, channel=channel, message=message, label=label)
-            for *fields, channel, message, label in zip(*columns, strict=True)
+            Event(**dict(zip(names, fields, strict=True))) for fields in zip(*columns, strict=True)
         )
 
     def _event(self, process: int, index: int) -> Event:
@@ -261,11 +262,12 @@ class Reorder:
             {name: [message.id for message in held[name]] for name in self.stored.channels},
         )
 
-    def _recomputed(self) -> dict[str, list[MessageId]]:
-        return {
-            name: [message.id for message in channel.recomputed]
-            for name, channel in self.stored.channels.items()
-        }
+    def _recomputed(self) -> dict[ChannelId, list[MessageId]]:
+        recomputed: dict[ChannelId, list[MessageId]] = {}
+        for name, channel in self.stored.channels.items():
+            assert channel.recomputed is not None  # in a complete snapshot all have recorded
+            recomputed[ChannelId(name)] = [message.id for message in channel.recomputed]
+        return recomputed
 
     # --- checks ------------------------------------------------------------------------------
 
@@ -324,7 +326,7 @@ class Reorder:
     def _swap_check(self, whole: StepFacts) -> Check:
         if whole.swaps > self.most_swaps:
             return too_many_swaps(whole.swaps, self.most_swaps)
-        if not whole.swaps:
+        if whole.first_after is None or whole.last_before is None or not whole.swaps:
             return Check(SWAPS, True)
         moving = ordered(self.between, whole.first_after, whole.last_before + 1)
         order, stuck = _swapped(moving, self._flights(moving))

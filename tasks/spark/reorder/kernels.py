@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.model.recording import APPLICATION_KINDS
+from snapshots.domain.model.recording import APPLICATION_KINDS, SnapshotId
 from snapshots.domain.replaying.computations import FIFO, SENDS_FIRST
 from snapshots.domain.replaying.reordering import inversions, prerecording
 from snapshots.store.errors import StoreDamaged
@@ -34,7 +34,7 @@ class Stretch:
     """
 
     folder: str
-    snapshot: str
+    snapshot: SnapshotId
     first: int
     end: int
     has_states: bool = True
@@ -238,7 +238,10 @@ def follow_processes(between: Between, task: ProcessTask) -> Differing:
         return Differing(True, np.zeros(0, np.int64))
     starts = states_at(between.tables, codes, between.start[codes])
     targets = states_at(between.tables, codes, between.positions[codes])
-    lanes = [_state_changes(between, *lane) for lane in zip(codes, starts, targets, strict=True)]
+    lanes = [
+        _state_changes(between, code, start, target)
+        for code, start, target in zip(codes.tolist(), starts, targets, strict=True)
+    ]
     at_start = sum(start != target for start, target in zip(starts, targets, strict=True))
     return differing(at_start, *map(np.concatenate, zip(*lanes, strict=True)))
 
@@ -255,7 +258,7 @@ def _require_rising(between: Between, code: int) -> None:
 
 
 def _state_changes(
-    between: Between, code: int, start: str | None, target: str
+    between: Between, code: int, start: str | None, target: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the steps at which a process leaves (1) or enters (-1) its recorded state."""
     events, first, end = between.events, int(between.start[code]), int(between.end[code])

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from snapshots.domain.model.recording import KINDS, MARKER_RECEIVE, SnapshotId
+from snapshots.domain.model.recording import KINDS, MARKER_RECEIVE, MessageId, SnapshotId
+from snapshots.domain.model.topology import JsonText
 from snapshots.domain.replaying.restore import (
     MOST_DIFFERENCES,
     Contents,
@@ -173,7 +174,7 @@ class Restore:
         ]
         return _restored(stages, progress, PROCESSES, restore_processes, tasks)
 
-    def _contents(self, states: list[str | None], channels: list[list[str]]) -> Contents:
+    def _contents(self, states: list[JsonText | None], channels: list[list[MessageId]]) -> Contents:
         by_process = zip(self.processes, states, strict=True)
         by_channel = zip(self.channels, channels, strict=True)
         return Contents(

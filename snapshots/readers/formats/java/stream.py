@@ -120,12 +120,15 @@ class _Stream:
             self._charge(2 * length + _OF_OBJECT, at)
             self._height = 0
             return [{"block": self.cursor.take(length).hex()}]
-        return [self._value(kind, at)]
+        return [self._value_of(kind, at)]
 
-    def _value(self, kind: int | None = None, at: int | None = None) -> object:
-        """Read an object of any kind; ``kind`` is its first byte if that is read already."""
-        if kind is None:
-            at, kind = self.cursor.position, self.cursor.u8()
+    def _value(self) -> object:
+        """Read an object of any kind."""
+        at = self.cursor.position
+        return self._value_of(self.cursor.u8(), at)
+
+    def _value_of(self, kind: int, at: int) -> object:
+        """Read the rest of an object whose first byte, at ``at``, is ``kind``."""
         read = self._READ.get(kind)
         if read is None:
             raise Malformed(f"The byte {kind:#04x} begins no object", at)

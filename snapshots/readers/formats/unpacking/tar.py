@@ -135,6 +135,7 @@ def _octal(field: bytes) -> int | None:
 
 def _number(field: bytes) -> int:
     """Return a size: octal, or in base 256 if the first bit is set. Raises: InputRefused."""
+    number: int | None
     if field[0] & 0x80:
         number = int.from_bytes(bytes([field[0] & 0x7F]) + field[1:], "big")
     else:

@@ -183,26 +183,23 @@ def _kind(value: object) -> tuple[str | None, tuple[Rule, ...] | None, str]:
     rules = fields.get("rules")
     if not isinstance(rules, list) or len(rules) > MOST_RULES:
         raise MappingRefused("kind.rules", f"Rules are a list of at most {MOST_RULES}.")
-    otherwise = fields.get("otherwise", INTERNAL)
-    _check_kind(otherwise, "kind.otherwise")
+    otherwise = _event_kind(fields.get("otherwise", INTERNAL), "kind.otherwise")
     checked = tuple(_rule(rule, f"kind.rules[{place}]") for place, rule in enumerate(rules))
     return _path(fields.get("path"), "kind.path"), checked, otherwise
 
 
 def _rule(rule: object, where: str) -> Rule:
     fields = _object(rule, where, {"value", "kind"})
-    value, kind = fields.get("value"), fields.get("kind")
+    value = fields.get("value")
     if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_PATH:
         raise MappingRefused(f"{where}.value", f"It is a text of 1 to {LONGEST_PATH} characters.")
-    _check_kind(kind, f"{where}.kind")
-    return Rule(value, kind)
+    return Rule(value, _event_kind(fields.get("kind"), f"{where}.kind"))
 
 
-def _check_kind(value: object, where: str) -> None:
-    if value not in (*KINDS, SKIP):
-        raise MappingRefused(
-            where, f"It is one of {', '.join(KINDS)} or {SKIP}, not {quoted(value)}."
-        )
+def _event_kind(value: object, where: str) -> str:
+    if isinstance(value, str) and value in (*KINDS, SKIP):
+        return value
+    raise MappingRefused(where, f"It is one of {', '.join(KINDS)} or {SKIP}, not {quoted(value)}.")
 
 
 def _peer(value: object) -> tuple[str | None, str | None]:

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from snapshots.domain.model.defects import quoted, refuse
+from snapshots.domain.model.topology import ProcessId
 
 MOST_STEPS = 300_000_000  # entries that are read while messages are found
 _AT_ONCE = 4_000_000
@@ -20,7 +21,7 @@ _AT_ONCE = 4_000_000
 class Clocks:
     """The clocks of all events of one execution."""
 
-    hosts: tuple[str, ...]
+    hosts: tuple[ProcessId, ...]
     starts: np.ndarray
     """int64[hosts + 1]: the first row of each host."""
     keys: np.ndarray

@@ -8,6 +8,7 @@ import numpy as np
 import orjson
 
 from snapshots.domain.model.defects import quoted, refuse
+from snapshots.domain.model.topology import ProcessId
 from snapshots.readers.formats.fields import LONGEST_NAME
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.shiviz.clocks import Clocks
@@ -36,7 +37,6 @@ class Skipped:
     """Text without an event."""
 
     lines: int = 0
-    bytes: int = 0
     places: list[tuple[int, str]] = field(default_factory=list)
     """The number and the beginning of each of the first MOST_SHOWN lines."""
 
@@ -47,7 +47,6 @@ class Skipped:
         for number, piece in enumerate(text.split(b"\n"), line):
             if stripped := piece.strip():
                 self.lines += 1
-                self.bytes += len(stripped)
                 if len(self.places) < MOST_SHOWN:
                     shown = stripped[: 4 * _SHOWN].decode("utf-8", "replace")[:_SHOWN]
                     self.places.append((number, shown))
@@ -185,7 +184,7 @@ class _Reading:
         keys = entry_rows * len(self._codes) + np.array(self._entry_hosts)
         sorted_places = np.argsort(keys)
         clocks = Clocks(
-            hosts=tuple(self._codes),
+            hosts=tuple(map(ProcessId, self._codes)),
             starts=np.concatenate(([0], np.cumsum(counts))),
             keys=keys[sorted_places],
             counts=np.array(self._entry_counts)[sorted_places],

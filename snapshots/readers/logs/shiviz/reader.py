@@ -67,8 +67,9 @@ class ShivizReader:
             return "A log with vector clocks, by the parser expression on its first line"
         if head.not_text is not None or first.lstrip().startswith(b"{"):
             return None
-        form = recognised(head.start)
-        return form and f"A log with vector clocks ({form.title}), by the events found in it"
+        if (form := recognised(head.start)) is None:
+            return None
+        return f"A log with vector clocks ({form.title}), by the events found in it"
 
     def glance(self, source: Path, limits: Limits) -> None:
         """Check the head only: clocks name events that may stand anywhere in the log."""
@@ -122,7 +123,7 @@ def _header(log: Log, events: Events, edges: Edges, limits: Limits) -> Header:
             f"The log has messages between {len(pairs):,} pairs of hosts; at most "
             f"{limits.channels:,} are read here.",
         )
-    ends = [[clocks.hosts[code] for code in divmod(pair, hosts)] for pair in pairs.tolist()]
+    ends = [(clocks.hosts[pair // hosts], clocks.hosts[pair % hosts]) for pair in pairs.tolist()]
     channels = [Channel(channel_id(*pair), *pair, fifo=False) for pair in ends]
     about = {
         "parser": log.parser.text,

@@ -252,10 +252,10 @@ BAD_CLOCKS = {
     "a gap": ([("a", {"a": 1}, "x"), ("a", {"a": 3}, "y")], 4, "3 where 2 is expected"),
     "twice": ([("a", {"a": 1}, "x"), ("a", {"a": 1}, "y")], 4, "1 where 2 is expected"),
     "not from 1": ([("a", {"a": 2}, "x")], 3, "2 where 1 is expected"),
-    "no JSON": (["a {1} x"], 3, "no JSON"),
+    "no JSON": (["a {1} x"], 3, "not a JSON"),
     "a list": (["a {} x"], 3, "does not count"),
     "without itself": ([("a", {"b": 1}, "x"), ("b", {"b": 1}, "")], 3, 'host "a" itself'),
-    "an empty host": ([("a", {"a": 1}, "x"), ("", {"a": 1}, "y")], 4, "no event for one"),
+    "an empty host": ([("a", {"a": 1}, "x"), ("", {"a": 1}, "y")], 4, "not an event"),
     "a host without events": ([("a", {"a": 1, "b": 1}, "x")], 3, "has none"),
     "more than there are": (
         [("a", {"a": 1}, "x"), ("b", {"a": 2, "b": 1}, "y")], 4, "knows 2 events",
