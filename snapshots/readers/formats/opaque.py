@@ -1,4 +1,4 @@
-"""What an input holds and nobody could read: kept, with the reason, never guessed."""
+"""Keeps bytes that could not be read, with the reason; their meaning is never guessed."""
 
 from dataclasses import dataclass
 
@@ -7,17 +7,17 @@ SHOWN_BYTES = 256
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Bytes whose meaning is not known.
-
-    size: all of them, in bytes. head: the first SHOWN_BYTES at most. reason: a sentence.
-    offset: where they begin in ``file``, where that is known.
-    """
+    """Bytes whose meaning is not known."""
 
     size: int
+    """The number of all the bytes."""
     head: bytes
+    """The first SHOWN_BYTES at most."""
     reason: str
+    """A sentence that says why they could not be read."""
     file: str | None = None
     offset: int | None = None
+    """The place in ``file`` at which they begin. None means unknown."""
 
     @classmethod
     def of(
@@ -27,4 +27,5 @@ class Opaque:
         file: str | None = None,
         offset: int | None = None,
     ) -> "Opaque":
+        """Keep the size and the beginning of ``data``."""
         return cls(len(data), bytes(data[:SHOWN_BYTES]), reason, file, offset)

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.domain.judging.findings import MOST_WITNESSES, Place
-from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
+from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, Instant, SnapshotId
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, SNAPSHOT_CHANNEL_COLUMNS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import ragged, read_batch
@@ -94,7 +94,7 @@ class _Judge:
         folder = Path(task.folder)
         manifest = Manifest.read(folder)
         self.tables = Tables(folder, manifest)
-        self.names = manifest.snapshots
+        self.names = tuple(map(SnapshotId, manifest.snapshots))
         self.count = len(self.names)
         self.facts = [SnapshotFacts() for _ in self.names]
         self.codes = np.arange(task.first, task.end)
@@ -251,7 +251,7 @@ class _Judge:
         received = np.bincount(markers.snapshot[arrived], minlength=self.count).tolist()
         for snapshot, facts in enumerate(self.facts):
             facts.markers_sent, facts.markers_received = sent[snapshot], received[snapshot]
-            facts.ended_at = int(last[snapshot]) if received[snapshot] else None
+            facts.ended_at = Instant(int(last[snapshot])) if received[snapshot] else None
         self._note_first_markers(arrived)
 
     def _note_first_markers(self, arrived: np.ndarray) -> None:

@@ -6,7 +6,7 @@ checks (``kernels``). Their results are joined here into the report of the refer
 """
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from snapshots.domain.model.recording import (
     MessageId,
     SnapshotId,
 )
+from snapshots.domain.model.topology import ChannelId
 from snapshots.domain.replaying.computations import (
     SENDS_FIRST,
     Faults,
@@ -62,6 +63,7 @@ from tasks.spark.reorder.kernels import (
     ChannelFacts,
     ChannelTask,
     Differing,
+    Facts,
     Fault,
     Ordered,
     ProcessTask,
@@ -73,9 +75,8 @@ from tasks.spark.reorder.kernels import (
     ordered,
     reorder_part,
 )
-from tasks.spark.stages import SparkStages, Stages
+from tasks.spark.stages import Progress, SparkStages, Stages, run_phase
 
-Progress = Callable[[str, int, int], None]
 REORDERING = "reordering"
 ROWS_PER_TASK = 500_000
 
@@ -149,7 +150,7 @@ class Reorder:
             yield _integers(rows.column("process")), _integers(rows.column("index"))
 
     def report(self, stages: Stages, progress: Progress) -> ReorderingReport:
-        results = self._found(stages, progress)
+        results = self._results(stages, progress)
         steps = [item for item in results if isinstance(item, StepFacts)]
         channels = [item for item in results if isinstance(item, ChannelFacts)]
         processes = [item for item in results if isinstance(item, Differing)]
@@ -187,18 +188,11 @@ class Reorder:
             is_derived=derived,
         )
 
-    def _found(self, stages: Stages, progress: Progress) -> list:
+    def _results(self, stages: Stages, progress: Progress) -> list[Facts]:
         """Run the Spark action and return the results of its tasks."""
         tasks = self._tasks()
         weights = [len(group) for group in tasks]
-        goal = sum(weights)
-        progress(REORDERING, 0, goal)
-        groups = stages.run(
-            reorder_part,
-            tasks,
-            weights=weights,
-            advance=lambda done: progress(REORDERING, done, goal),
-        )
+        groups = run_phase(stages, progress, REORDERING, reorder_part, tasks, weights)
         return [item for group in groups for item in group]
 
     def _tasks(self) -> list[tuple[Task, ...]]:
@@ -206,7 +200,7 @@ class Reorder:
         tables, stretch = self.recording.tables, self.stretch
         events = self.between.end - self.between.start + 1
         messages = tables.messages.table.length + 1
-        tasks = [
+        tasks: list[Task] = [
             *(StepTask(stretch, *bounds, self.most_shown) for bounds in self._step_ranges()),
             *(
                 ProcessTask(stretch, *bounds)
@@ -239,9 +233,9 @@ class Reorder:
             rows.texts("message"),
             rows.texts("label"),
         )
+        names = ("process", "index", "kind", "at", "step", "line", "channel", "message", "label")
         return tuple(
-            Event(*fields, channel=channel, message=message, label=label)
-            for *fields, channel, message, label in zip(*columns, strict=True)
+            Event(**dict(zip(names, fields, strict=True))) for fields in zip(*columns, strict=True)
         )
 
     def _event(self, process: int, index: int) -> Event:
@@ -264,11 +258,12 @@ class Reorder:
             {name: [message.id for message in held[name]] for name in self.stored.channels},
         )
 
-    def _recomputed(self) -> dict[str, list[MessageId]]:
-        return {
-            name: [message.id for message in channel.recomputed]
-            for name, channel in self.stored.channels.items()
-        }
+    def _recomputed(self) -> dict[ChannelId, list[MessageId]]:
+        recomputed: dict[ChannelId, list[MessageId]] = {}
+        for name, channel in self.stored.channels.items():
+            assert channel.recomputed is not None  # in a complete snapshot all have recorded
+            recomputed[ChannelId(name)] = [message.id for message in channel.recomputed]
+        return recomputed
 
     # --- checks ------------------------------------------------------------------------------
 
@@ -327,7 +322,7 @@ class Reorder:
     def _swap_check(self, whole: StepFacts) -> Check:
         if whole.swaps > self.most_swaps:
             return too_many_swaps(whole.swaps, self.most_swaps)
-        if not whole.swaps:
+        if whole.first_after is None or whole.last_before is None or not whole.swaps:
             return Check(SWAPS, True)
         moving = ordered(self.between, whole.first_after, whole.last_before + 1)
         order, stuck = _swapped(moving, self._flights(moving))

@@ -4,7 +4,6 @@ Two Spark actions: first the channels, which show what receives find, then the p
 reference is ``snapshots.domain.replaying.restore``.
 """
 
-from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
@@ -14,10 +13,12 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from snapshots.domain.model.derived import is_derived
-from snapshots.domain.model.recording import SnapshotId
+from snapshots.domain.model.recording import MessageId, SnapshotId
+from snapshots.domain.model.topology import JsonText
 from snapshots.domain.replaying.restore import (
     MOST_DIFFERENCES,
     Contents,
+    Difference,
     NotRestorable,
     RestoreReport,
     require_all_recorded,
@@ -37,9 +38,8 @@ from tasks.spark.restore.kernels import (
     restore_channels,
     restore_processes,
 )
-from tasks.spark.stages import SparkStages, Stages
+from tasks.spark.stages import Kernel, Progress, Result, SparkStages, Stages, run_phase
 
-Progress = Callable[[str, int, int], None]
 CHANNELS, PROCESSES = "replaying channels", "replaying processes"
 ROWS_PER_TASK = 500_000
 
@@ -153,7 +153,7 @@ class Restore:
             RestoreTask(str(self.folder), self.code, *bounds)
             for bounds in ranges(load, ROWS_PER_TASK)
         ]
-        return self._stage(stages, progress, CHANNELS, restore_channels, tasks)
+        return _restored(stages, progress, CHANNELS, restore_channels, tasks)
 
     def _processes(
         self, stages: Stages, progress: Progress, missing: list[tuple[int, int]]
@@ -169,20 +169,9 @@ class Restore:
             )
             for first, end in ranges(load, 2 * ROWS_PER_TASK)
         ]
-        return self._stage(stages, progress, PROCESSES, restore_processes, tasks)
+        return _restored(stages, progress, PROCESSES, restore_processes, tasks)
 
-    def _stage(
-        self, stages: Stages, progress: Progress, phase: str, kernel, tasks: list[RestoreTask]
-    ) -> list:
-        weights = [task.end - task.first for task in tasks]
-        goal = sum(weights)
-        progress(phase, 0, goal)
-        parts = stages.run(
-            kernel, tasks, weights=weights, advance=lambda done: progress(phase, done, goal)
-        )
-        return list(chain.from_iterable(parts))
-
-    def _contents(self, states: list[str | None], channels: list[list[str]]) -> Contents:
+    def _contents(self, states: list[JsonText | None], channels: list[list[MessageId]]) -> Contents:
         by_process = zip(self.processes, states, strict=True)
         by_channel = zip(self.channels, channels, strict=True)
         return Contents(
@@ -191,7 +180,19 @@ class Restore:
         )
 
 
-def _by_step(states: list[Placed], messages: list[Placed]) -> list:
+def _restored(
+    stages: Stages,
+    progress: Progress,
+    phase: str,
+    kernel: Kernel[RestoreTask, list[Result]],
+    tasks: list[RestoreTask],
+) -> list[Result]:
+    """Restore channels or processes, range by range."""
+    weights = [task.end - task.first for task in tasks]
+    return list(chain.from_iterable(run_phase(stages, progress, phase, kernel, tasks, weights)))
+
+
+def _by_step(states: list[Placed], messages: list[Placed]) -> list[Difference]:
     """Sort the differences at events by step; at one event, the state comes before the message."""
     keyed = [
         ((item.step, rank), item) for rank, items in enumerate((states, messages)) for item in items

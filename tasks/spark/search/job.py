@@ -5,7 +5,6 @@ resulting spans are searched here by ``snapshots.domain.conditions.predicates``,
 sorted columns. The reference does the same with a recording in memory.
 """
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -22,9 +21,8 @@ from tasks.spark import session
 from tasks.spark.ingest.schemas import ranges
 from tasks.spark.judge.lanes import Lane
 from tasks.spark.search.kernels import TruthTask, find_truth
-from tasks.spark.stages import SparkStages, Stages
+from tasks.spark.stages import Progress, SparkStages, Stages, run_phase
 
-Progress = Callable[[str, int, int], None]
 EVALUATING = "evaluating states"
 SEARCHING = "searching cuts"
 ROWS_PER_TASK = 1_000_000
@@ -76,14 +74,7 @@ class Search:
         tasks = self._tasks()
         events = self.recording.tables.events.length
         weights = [int(events[task.first : task.end].sum()) for task in tasks]
-        goal = sum(weights)
-        progress(EVALUATING, 0, goal)
-        parts = stages.run(
-            find_truth,
-            tasks,
-            weights=weights,
-            advance=lambda done: progress(EVALUATING, done, goal),
-        )
+        parts = run_phase(stages, progress, EVALUATING, find_truth, tasks, weights)
         truth = {process: spans for part in parts for process, spans in part.items()}
         return {process: truth[process] for process in self.asked}
 

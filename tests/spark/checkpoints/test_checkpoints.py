@@ -44,7 +44,7 @@ SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or examples(4)))
 
 
 def any_log(seed: int, mode: str, **options: object) -> Log:
-    """Most with failures; some cut short, some as others write logs."""
+    """Draw a log, most with failures, some cut short, some as other programs write them."""
     rng = Random(seed)
     simulation = any_simulation(rng, mode)
     end = run_dataflow(simulation).log.events[-1].at
@@ -144,7 +144,7 @@ def telling_logs() -> Iterator[Log]:
         yield any_log(57, UNALIGNED)
 
 
-def test_what_both_agree_on_is_not_trivial(tmp_path):
+def test_the_compared_answers_are_not_trivial(tmp_path):
     seen: Counter[str] = Counter()
     for number, log in enumerate(telling_logs()):
         recording = assemble(*log).recording

@@ -1,4 +1,4 @@
-"""A real query of Spark's, stopped in the middle of a batch."""
+"""Stop a real query of Spark's in the middle of a batch."""
 
 import json
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""Theorem 1 by the Spark job and by the reference: the same report, key by key.
+"""The Spark job and the reference give the same reports on Theorem 1, key by key.
 
 The job's stages run here, in this process, but for the last tests; AGREEMENT_EXAMPLES says how many
 generated recordings are tried.
@@ -47,12 +47,12 @@ EXAMPLES = int(os.environ.get("AGREEMENT_EXAMPLES") or examples(15))
 
 @pytest.fixture
 def pieces(monkeypatch):
-    """Parts of some rows."""
+    """Make parts of some rows."""
     monkeypatch.setattr(schemas, "MANY_ROWS", 40)
 
 
 def stored(recording: Recording, folder: Path) -> Path:
-    """The recording in a new folder, judged."""
+    """Write the recording into a new folder and judge it."""
     folder.mkdir()
     write_recording(recording, folder)
     judged = Judge(folder)
@@ -63,7 +63,7 @@ def stored(recording: Recording, folder: Path) -> Path:
 
 
 def agree(recording: Recording, folder: Path, most_shown: int = 30, most_swaps: int = 300) -> list:
-    """The JSON of each snapshot that can be reordered, which is the same both ways."""
+    """Return the JSON of each snapshot that can be reordered, after a comparison of both ways."""
     stored(recording, folder)
     most = {"most_shown": most_shown, "most_swaps": most_swaps}
     return [
@@ -89,14 +89,14 @@ def agree_on(
 
 
 def assert_same(found: dict, expected: dict) -> None:
-    """Key by key, so that a failure names the one that differs."""
+    """Compare key by key, so that a failure names the one that differs."""
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         assert found[name] == value, f"{expected['snapshot']}: {name}"
 
 
 def orderless(log: Log) -> Log:
-    """FIFO channels that deliver out of order, as the log of a run over channels without order."""
+    """Declare channels FIFO that deliver out of order."""
     fifo = tuple(replace(channel, fifo=True) for channel in log.header.topology.channels)
     topology = replace(log.header.topology, channels=fifo)
     return log._replace(header=replace(log.header, topology=topology))
@@ -104,7 +104,7 @@ def orderless(log: Log) -> Log:
 
 @st.composite
 def busy_runs(draw) -> Log:
-    """Much happens between start and end of the snapshots; some runs are damaged or disordered."""
+    """Draw runs with many events during the snapshots; some are damaged or disordered."""
     topology = draw(some_topologies(draw(st.integers(2, 6))))
     order = draw(st.sampled_from(("fifo", "any", "broken")))
     log = simulated(
@@ -247,7 +247,7 @@ def telling_runs():
     yield a_run().receive("p->q", "m").record("p", "s").receive("q->p", "n").record("q", "s").log()
 
 
-def test_what_both_agree_on_is_not_trivial(pieces, tmp_path):
+def test_the_compared_answers_are_not_trivial(pieces, tmp_path):
     seen = Counter()
     for number, log in enumerate(telling_runs()):
         for found in agree(recorded(log), tmp_path / str(number)):

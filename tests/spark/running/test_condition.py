@@ -1,4 +1,4 @@
-"""Each worker process notes in Redis how its Spark is, for as long as it lives."""
+"""Each worker process notes the condition of its Spark in Redis, for as long as it lives."""
 
 import os
 import threading
@@ -13,7 +13,7 @@ from webapp.operating.redis_reading import client
 
 @pytest.fixture
 def noted(live_redis, settings, monkeypatch):
-    """The notes of this process, which has none yet, in a Redis where nobody else has one."""
+    """Return the notes in a Redis where only this process may have one."""
     settings.REDIS_URL = live_redis.empty_redis_url
     with client() as redis:
         redis.flushdb()

@@ -84,7 +84,7 @@ def killed_jvm() -> None:
 
 
 def killed_between_stages() -> None:
-    """Also what uses the session without a stage learns that Spark has ended."""
+    """Use the session without a stage after Spark has ended."""
     from tasks.spark import session
 
     warm = session.warm()
@@ -102,7 +102,7 @@ def killed_between_stages() -> None:
 
 
 def frozen_jvm() -> None:
-    """A stage of a frozen JVM ends, also where somebody cancels it."""
+    """End a stage of a frozen JVM, also by cancelling it."""
     from tasks.spark import session
 
     answering.ANSWER_SECONDS = 5.0
@@ -135,7 +135,7 @@ def cancel_after(seconds: float):
 
 
 def killed_python() -> None:
-    """The daemon and its workers are killed; Spark starts others."""
+    """Kill the daemon and its workers; Spark starts others."""
     from tasks.spark import session
 
     stages = SparkStages(session.warm())
@@ -144,7 +144,7 @@ def killed_python() -> None:
 
 
 def killed_idle_python() -> None:
-    """Spark notices that its idle workers are gone when it wants to use one, and fails the stage.
+    """Kill idle workers; Spark notices when it uses one, and fails the stage.
 
     The stage is not at fault: a later run succeeds, however many workers were idle.
     """

@@ -150,7 +150,7 @@ def text(words: str) -> bytes:
 
 @pytest.fixture
 def cluster(tmp_path):
-    """A master and a worker of a standalone cluster with a secret."""
+    """Start a master and a worker of a standalone cluster with a secret."""
     import pyspark
 
     home = Path(pyspark.__file__).parent

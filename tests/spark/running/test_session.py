@@ -1,4 +1,4 @@
-"""The session: one a process, and a sentence where there can be none."""
+"""A process has one session, or one sentence that says why it has none."""
 
 import os
 import subprocess
@@ -9,8 +9,8 @@ import pytest
 from tasks.spark import session
 
 
-def told_without(environment: dict[str, str]) -> str:
-    """What a new process says that asks for a session in this environment."""
+def sentence_without(environment: dict[str, str]) -> str:
+    """Return what a new process says that needs a session in this environment."""
     code = (
         "from tasks.spark import session\n"
         "try: session.get()\n"
@@ -30,7 +30,7 @@ def told_without(environment: dict[str, str]) -> str:
 
 @pytest.mark.slow
 def test_without_java_the_sentence_says_how_to_get_it(tmp_path):
-    told = told_without({"PATH": str(tmp_path)})
+    told = sentence_without({"PATH": str(tmp_path)})
     assert told.startswith("Spark needs Java 17, and there is none on the PATH")
     assert "apt install openjdk-17" in told
     assert told.count("\n") == 1
@@ -38,12 +38,12 @@ def test_without_java_the_sentence_says_how_to_get_it(tmp_path):
 
 @pytest.mark.slow
 def test_a_wrong_java_home_is_named(tmp_path):
-    assert f"in JAVA_HOME ({tmp_path})" in told_without({"JAVA_HOME": str(tmp_path)})
+    assert f"in JAVA_HOME ({tmp_path})" in sentence_without({"JAVA_HOME": str(tmp_path)})
 
 
 @pytest.mark.slow
 def test_a_connect_server_that_is_not_there_is_named():
-    told = told_without({"SPARK_REMOTE": "sc://127.0.0.1:9"})
+    told = sentence_without({"SPARK_REMOTE": "sc://127.0.0.1:9"})
     assert told.startswith("The Spark Connect server sc://127.0.0.1:9 (SPARK_REMOTE)")
     assert told.count("\n") == 1
 

@@ -156,7 +156,7 @@ def refused(session) -> str:
 
 
 def check_good(session) -> None:
-    """Spark works, and no folder but its own is left."""
+    """Check that Spark works, and that only its own folder is left."""
     assert session.warm().range(3).count() == 3
     folders = list(Path(os.environ["DATA_DIR"], "tmp", "spark").iterdir())
     assert len(folders) == 1, folders

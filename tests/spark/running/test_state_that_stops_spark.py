@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def test_a_worker_outlives_spark(shared_data, tmp_path):
-    """In a process of its own: other tests want their session to live."""
+    """It runs in a process of its own, because other tests need their session."""
     archive = shared_data / "spark-streaming" / "window-agg-hdfs.zip"
     folder, _ = unpack(archive, tmp_path)
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}

@@ -1,4 +1,4 @@
-"""How a Java serialization stream describes a class, and which fields an object of it has."""
+"""Keeps how a Java serialization stream describes a class, and the fields of its objects."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,32 +8,35 @@ WRITES, SERIALIZABLE, EXTERNALIZABLE, IN_BLOCKS = 1, 2, 4, 8  # bits of flags
 
 @dataclass
 class Descriptor:
-    """A class. fields: (type code, name); interfaces: of a proxy; parent: None for the first.
-
-    ancestors: how many superclasses there are. complete: it has been read to its end.
-    """
+    """The description of a class."""
 
     name: str
     flags: int = 0
     fields: tuple[tuple[str, str], ...] = ()
+    """Type code and name of each field."""
     interfaces: tuple[str, ...] | None = None
+    """The interfaces of a proxy. None means that the class is no proxy."""
     parent: "Descriptor | None" = None
+    """The superclass. None means that there is none that can be serialized."""
     ancestors: int = 0
+    """The number of superclasses."""
     complete: bool = False
+    """Whether the description has been read to its end."""
 
     @cached_property
     def layout(self) -> list[tuple["Descriptor", list[tuple[str, str]]]]:
         """The classes in the order in which an object of this one is written, the highest first.
 
-        Each with its fields, (type code, name): ``Superclass.name`` where the name stands again
-        in a class below.
+        Each has its fields as (type code, name). The name is ``Superclass.name`` if a class below
+        has a field of the same name.
         """
-        parts, taken, part = [], set(), self
+        layout: list[tuple[Descriptor, list[tuple[str, str]]]] = []
+        taken: set[str] = set()
+        part: Descriptor | None = self
         while part is not None:
             own = part.fields if part.flags & SERIALIZABLE else ()
-            parts.append(
-                (part, [(c, f"{part.name}.{name}" if name in taken else name) for c, name in own])
-            )
+            fields = [(c, f"{part.name}.{name}" if name in taken else name) for c, name in own]
+            layout.append((part, fields))
             taken.update(name for _, name in own)
             part = part.parent
-        return parts[::-1]
+        return layout[::-1]

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from functools import cache
-from json import dumps
+from json import dumps, loads
 from pathlib import Path
 
 from snapshots.domain.assembling.assembly import Assembly, assemble
@@ -16,6 +16,10 @@ from tests.readers.engines.flink.keyed import as_flink
 
 def folder_of(shared_data: Path, name: str) -> Path:
     return shared_data / ("flink" if name in CASES else "flink-legacy") / name
+
+
+def expected_of(shared_data: Path, name: str) -> dict:
+    return loads((folder_of(shared_data, name) / "expected.json").read_text())
 
 
 @cache

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from snapshots.readers.engines.flink.types import moments
-from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.cursor import Cursor, Malformed, unsigned
 
 _LONGEST_NUMBER = 1_500  # bytes of a BigInteger; its decimal digits cost the square of that
 _LONGEST_NAME = 200
@@ -98,17 +98,6 @@ def shortest_f32(number: float) -> float | str:
         except OverflowError:
             continue
     return finite(number)
-
-
-def unsigned(cursor: Cursor, most_bytes: int) -> int:
-    """Return a number stored in groups of 7 bits, lowest group first. Raises: Malformed."""
-    number = 0
-    for shift in range(0, 7 * most_bytes, 7):
-        byte = cursor.u8()
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return number
-    raise Malformed(f"A number takes more than {most_bytes} bytes", cursor.position)
 
 
 def string(cursor: Cursor) -> str | None:

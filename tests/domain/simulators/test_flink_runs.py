@@ -1,4 +1,4 @@
-"""Flink's checkpoints, simulated: coordinator, alignment, overtaking, transactions, files."""
+"""Whole simulated runs of Flink: modes, transactions, files and failures."""
 
 from collections import Counter
 from dataclasses import replace
@@ -15,13 +15,6 @@ from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
 from snapshots.domain.simulators.flink.failover import scope_of
 from snapshots.domain.simulators.flink.samples import pressed, smallest
 from snapshots.domain.simulators.flink.simulation import run_dataflow
-from snapshots.domain.simulators.protocols import flink_coordinator as coordinating
-from snapshots.domain.simulators.protocols import flink_task, flink_tracker
-from snapshots.domain.simulators.protocols.flink_coordinator import (
-    CheckpointSettings,
-    Coordinator,
-    Plan,
-)
 from snapshots.domain.simulators.protocols.flink_files import needed_files
 from snapshots.domain.simulators.protocols.flink_task import (
     ALIGNED,
@@ -29,17 +22,10 @@ from snapshots.domain.simulators.protocols.flink_task import (
     MODES,
     TIMEOUT,
     UNALIGNED,
-    Barrier,
-    Block,
-    RecordChannel,
-    SendCancel,
-    Snapshot,
 )
 from tests.dataflows import a_run_of, a_sink, a_source, failing, word_count
 
 pytestmark = pytest.mark.slow
-
-PLAN = Plan(("source",), ("source", "task"))
 
 
 def events(run, *kinds, process=None):
@@ -58,219 +44,6 @@ def reports(run):
     assembly = assemble(*run.log)
     assert assembly.defects == ()
     return {int(report.snapshot): report for report in judge(assembly.recording)}
-
-
-def of_type(effects, kind):
-    return [effect for effect in effects if isinstance(effect, kind)]
-
-
-# --- the coordinator's step functions ------------------------------------------------------------
-
-
-def requested(coordinator, now, reason="periodic"):
-    return coordinating.on_request(coordinator, reason, now, PLAN)
-
-
-def acknowledged(coordinator, cid, now):
-    for task in PLAN.to_ack:
-        coordinator, effects = coordinating.on_ack(coordinator, cid, task, now)
-    return coordinator, effects
-
-
-def test_a_checkpoint_is_complete_with_the_last_acknowledgement():
-    coordinator, _ = requested(Coordinator(CheckpointSettings()), 0)
-    coordinator, effects = coordinating.on_ack(coordinator, 1, "task", 10)
-    assert effects == ()
-    coordinator, effects = coordinating.on_ack(coordinator, 1, "source", 11)
-    assert effects[0] == coordinating.Complete(1, (1,))
-    assert coordinating.on_ack(coordinator, 1, "source", 12) == (coordinator, ())
-
-
-def test_a_request_within_the_minimum_pause_is_put_off():
-    coordinator, _ = requested(Coordinator(CheckpointSettings(min_pause=50)), 0)
-    coordinator, _ = acknowledged(coordinator, 1, 100)
-    _, effects = requested(coordinator, 120)
-    assert effects[1] == coordinating.RequestAgain(150)
-    coordinator, effects = requested(coordinator, 150)
-    assert of_type(effects, coordinating.Trigger)
-    coordinator, _ = acknowledged(coordinator, 2, 200)
-    _, effects = requested(coordinator, 249)
-    assert effects[1] == coordinating.RequestAgain(250)
-
-
-def test_too_many_under_way_wait_but_a_savepoint_does_not():
-    coordinator, _ = requested(Coordinator(CheckpointSettings()), 0)
-    coordinator, effects = requested(coordinator, 10)
-    assert effects == (coordinating.Decide(waits=True),)
-    _, effects = requested(coordinator, 20)
-    assert effects == (coordinating.Decide(dropped="waiting already"),)
-    coordinator, effects = requested(coordinator, 20, "savepoint")
-    assert of_type(effects, coordinating.Trigger)
-    _, effects = acknowledged(coordinator, 1, 30)
-    assert effects[-1] == coordinating.RequestAgain(30)
-
-
-def test_a_newer_checkpoint_subsumes_older_ones_but_no_savepoint():
-    coordinator = Coordinator(CheckpointSettings(max_concurrent=3))
-    for now, reason in ((0, "periodic"), (1, "savepoint"), (2, "periodic")):
-        coordinator, _ = requested(coordinator, now, reason)
-    coordinator, effects = acknowledged(coordinator, 3, 10)
-    assert of_type(effects, coordinating.Abort) == [coordinating.Abort(1, "subsumed")]
-    assert set(coordinator.pending) == {2}
-    coordinator, effects = acknowledged(coordinator, 2, 20)
-    assert coordinator.retained == (3,)
-    assert not of_type(effects, coordinating.Notify)
-
-
-def test_tasks_hear_of_what_a_newer_checkpoint_replaces():
-    coordinator = Coordinator(CheckpointSettings(retained=2))
-    for cid in (1, 2, 3):
-        coordinator, _ = requested(coordinator, cid)
-        coordinator, effects = acknowledged(coordinator, cid, cid)
-    told = [(item.cid, item.what) for item in of_type(effects, coordinating.Notify)]
-    assert told == [(3, "complete"), (1, "subsumed")]
-    assert coordinator.retained == (2, 3)
-
-
-def test_only_failures_in_a_row_fail_the_job():
-    coordinator = Coordinator(CheckpointSettings(tolerable_failures=1))
-    for cid, ends_well in ((1, False), (2, True), (3, False)):
-        coordinator, _ = requested(coordinator, cid)
-        step = acknowledged if ends_well else coordinating.on_expiry
-        coordinator, effects = step(coordinator, cid, cid)
-        assert not of_type(effects, coordinating.FailJob)
-    coordinator, _ = requested(coordinator, 4)
-    _, effects = coordinating.on_decline(coordinator, 4, "declined", 4)
-    assert of_type(effects, coordinating.FailJob)
-
-
-def test_what_is_subsumed_or_given_up_for_a_failover_is_no_failure():
-    coordinator, _ = requested(Coordinator(CheckpointSettings()), 0)
-    coordinator, effects = coordinating.on_decline(coordinator, 1, "subsumed", 1)
-    assert not of_type(effects, coordinating.FailJob)
-    coordinator, _ = requested(coordinator, 2)
-    _, effects = coordinating.on_failover(coordinator)
-    assert effects[0] == coordinating.Abort(2, "failover")
-    assert not of_type(effects, coordinating.FailJob)
-
-
-def test_a_failover_is_no_success_either():
-    coordinator, _ = requested(Coordinator(CheckpointSettings(tolerable_failures=1)), 0)
-    coordinator, _ = coordinating.on_expiry(coordinator, 1, 1)
-    coordinator, _ = coordinating.on_failover(coordinator)
-    coordinator, _ = requested(coordinator, 2)
-    coordinator, effects = coordinating.on_expiry(coordinator, 2, 3)
-    assert of_type(effects, coordinating.FailJob)
-    assert coordinator.failures == 0
-
-
-def test_what_waited_when_tasks_failed_waits_no_longer():
-    coordinator, _ = requested(Coordinator(CheckpointSettings()), 0)
-    coordinator, _ = requested(coordinator, 1)
-    coordinator, _ = coordinating.on_failover(coordinator)
-    coordinator, _ = requested(coordinator, 2)
-    _, effects = acknowledged(coordinator, 2, 3)
-    assert not of_type(effects, coordinating.RequestAgain)
-
-
-# --- the task's step functions -------------------------------------------------------------------
-
-
-def test_aligned_the_first_barrier_blocks_and_the_last_one_records():
-    task, effects = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, ALIGNED))
-    assert effects == (Block("a", 1),)
-    task, effects = flink_task.on_barrier(task, "b", Barrier(1, ALIGNED))
-    assert [type(effect).__name__ for effect in effects] == [
-        *("AlignEnd", "RecordChannel", "RecordChannel", "Snapshot", "Unblock")
-    ]
-
-
-def test_unaligned_the_first_barrier_records_and_nothing_is_blocked():
-    task, effects = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, UNALIGNED))
-    (snapshot,) = of_type(effects, Snapshot)
-    assert snapshot.unaligned
-    assert snapshot.collecting == ("a", "b")
-    assert of_type(effects, RecordChannel) == [RecordChannel("a", 1)]
-    _, later = flink_task.on_barrier(task, "b", Barrier(1, UNALIGNED))
-    assert not of_type((*effects, *later), Block)
-
-
-def test_after_the_timeout_what_is_blocked_stays_so_and_the_rest_is_collected():
-    task, _ = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, TIMEOUT, 50))
-    task, effects = flink_task.on_timeout(task, 1)
-    (snapshot,) = of_type(effects, Snapshot)
-    assert snapshot.collecting == ("b",)
-    assert task.blocked == ("a",)
-    assert flink_task.on_timeout(task, 1) == (task, ())
-
-
-def test_a_newer_barrier_ends_the_alignment_for_an_older_one():
-    task, _ = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, ALIGNED))
-    task, effects = flink_task.on_barrier(task, "b", Barrier(2, ALIGNED))
-    names = [type(effect).__name__ for effect in effects]
-    assert names == ["AlignAbort", "Unblock", "SendCancel", "Decline", "Block"]
-    assert flink_task.on_barrier(task, "b", Barrier(1, ALIGNED)) == (task, ())
-
-
-def test_an_end_stands_for_the_barrier():
-    task, _ = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, ALIGNED))
-    task, effects = flink_task.on_end(task, "b")
-    assert of_type(effects, Snapshot)
-    _, effects = flink_task.on_barrier(task, "a", Barrier(2, ALIGNED))
-    assert of_type(effects, Snapshot)
-
-
-def test_a_channel_that_has_ended_is_not_blocked():
-    task, _ = flink_task.on_barrier(flink_task.start(("a", "b", "c")), "a", Barrier(1, ALIGNED))
-    task, effects = flink_task.on_end(task, "b")
-    assert effects == ()
-    assert task.blocked == ("a",)
-
-
-def test_a_checkpoint_called_off_is_cancelled_downstream():
-    task, _ = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, ALIGNED))
-    task, _ = flink_task.on_aborted(task, 1)
-    task, effects = flink_task.on_barrier(task, "b", Barrier(1, ALIGNED))
-    assert of_type(effects, SendCancel)
-    assert not of_type(effects, Snapshot)
-    waiting, _ = flink_task.on_barrier(flink_task.start(("a", "b")), "a", Barrier(1, ALIGNED))
-    waiting, effects = flink_task.on_cancel(waiting, 1)
-    assert of_type(effects, SendCancel) == [SendCancel(1)]
-    assert waiting.barrier is None
-
-
-def test_at_least_once_counts_and_drops_older_ones_with_the_newer():
-    tracker = flink_tracker.start(("a", "b"))
-    tracker, effects = flink_tracker.on_barrier(tracker, "a", Barrier(1, AT_LEAST_ONCE))
-    assert effects == ()
-    for channel in ("a", "b"):
-        barrier = Barrier(2, AT_LEAST_ONCE)
-        tracker, effects = flink_tracker.on_barrier(tracker, channel, barrier)
-    assert of_type(effects, Snapshot)
-    assert flink_tracker.on_barrier(tracker, "b", Barrier(1, AT_LEAST_ONCE)) == (tracker, ())
-
-
-def test_at_least_once_a_checkpoint_called_off_is_cancelled_downstream():
-    tracker, _ = flink_tracker.on_barrier(
-        flink_tracker.start(("a", "b")), "a", Barrier(1, AT_LEAST_ONCE)
-    )
-    tracker, _ = flink_tracker.on_aborted(tracker, 1)
-    tracker, effects = flink_tracker.on_barrier(tracker, "b", Barrier(1, AT_LEAST_ONCE))
-    assert effects == (SendCancel(1),)
-    assert not tracker.aborted
-
-
-def test_at_least_once_the_oldest_of_too_many_is_followed_no_longer():
-    tracker = flink_tracker.start(("fast", "slow"))
-    for cid in range(1, flink_tracker.MOST_PENDING + 2):
-        tracker, _ = flink_tracker.on_barrier(tracker, "fast", Barrier(cid, AT_LEAST_ONCE))
-    assert len(tracker.pending) == flink_tracker.MOST_PENDING
-    assert flink_tracker.on_barrier(tracker, "slow", Barrier(1, AT_LEAST_ONCE)) == (tracker, ())
-    _, effects = flink_tracker.on_barrier(tracker, "slow", Barrier(2, AT_LEAST_ONCE))
-    assert isinstance(effects[-1], Snapshot)
-
-
-# --- runs ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", MODES)
