@@ -146,6 +146,6 @@ def _notes(stored: list[StoredCheckpoint], answers: list[tuple[str, Answer]]) ->
             yield f"{file.path}: the folder is of another job than the content ({checkpoint.job})."
     jobs = {file.checkpoint.job for file in stored}
     for path, answer in answers:
-        named = {job.id for job in answer.jobs} | {answer.job} - {None}
+        named = ({job.id for job in answer.jobs} | {answer.job}) - {None}
         if jobs and named and not named & jobs:
             yield f"{path}: an answer about another job than the files are of."
