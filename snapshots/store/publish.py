@@ -1,7 +1,7 @@
-"""Putting a written recording in its place, so that a crash leaves the old one or the new one.
+"""Move a written recording to its place, so that a crash leaves the old one or the new one.
 
-A folder is swapped by two renames. A crash between them leaves the old recording beside its place,
-where ``sweep`` finds it; workers sweep when they start.
+Two renames swap the folders. A crash between them leaves the old recording beside its place, where
+``sweep`` finds it; workers sweep when they start.
 """
 
 import os
@@ -15,9 +15,9 @@ from snapshots.store.manifest import Manifest
 
 
 def publish(temporary: Path, final: Path) -> None:
-    """Move a complete recording to ``final``, replacing what is there; files nobody lists go.
+    """Replace what is at ``final`` by a complete recording, without the parts it does not list.
 
-    Raises: StoreMissing if ``temporary`` has no manifest, OSError.
+    Raises: StoreMissing if ``temporary`` has no manifest; OSError.
     """
     _drop_unlisted_parts(temporary)
     _sync_folders(temporary)
@@ -32,7 +32,7 @@ def publish(temporary: Path, final: Path) -> None:
 
 
 def _drop_unlisted_parts(folder: Path) -> None:
-    """Tasks that ran twice leave parts behind which the manifest does not list."""
+    """Remove the parts that the manifest does not list: tasks that ran twice leave some."""
     listed = {folder / part.file for part in Manifest.read(folder).parts}
     for table in PARTED:
         for file in (folder / table).glob("*"):
@@ -54,10 +54,10 @@ def _sync(folder: Path) -> None:
 
 
 def sweep(store: Store, busy: Collection[str] = ()) -> list[str]:
-    """Clear up after crashes: put replaced recordings back whose place is empty, delete leftovers.
+    """Clear up after crashes and return the names of the folders put back or deleted.
 
-    busy: names of recordings that a job writes right now; their folders are left alone.
-    Returns the names of the folders put back or deleted.
+    A replaced recording is put back if its place is empty; other leftovers are deleted. Those of
+    ``busy`` recordings, which a job is writing, stay.
     """
     if not store.root.is_dir():
         return []
@@ -72,9 +72,8 @@ def sweep(store: Store, busy: Collection[str] = ()) -> list[str]:
 
 
 def _owner(path: Path) -> str | None:
-    """The name of the recording whose leftover this is; None for anything else."""
+    """Return the name of the recording whose leftover this is; None for anything else."""
     for mark in (TEMPORARY, REPLACED):
-        name, found, _ = path.name.partition(mark)
-        if found:
-            return name
+        if mark in path.name:
+            return path.name.partition(mark)[0]
     return None

@@ -260,7 +260,7 @@ def test_of_entries_that_are_not_kept_nobody_knows_whether_they_are_gone(tmp_pat
     entries += [an_entry("b", 1, checkpoint=1)]
     found = compared(tmp_path, [a_checkpoint(), a_checkpoint(2)], entries, most=3)
     assert found.counts == {ADDED: 0, REMOVED: 0, CHANGED: 0, UNKNOWN: 1, SAME: 1}
-    assert found.notes == ("Of checkpoint 2 1 of 2 entries are kept.",)
+    assert found.notes == ("Only 1 of 2 entries of checkpoint 2 are kept.",)
 
 
 def test_a_state_whose_files_may_be_missing_is_not_gone(tmp_path):
@@ -277,7 +277,7 @@ def test_a_checkpoint_without_files_tells_of_no_key(tmp_path):
     bare = replace(a_checkpoint(2), operators=(), problem="There are none.")
     found = compared(tmp_path, [a_checkpoint(), bare], [an_entry("a", 1)])
     assert found.counts[UNKNOWN] == 1
-    assert found.notes == ("Of checkpoint 2 no state is known: There are none.",)
+    assert found.notes == ("No state of checkpoint 2 is known: There are none.",)
 
 
 def test_elements_that_were_dealt_out_anew_are_compared_by_value(tmp_path):
