@@ -23,6 +23,7 @@ from django.core.files.uploadhandler import FileUploadHandler
 
 from snapshots.files import aside
 from snapshots.problems import TooLarge, TooManyFiles
+from snapshots.store.parts import sync_folder
 
 UNFINISHED = "."  # begins the name of a file that is being written
 MOST_FILES = 500  # in one request; each is an open file while it is read
@@ -53,7 +54,7 @@ class Draft:
         self.file.flush()
         os.fsync(self.file.fileno())
         self.path = self.path.rename(path_of(self.name))
-        _sync(self.path.parent)
+        sync_folder(self.path.parent)
         self._kept = True
 
     def discard(self) -> None:
@@ -92,14 +93,6 @@ def _is_at(file: BinaryIO, path: Path) -> bool:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
         return False
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def pack(draft: Draft, files: Iterable[tuple[str, Path]]) -> None:

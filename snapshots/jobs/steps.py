@@ -1,7 +1,7 @@
-"""What each kind of job does. A new kind is a function here and an entry in ``STEPS``.
+"""Carry out each kind of job. A new kind is a function here and an entry in ``STEPS``.
 
-A step writes files under names that nobody else uses, and makes them count in one transaction
-together with the end of the job. What it raises is dealt with in ``running.py``.
+A step writes files under unique names. One transaction makes rows name them and ends the job.
+``running.py`` handles what a step raises.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from snapshots.jobs import opening, postponing
 from snapshots.jobs.leases import Lease
 from snapshots.jobs.opening import Source
 from snapshots.limits import recording_limits
-from snapshots.models import Job, Recording, Snapshot
+from snapshots.models import Job, Recording
 from snapshots.payloads.progress import reached
 from snapshots.readers.logs.native import NativeReader
 from snapshots.simulating import simulations
@@ -37,7 +37,7 @@ class Progress:
 
 
 def _with_spark(step: Callable[[Lease], None]) -> Callable[[Lease], None]:
-    """Start Spark before a step, and tell a Spark that ended during it from a step that failed."""
+    """Start Spark before a step, and explain errors of a Spark that ended during it."""
 
     def run_step(lease: Lease) -> None:
         from tasks.spark import session
@@ -79,19 +79,19 @@ def _ingest(lease: Lease) -> None:
         if source.upload is not None:
             progress("keeping contents", 0, 0)
             write_inventory(temporary, source.upload)
-        told = archive_uploads.reported_by(source.upload)
+        reported = archive_uploads.reported_by(source.upload)
     lease.report("publishing", 0.99)
     recordings.publish(temporary, name)
-    postponing.insist(lambda: _make_ready(lease, name, source, told))
+    postponing.insist(lambda: _make_ready(lease, name, source, reported))
 
 
-def _make_ready(lease: Lease, name: str, source: Source, told: tuple[JobFacts, ...] = ()) -> None:
+def _make_ready(lease: Lease, name: str, source: Source, reported: tuple[JobFacts, ...]) -> None:
     """Replace the recording's rows by those of the new store, and end the job.
 
     Args:
         name: the folder of the new store.
-        source: what was read.
-        told: what the engine says of its jobs, for the archive.
+        source: the log that was read.
+        reported: what the engine itself reported about its jobs, for the archive.
     """
     recording = lease.job.recording
     summary = recordings.summary(name)
@@ -111,15 +111,8 @@ def _make_ready(lease: Lease, name: str, source: Source, told: tuple[JobFacts, .
             error=None,
             result={"recording": recording.pk, "verdicts": summary.verdicts},
         )
-        Snapshot.objects.filter(recording=recording).delete()
-        Snapshot.objects.bulk_create(
-            [Snapshot(recording=recording, **fields) for fields in summary.snapshots],
-            batch_size=200,
-        )
-        Recording.objects.filter(pk=recording.pk).update(
-            status=Recording.Status.READY, store=name, ready_at=timezone.now(), **summary.fields
-        )
-        archive_uploads.take_upload(recording, recordings.store().folder(name), told)
+        recordings.make_ready(recording, name, summary)
+        archive_uploads.take_upload(recording, recordings.store().folder(name), reported)
         transaction.on_commit(identity.beat, robust=True)
         transaction.on_commit(lambda: recordings.remove(replaced))
 

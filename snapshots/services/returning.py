@@ -4,7 +4,6 @@ from pathlib import Path
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from snapshots.archive import uploads as archive_uploads
 from snapshots.domain.model.defects import InputRefused
@@ -12,7 +11,7 @@ from snapshots.files import aside, recordings, uploads
 from snapshots.files.folders import stored_names, upload_names
 from snapshots.jobs import sweeping
 from snapshots.limits import recording_limits
-from snapshots.models import Job, Recording, Snapshot
+from snapshots.models import Job, Recording
 from snapshots.problems import Problem
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
@@ -140,11 +139,5 @@ def _as_new_recording(entry: aside.Entry, owner: User) -> str:
 
 
 def _fill(recording: Recording) -> None:
-    summary = recordings.summary(recording.store)
-    Snapshot.objects.bulk_create(
-        [Snapshot(recording=recording, **fields) for fields in summary.snapshots], batch_size=200
-    )
-    Recording.objects.filter(pk=recording.pk).update(
-        status=Recording.Status.READY, ready_at=timezone.now(), **summary.fields
-    )
+    recordings.make_ready(recording, recording.store, recordings.summary(recording.store))
     archive_uploads.take_upload(recording, recordings.store().folder(recording.store), ())

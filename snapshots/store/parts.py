@@ -87,6 +87,15 @@ def synced(path: Path) -> Iterator[BinaryIO]:
         os.fsync(sink.fileno())
 
 
+def sync_folder(folder: Path) -> None:
+    """Force the entries of a folder to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def write_table(path: Path, rows: pa.Table, schema: pa.Schema) -> None:
     """Write one Arrow IPC file of one record batch and force it to the disk.
 
@@ -103,9 +112,12 @@ def write_table(path: Path, rows: pa.Table, schema: pa.Schema) -> None:
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace a whole file at once: after a crash it holds the old content or the new."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    with synced(temporary) as sink:
-        sink.write(content)
-    temporary.rename(path)
+    try:
+        with synced(temporary) as sink:
+            sink.write(content)
+        temporary.rename(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def write_matrix(path: Path, matrix: np.ndarray) -> None:

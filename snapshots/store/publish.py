@@ -4,7 +4,6 @@ Two renames swap the folders. A crash between them leaves the old recording besi
 ``sweep`` finds it; workers sweep when they start.
 """
 
-import os
 import shutil
 from collections.abc import Collection
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from snapshots.store.layout import MANIFEST, PARTED
 from snapshots.store.locations import REPLACED, TEMPORARY, Store, beside
 from snapshots.store.manifest import Manifest
+from snapshots.store.parts import sync_folder
 
 
 def publish(temporary: Path, final: Path) -> None:
@@ -26,7 +26,7 @@ def publish(temporary: Path, final: Path) -> None:
     if replaces:
         final.rename(old)
     temporary.rename(final)
-    _sync(final.parent)
+    sync_folder(final.parent)
     if replaces:
         shutil.rmtree(old, ignore_errors=True)
 
@@ -42,15 +42,7 @@ def _drop_unlisted_parts(folder: Path) -> None:
 
 def _sync_folders(folder: Path) -> None:
     for path in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
-        _sync(path)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_folder(path)
 
 
 def sweep(store: Store, busy: Collection[str] = ()) -> list[str]:
