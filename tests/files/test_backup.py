@@ -1,4 +1,4 @@
-"""Backups: whole, verified, and restored elsewhere into the same answers."""
+"""Backups are complete, verified, and give the same answers when they are restored elsewhere."""
 
 import filecmp
 import json
@@ -90,7 +90,7 @@ def test_the_sums_are_those_of_sha256sum(made):
     assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
 
 
-def test_what_a_row_names_in_vain_is_told(recording, folder, capsys):
+def test_missing_files_that_rows_name_are_listed(recording, folder, capsys):
     uploads.path_of("log").unlink()
     call_command("backup", str(folder))
     assert "uploads/log is missing" in capsys.readouterr().err
@@ -104,7 +104,7 @@ def test_a_backup_needs_a_new_folder_outside_of_the_data(made, data_dir):
         call_command("backup", str(data_dir / "backup"))
 
 
-def test_what_comes_and_goes_during_a_backup_leaves_no_hole(recording, folder, monkeypatch):
+def test_uploads_and_deletions_during_a_backup_leave_no_gap(recording, folder, monkeypatch):
     """Between copy and rows one recording is deleted, one is new, one is ingested again."""
     deleted = a_ready_recording(a_person(), upload="deleted")
     again = a_ready_recording(a_person(), upload="again")
@@ -269,7 +269,7 @@ def test_a_used_installation_is_refused_and_stays_as_it_is(made, recording, sett
         call_command("restore_backup", str(made))
 
 
-def test_files_without_rows_are_not_written_over(made, elsewhere):
+def test_files_without_rows_are_not_overwritten(made, elsewhere):
     upload = Path(elsewhere["DATA_DIR"]) / "uploads" / "log"
     upload.parent.mkdir(parents=True, exist_ok=True)
     upload.write_bytes(b"somebody's")
@@ -291,7 +291,7 @@ def test_a_backup_of_another_version_is_refused(made, elsewhere):
     assert not list((Path(elsewhere["DATA_DIR"]) / "uploads").iterdir())
 
 
-def test_rows_that_cannot_be_taken_over_leave_no_file(made, elsewhere):
+def test_rows_that_cannot_be_loaded_leave_no_file(made, elsewhere):
     rows = re.sub(r'"pk": \d+', '"pk": "one"', (made / "rows.jsonl").read_text(), count=1)
     (made / "rows.jsonl").write_text(rows)
     (made / "SHA256SUMS").unlink()

@@ -1,4 +1,4 @@
-"""A database and its data folder know each other: nothing starts, and no sweep runs, on others."""
+"""A database and its data folder are paired: nothing starts and no sweep runs on another pair."""
 
 import json
 import os
@@ -77,7 +77,7 @@ def test_a_running_worker_whose_database_was_exchanged_stops(data_dir, monkeypat
     assert recordings.store().folder(kept.store).is_dir()
 
 
-def test_an_upload_is_noticed_by_the_database_of_a_moment_before(
+def test_a_database_from_just_before_an_upload_notices_that_it_is_older(
     data_dir, django_capture_on_commit_callbacks
 ):
     """No sweep has come by between the backup of the database and the upload."""
@@ -112,7 +112,7 @@ def test_a_used_database_with_another_used_folder_is_refused(data_dir):
     assert len(list((data_dir / "store").iterdir())) == 1
 
 
-def test_a_mark_that_cannot_be_understood_is_one_sentence(data_dir):
+def test_a_mark_that_cannot_be_parsed_is_explained_in_one_sentence(data_dir):
     for text in ("", "[]", "{}", "7"):
         identity.mark_path().write_text(text)
         with pytest.raises(NotPaired, match="cannot be understood"):
@@ -166,7 +166,7 @@ def test_beats_stand_in_the_row_and_in_the_folder(data_dir):
         assert Installation.objects.get().beats == mark()["beats"] == count
 
 
-def test_of_several_workers_the_later_beat_stays(data_dir):
+def test_the_highest_beat_of_several_workers_stays(data_dir):
     identity.beat()
     identity.beat()
     identity._advance(identity.Mark(mark()["identity"], 1))
@@ -181,7 +181,7 @@ def test_beats_are_some_seconds_apart(data_dir, monkeypatch):
     assert mark()["beats"] == 1
 
 
-def test_an_older_database_is_noticed_and_files_it_does_not_know_stay(data_dir, caplog):
+def test_an_older_database_is_noticed_and_files_that_it_does_not_name_stay(data_dir, caplog):
     before = Installation.objects.get().known_since
     write_mark(beats=7)
     uploads.path_of("later").write_bytes(b"x")
@@ -248,7 +248,7 @@ def test_commands_that_touch_files_refuse_another_folder(data_dir, tmp_path):
             call_command(*command)
 
 
-def test_a_store_at_no_folder_is_one_sentence(data_dir, settings):
+def test_a_store_url_without_a_folder_is_explained_in_one_sentence(data_dir, settings):
     settings.STORE_URL = "s3://bucket/store"
     with pytest.raises(starting.CannotStart, match="only file: is known"):
         starting.require_all()

@@ -1,4 +1,4 @@
-"""What is kept is for the user that runs Cutline alone: other users of the machine read nothing."""
+"""Only the user that runs Cutline can read its files."""
 
 import os
 import shutil
@@ -88,7 +88,7 @@ def test_another_user_reads_nothing_of_a_new_installation(public_folder):
 
 
 @pytest.mark.slow
-def test_an_installation_that_was_open_is_closed_at_the_start(public_folder):
+def test_an_installation_that_was_open_to_others_is_closed_at_the_start(public_folder):
     data_dir, store = public_folder / "var", public_folder / "store"
     elsewhere = {"STORE_URL": store.as_uri()}
     assert ran(data_dir, "manage.py", "migrate", "--verbosity", "0", **elsewhere).returncode == 0
@@ -108,7 +108,7 @@ def test_an_installation_that_was_open_is_closed_at_the_start(public_folder):
         assert read_by_another_user(root) == []
 
 
-def test_files_of_someone_else_are_one_sentence(public_folder, monkeypatch):
+def test_files_of_another_user_are_explained_in_one_sentence(public_folder, monkeypatch):
     (public_folder / "theirs").touch()
     (public_folder / "theirs").chmod(0o644)
 

@@ -113,7 +113,7 @@ def test_a_killed_redis_stops_no_job(stack, api, log, leftovers):
     api.call("DELETE", f"/recordings/{later['id']}")
 
 
-def test_a_job_that_the_queue_forgot_is_run_all_the_same(stack, api, log, leftovers):
+def test_a_job_whose_message_the_queue_lost_runs(stack, api, log, leftovers):
     stack.kill("worker")
     accepted = api.upload(log).body
     with Redis.from_url(stack.redis_url) as redis:

@@ -60,7 +60,7 @@ def test_a_file_is_stored_as_a_topology(tmp_path):
         (["NET", "sed=1"], "sed: There is no parameter 'sed'"),
     ],
 )
-def test_what_makes_no_sense_is_said_in_one_line_and_nothing_is_run(tmp_path, arguments, said):
+def test_a_wrong_command_line_is_explained_in_one_line_and_nothing_runs(tmp_path, arguments, said):
     (tmp_path / "net.txt").write_text("A <-> B\n")
     arguments = [str(tmp_path / "net.txt") if word == "NET" else word for word in arguments]
     with pytest.raises(CommandError, match=said.replace("[", r"\[")):

@@ -1,4 +1,4 @@
-"""Contents come back as they were written: entries, their counts, data in flight, differences."""
+"""An inventory comes back as it was written: entries, counts, data in flight, differences."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from tests.effort import examples
 
 @dataclass
 class Upload:
-    """An upload whose contents are given."""
+    """An upload with the given inventory."""
 
     checkpoints: tuple
     state: list
@@ -171,7 +171,7 @@ def test_states_of_several_operators_and_checkpoints_stay_apart(tmp_path):
     ]
 
 
-def test_what_could_not_be_read_keeps_its_reason_and_first_bytes(tmp_path):
+def test_values_that_cannot_be_read_keep_the_reason_and_their_first_bytes(tmp_path):
     entries = [
         an_entry("k", NotRead(900, b"\x01\x02", "Kryo wrote it.")),
         an_entry(NotRead(4, b"\xff", "unknown"), 5),
@@ -241,7 +241,7 @@ def compared(tmp_path, checkpoints, entries, **options):
     return inventory.compare(*pair, "op", "counts")
 
 
-def test_a_key_that_a_part_lacks_may_be_in_the_rest(tmp_path):
+def test_a_key_that_a_partial_state_lacks_is_unknown(tmp_path):
     known, part = (
         StateInventory("counts", "value"),
         StateInventory("counts", "value", complete=False),
@@ -255,7 +255,7 @@ def test_a_key_that_a_part_lacks_may_be_in_the_rest(tmp_path):
     )
 
 
-def test_of_entries_that_are_not_kept_nobody_knows_whether_they_are_gone(tmp_path):
+def test_entries_that_are_not_kept_are_unknown(tmp_path):
     entries = [an_entry("a", 1), an_entry("b", 1), an_entry("a", 1, checkpoint=1)]
     entries += [an_entry("b", 1, checkpoint=1)]
     found = compared(tmp_path, [a_checkpoint(), a_checkpoint(2)], entries, most=3)
@@ -263,7 +263,7 @@ def test_of_entries_that_are_not_kept_nobody_knows_whether_they_are_gone(tmp_pat
     assert found.notes == ("Only 1 of 2 entries of checkpoint 2 are kept.",)
 
 
-def test_a_state_whose_files_may_be_missing_is_not_gone(tmp_path):
+def test_a_state_whose_files_may_be_missing_is_unknown(tmp_path):
     other = with_states(a_checkpoint(2))  # lists a missing file
     found = compared(tmp_path, [a_checkpoint(), other], [an_entry("a", 1)])
     assert (found.counts[UNKNOWN], found.counts[REMOVED]) == (1, 0)
@@ -273,14 +273,14 @@ def test_a_state_whose_files_may_be_missing_is_not_gone(tmp_path):
     assert (found.counts[UNKNOWN], found.counts[REMOVED]) == (0, 1)
 
 
-def test_a_checkpoint_without_files_tells_of_no_key(tmp_path):
+def test_every_key_of_a_checkpoint_without_files_is_unknown(tmp_path):
     bare = replace(a_checkpoint(2), operators=(), problem="There are none.")
     found = compared(tmp_path, [a_checkpoint(), bare], [an_entry("a", 1)])
     assert found.counts[UNKNOWN] == 1
     assert found.notes == ("No state of checkpoint 2 is known: There are none.",)
 
 
-def test_elements_that_were_dealt_out_anew_are_compared_by_value(tmp_path):
+def test_elements_that_were_distributed_anew_are_compared_by_value(tmp_path):
     state = StateInventory("counts", LISTED)
     one = with_states(a_checkpoint(), state)
     other = with_states(a_checkpoint(2), state, parallelism=3)
@@ -294,7 +294,7 @@ def test_elements_that_were_dealt_out_anew_are_compared_by_value(tmp_path):
     assert found.counts[CHANGED] > 0
 
 
-def test_of_broadcast_state_one_copy_is_compared(tmp_path):
+def test_one_copy_of_a_broadcast_state_is_compared(tmp_path):
     state = StateInventory("counts", BROADCAST)
     one = with_states(a_checkpoint(), state)
     other = with_states(a_checkpoint(2), state, parallelism=3)
@@ -309,19 +309,19 @@ def test_bytes_by_key_group(tmp_path):
     assert inventory.sizes(inventory.checkpoint(0))["op"] == StoredSizes({0: 21, 1: 14})
 
 
-def test_bytes_by_key_group_are_not_told_of_a_part(tmp_path):
+def test_bytes_by_key_group_are_not_known_if_only_a_part_is_kept(tmp_path):
     entries = [an_entry(n, n, key_group=n % 2) for n in range(5)]
     inventory = stored(tmp_path, [a_checkpoint()], entries, most=4)
     assert inventory.sizes(inventory.checkpoint(0))["op"].key_groups is None
 
 
-def test_bytes_by_key_group_are_not_told_where_some_entry_has_none(tmp_path):
+def test_bytes_by_key_group_are_not_known_if_an_entry_has_no_key_group(tmp_path):
     entries = [an_entry(1, 1, key_group=1), an_entry(2, 2, key_group=None)]
     inventory = stored(tmp_path, [a_checkpoint()], entries)
     assert inventory.sizes(inventory.checkpoint(0))["op"].key_groups is None
 
 
-def test_elements_of_the_operators_own_state_with_their_subtasks(tmp_path):
+def test_elements_of_operator_state_have_their_subtasks(tmp_path):
     states = (StateInventory("counts", LISTED), StateInventory("part", UNION, complete=False))
     operator = OperatorInventory("op", "count", 2, states=states)
     entries = [an_entry(n, n, subtask=n // 2) for n in range(3)]
@@ -330,7 +330,7 @@ def test_elements_of_the_operators_own_state_with_their_subtasks(tmp_path):
     assert sizes == StoredSizes(None, {"counts": [(0, 7), (0, 7), (1, 7)]})
 
 
-def test_what_is_not_there_is_a_key_error(tmp_path):
+def test_a_missing_item_is_a_key_error(tmp_path):
     inventory = stored(tmp_path, [a_checkpoint()])
     for ask in (
         lambda: inventory.checkpoint(1),
@@ -343,7 +343,7 @@ def test_what_is_not_there_is_a_key_error(tmp_path):
     assert rows(inventory).rows == []
 
 
-def test_a_damaged_file_is_an_error_and_no_answer(tmp_path):
+def test_a_damaged_file_is_an_error(tmp_path):
     inventory = stored(tmp_path, [a_checkpoint()], [an_entry("a", 1)])
     path = tmp_path / CONTENTS / ENTRIES
     path.write_bytes(path.read_bytes()[:40])
@@ -362,7 +362,7 @@ def test_descriptions_of_types_come_back_by_checkpoint(tmp_path):
 
 
 @pytest.mark.parametrize("version", [None, 1, "2"])
-def test_contents_of_another_release_are_told_apart(tmp_path, version):
+def test_an_inventory_of_another_release_is_refused(tmp_path, version):
     inventory = stored(tmp_path, [a_checkpoint()])
     assert "version" not in inventory.upload
     path = tmp_path / CONTENTS / UPLOAD
@@ -381,7 +381,7 @@ def test_contents_of_another_release_are_told_apart(tmp_path, version):
     ("values", "total"),
     [((1, 2.5), 3.5), ((), None), ((1, "2"), None), ((True,), None), ((2**52, 2**52), None)],
 )
-def test_numbers_are_summed_as_long_as_all_are(tmp_path, values, total):
+def test_values_are_summed_if_all_are_numbers(tmp_path, values, total):
     entries = [an_entry(place, value) for place, value in enumerate(values)]
     inventory = stored(tmp_path, [a_checkpoint()], entries)
     assert inventory.checkpoint(0)["operators"][0]["states"][0]["sum"] == total

@@ -1,4 +1,4 @@
-"""What was looked at is given back, and can be looked at again."""
+"""Pages of mapped files are released, and can be read again."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def large(tmp_path_factory) -> Path:
     return file
 
 
-def test_pages_are_given_back_once_they_are_many_and_can_be_read_again(large, monkeypatch):
+def test_pages_are_released_once_they_are_many_and_can_be_read_again(large, monkeypatch):
     monkeypatch.setattr(pages, "_released_at", 0.0)
     values = np.frombuffer(pages.map_file(large), np.uint8)
     total = int(values[:: 2**12].sum())
@@ -29,7 +29,7 @@ def test_pages_are_given_back_once_they_are_many_and_can_be_read_again(large, mo
     assert int(values[:: 2**12].sum()) == total
 
 
-def test_pages_are_not_given_back_again_and_again(large, monkeypatch):
+def test_pages_are_released_at_most_once_a_second(large, monkeypatch):
     monkeypatch.setattr(pages, "_released_at", 0.0)
     values = np.frombuffer(pages.map_file(large), np.uint8)
     values[:: 2**12].sum()
@@ -39,7 +39,7 @@ def test_pages_are_not_given_back_again_and_again(large, monkeypatch):
     assert pages.release_pages(now=11.5)
 
 
-def test_a_file_is_mapped_only_as_long_as_someone_looks_at_it(tmp_path):
+def test_a_file_is_mapped_only_as_long_as_something_refers_to_it(tmp_path):
     file = tmp_path / "small"
     file.write_bytes(b"12345678")
     before = len(pages._maps)
