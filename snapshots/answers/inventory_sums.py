@@ -24,14 +24,13 @@ Sums = dict[str, Any]
 
 
 def sums(held: dict[str, Any], stored: StoredRecording) -> Sums:
-    """Return the sums of a checkpoint: ``states``, ``in_flight``, ``rows`` and ``left_out``.
+    """Return the sums of a checkpoint.
 
-    Members:
+    Members of the result:
         states: {operator: {state: sum}}; for values that are objects, the sums of their fields.
-        in_flight: {edge: [sum]}, one for each field of the records of an edge between known
-            vertices;
-            null if some record has no number there.
-        rows: the same as a list, each with the expression that stands for it.
+        in_flight: {edge: [sum]}, with a sum for each field of the records on an edge between known
+            vertices; null if some record has no number there.
+        rows: the same sums as a list, each with the expression that means it.
         left_out: what is not additive, with the reason.
     """
     states: dict[str, dict[str, Any]] = {}

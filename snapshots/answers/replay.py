@@ -42,9 +42,8 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
     """Answer whether a cut is consistent and what lies in it, as CutAnswer in payloads/cuts.py.
 
     Args:
-        question: has exactly one of ``positions`` (by process id, where absent ones are 0, or a
-            list
-            in the order of the processes), ``at`` and ``step``.
+        question: has exactly one of ``positions``, ``at`` and ``step``. Positions are an object by
+            process id, where absent ones are 0, or a list in the order of the processes.
 
     Raises: Invalid.
     """
@@ -252,8 +251,8 @@ def _edge(stored: StoredRecording, positions: Ints, codes: Ints, indices: Ints) 
 def window(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
     """Return what there is to draw between two coordinates (docs/websocket.md, "The window").
 
-    question: ``from`` <= ``to`` (by default the whole), ``width`` in pixels, ``axis``.
-    Raises: Invalid.
+    The question has ``from`` <= ``to`` (by default the whole recording), ``width`` in pixels and
+    ``axis``. Raises: Invalid.
     """
     axis = question.get("axis") or TIME
     if axis not in (TIME, ORDER):

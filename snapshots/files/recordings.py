@@ -98,7 +98,10 @@ def summary(name: str) -> Summary:
         "defects_total": defects["total"],
         "stored_bytes": folder_bytes(store().folder(name)),
     }
-    snapshots = [_snapshot_fields(code, item) for code, item in enumerate(summaries)]
+    snapshots = [
+        {"code": code} | {name: item[name] for name in _KEPT_OF_A_SNAPSHOT}
+        for code, item in enumerate(summaries)
+    ]
     return Summary(fields, snapshots, Counter(item["verdict"] for item in summaries))
 
 
@@ -123,10 +126,6 @@ def measure() -> None:
     for row in Recording.objects.filter(stored_bytes=0).exclude(store=""):
         size = folder_bytes(store().folder(row.store))
         Recording.objects.filter(pk=row.pk, store=row.store).update(stored_bytes=size)
-
-
-def _snapshot_fields(code: int, item: dict[str, Any]) -> dict[str, Any]:
-    return {"code": code} | {name: item[name] for name in _KEPT_OF_A_SNAPSHOT}
 
 
 def remove(name: str) -> None:
