@@ -29,7 +29,7 @@ def recording() -> Recording:
 
 @pytest.fixture
 def checked(capsys):
-    """The exit code of ``check_data`` and what it said."""
+    """Return the exit code of ``check_data`` and what it printed."""
 
     def run() -> tuple[int, str]:
         try:

@@ -33,7 +33,7 @@ def mark() -> dict:
 
 
 def another_database() -> None:
-    """What a new, migrated database knows: nothing."""
+    """Make the database like a new one with empty tables."""
     Recording.objects.all().delete()
     Installation.objects.all().delete()
 
@@ -80,7 +80,7 @@ def test_a_running_worker_whose_database_was_exchanged_stops(data_dir, monkeypat
 def test_a_database_from_just_before_an_upload_notices_that_it_is_older(
     data_dir, django_capture_on_commit_callbacks
 ):
-    """No sweep has come by between the backup of the database and the upload."""
+    """There was no sweep between the backup of the database and the upload."""
     before = Installation.objects.values("beats").get()
     log = data_dir / "log.jsonl"
     log.write_bytes(native(two_banks()))
@@ -202,7 +202,7 @@ def test_an_older_database_is_noticed_and_files_that_it_does_not_name_stay(data_
 
 
 def test_two_runs_of_one_attempt_never_share_a_folder(data_dir):
-    """After an older database was restored, ids of jobs come again."""
+    """After an older database is restored, ids of jobs are used again."""
     from snapshots.jobs import leases, sweeping
 
     recording = Recording.objects.create(owner=a_person(), name="log", upload="u")
@@ -270,7 +270,7 @@ def test_a_database_that_lacks_a_change_is_refused(data_dir):
 
 
 class Installed:
-    """A migrated installation in folders of its own, started by the lines of the Procfile."""
+    """A migrated installation in its own folders, started by the lines of the Procfile."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -289,7 +289,7 @@ class Installed:
         )
 
     def starts(self, **variables: str) -> list[subprocess.CompletedProcess]:
-        """What each kind of process but the launcher says; all must end by themselves."""
+        """Return what each kind of process but the launcher prints; all must end by themselves."""
         web = ["-m", "uvicorn", "webapp.asgi:application", "--port", self.port, "--lifespan", "off"]
         worker = ["-m", "celery", "--quiet", "--app", "webapp", "worker", "--without-mingle"]
         variables["REDIS_URL"] = "redis://127.0.0.1:1/0"
@@ -312,7 +312,7 @@ def assert_one_sentence(ran: subprocess.CompletedProcess, text: str) -> None:
 
 @pytest.fixture(scope="module")
 def migrated(tmp_path_factory) -> Path:
-    """The folder of a database with its tables, and nothing else."""
+    """Return the folder of a database that has its tables and nothing else."""
     one = Installed(tmp_path_factory.mktemp("migrated"))
     ran = one.ran("manage.py", "migrate", "--verbosity", "0")
     assert ran.returncode == 0, ran.stderr

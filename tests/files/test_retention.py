@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 @pytest.fixture
 def later(monkeypatch):
-    """Move the clock of retention on by so many days."""
+    """Move the clock of retention forward by a number of days."""
     begin = timezone.now()
 
     def move(days: float):

@@ -25,7 +25,7 @@ def lost_upload() -> str:
 
 @pytest.fixture
 def lost_store() -> str:
-    """A ready recording whose row is not in the database any more."""
+    """Return the store of a ready recording whose row is no longer in the database."""
     row = a_ready_recording(a_person())
     Recording.objects.all().delete()
     running.remove_leftovers()

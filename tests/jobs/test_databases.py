@@ -35,7 +35,7 @@ STRANGE = {
 
 
 def same(one: object, other: object) -> bool:
-    """Whether both are the same to the last digit, sign and type; 1 and 1.0 differ."""
+    """Tell whether both are the same to the last digit, sign and type; 1 and 1.0 differ."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
@@ -104,7 +104,7 @@ def test_several_long_lines_are_written_at_once():
 
 
 def test_every_column_of_free_text_and_json_is_one_of_ours():
-    """Django's own would differ between the databases; ``session_data`` is written by Django."""
+    """Django's own columns differ between databases; only Django writes ``session_data``."""
     columns = {
         f"{model._meta.label}.{field.name}": type(field)
         for model in apps.get_models()
@@ -122,7 +122,7 @@ BEFORE = [("snapshots", "0008_fair_turns_and_identity")]
 
 @pytest.fixture
 def tables_of_before(transactional_db):
-    """Take the tables back to before 0009, and forward again after the test."""
+    """Migrate the tables back to before 0009, and forward again after the test."""
     executor = MigrationExecutor(connection)
     executor.migrate(BEFORE)
     yield executor.loader.project_state(BEFORE).apps.get_model
@@ -234,7 +234,7 @@ def test_a_recording_is_found_by_the_mark_of_its_nul():
 
 @pytest.fixture
 def broken_connection(transactional_db):
-    """End this thread's connection from the side of the server, as its restart does."""
+    """End this thread's connection on the server, as a restart of it does."""
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has no server that restarts.")
 

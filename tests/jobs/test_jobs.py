@@ -37,7 +37,7 @@ def job(ada) -> Job:
 
 
 def steps(monkeypatch, step) -> None:
-    """Run ``step`` in the place of an ingest."""
+    """Run ``step`` instead of an ingest."""
     monkeypatch.setitem(STEPS, Job.Kind.INGEST, step)
 
 
@@ -108,7 +108,7 @@ def test_a_job_with_a_heartbeat_and_no_worker_is_left_alone(job):
 
 
 def test_a_worker_whose_heartbeat_returns_keeps_its_job(job):
-    """The heart may beat between the look at the row and the claim."""
+    """The heartbeat may come between the read of the row and the claim."""
     leases.claim(job.pk)
     seen = Job.objects.get()
     Job.objects.update(heartbeat_at=timezone.now() - leases.STALE_AFTER * 2)
@@ -228,7 +228,7 @@ def test_a_temporary_failure_postpones_a_job(job, monkeypatch, error, sentence):
 
 
 def test_the_end_of_a_run_is_written_again_until_the_database_accepts_it(job, monkeypatch):
-    """The answer is written by the same run, however long the lock is held."""
+    """The same run writes the answer, however long the database is locked."""
     monkeypatch.setattr(postponing, "SECONDS_BETWEEN_WRITES", 0.01)
     refusals = iter([OperationalError("database is locked")] * 3)
     write = leases.Lease.write

@@ -36,7 +36,7 @@ def a_job(owner) -> Job:
 
 @pytest.fixture
 def order(monkeypatch) -> list:
-    """The owners' names, in the order in which their jobs run; jobs end at once."""
+    """Return the owners' names in the order in which their jobs run; jobs end at once."""
     ran = []
 
     def step(lease):
@@ -123,7 +123,7 @@ def test_a_worker_without_work_takes_nothing(ada):
 
 @pytest.fixture
 def messages(monkeypatch) -> list:
-    """The messages that the queue holds."""
+    """Return the messages that the queue holds."""
     held = []
     monkeypatch.setattr(queue.run_job, "apply_async", lambda args, **options: held.append(args))
     monkeypatch.setattr(sweeping, "_queue_length", lambda: len(held))
@@ -131,7 +131,7 @@ def messages(monkeypatch) -> list:
 
 
 def test_a_lost_job_gets_its_message_while_others_wait_in_the_queue(ada, bob, messages):
-    """It waited until the queue was empty: minutes, with a few open jobs before it."""
+    """Before, it waited until the queue was empty, which took minutes."""
     for _ in range(8):
         a_job(ada)
     lost = a_job(bob)

@@ -34,7 +34,7 @@ ORPHAN = log(
 
 
 def check(capsys, path, *options):
-    """(exit code, what it printed, what it complained of)"""
+    """Return the exit code, and what it printed to standard output and standard error."""
     code = 0
     try:
         call_command("check_snapshots", str(path), *options)

@@ -227,7 +227,7 @@ def test_the_initiators_begin_each_snapshot_together():
 
 @pytest.fixture
 def run(tmp_path):
-    """The recording of a run with these parameters, as it is read back."""
+    """Simulate a run with these parameters and read its recording back."""
 
     def run(**parameters):
         header, events, defects = read(source(tmp_path, simulated(**parameters)))

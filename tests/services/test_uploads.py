@@ -199,7 +199,7 @@ def test_a_draft_that_a_sweep_removed_before_its_lock_is_made_again(data_dir, mo
 
 
 def test_the_lock_on_a_draft_ends_with_its_writer(data_dir):
-    """A writer in another process that is killed: its file can be swept at once."""
+    """The file of a writer in another process can be swept as soon as that is killed."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
