@@ -28,7 +28,7 @@ from snapshots.readers.engines.flink.types.element_types import UnknownType, dec
 from snapshots.readers.engines.flink.types.type_suggestions import is_named, suggest
 from snapshots.readers.engines.flink.types.values import Serializer
 from snapshots.readers.formats.cursor import Malformed
-from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
+from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, states_of
 
 SHOWN_BYTES = 64  # of each value that cannot be decoded, in a list
 MOST_SHOWN = 500  # differences of each kind
@@ -106,7 +106,8 @@ def compare(
 ) -> dict[str, Any]:
     """Compare one state in two checkpoints of the upload. Raises: NotFound."""
     earlier, later = checkpoint(inventory, before), checkpoint(inventory, after)
-    if not any(_has_state(item, operator, state) for item in (earlier, later)):
+    states = states_of(earlier, operator) + states_of(later, operator)
+    if all(item["name"] != state for item in states):
         raise NotFound("Neither checkpoint has such a state in that operator.")
     comparison = inventory.compare(earlier, later, operator, state, min(most, MOST_SHOWN))
     return {
@@ -159,11 +160,6 @@ def _ends_of_dataflow(recording: Recording) -> tuple[set[str], set[str]]:
     sending = {vertex_of(channel.source) for channel in channels}
     receiving = {vertex_of(channel.target) for channel in channels}
     return sending - receiving, receiving - sending
-
-
-def _has_state(checkpoint_: Mapping[str, Any], operator: str, state: str) -> bool:
-    owners = (item for item in checkpoint_["operators"] if item["id"] == operator)
-    return any(item["name"] == state for owner in owners for item in owner["states"])
 
 
 def channel(

@@ -93,13 +93,7 @@ class StoredInventory:
         ``containing`` is a text in their key, namespace or value, whatever its case.
         Raises: KeyError if there is no such state.
         """
-        states = (
-            item["name"]
-            for owner in checkpoint["operators"]
-            if owner["id"] == operator
-            for item in owner["states"]
-        )
-        if state not in states:
+        if all(item["name"] != state for item in states_of(checkpoint, operator)):
             raise KeyError(state)
         rows = self._rows(checkpoint, operator, state)
         if containing:
@@ -206,6 +200,12 @@ class StoredInventory:
             return orjson.loads((self.folder / name).read_bytes())
         except (OSError, ValueError) as error:
             raise _damaged(name, error) from error
+
+
+def states_of(checkpoint: Mapping[str, Any], operator: str) -> list[dict[str, Any]]:
+    """Return the states of one operator; none if the checkpoint lacks the operator."""
+    owners = (owner for owner in checkpoint["operators"] if owner["id"] == operator)
+    return [state for owner in owners for state in owner["states"]]
 
 
 def _is_whole(state: Mapping[str, Any]) -> bool:
