@@ -50,7 +50,7 @@ class JsonField(models.JSONField):
         return super().from_db_value(value, expression, connection)
 
 
-class _Storable:
+class _Storable(models.Field):
     def get_prep_value(self, value: Any) -> Any:
         value = super().get_prep_value(value)
         return storable(value) if isinstance(value, str) else value
@@ -68,7 +68,9 @@ class Line(_Storable, models.CharField):
 
     def get_db_prep_save(self, value: Any, connection) -> Any:
         value = super().get_db_prep_save(value, connection)
-        return clipped(value, self.max_length) if isinstance(value, str) else value
+        return (
+            clipped(value, self.max_length) if isinstance(value, str) and self.max_length else value
+        )
 
 
 class AlterUnlessSqlite(migrations.AlterField):

@@ -6,6 +6,8 @@ from django.db.models import Q
 
 from snapshots.fields import JsonField, Line, Prose
 
+LONGEST_FORMAT = 40
+
 
 class Topology(models.Model):
     """A topology or a dataflow to simulate on; a sample has no owner."""
@@ -57,7 +59,7 @@ class Recording(models.Model):
     parameters = JsonField(null=True)  # of a simulation; an upload has mapping and recognised
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
 
-    format = models.CharField(max_length=40, blank=True)
+    format = models.CharField(max_length=LONGEST_FORMAT, blank=True)
     source_name = Line(max_length=255, blank=True)  # the name of the uploaded file
     size = models.BigIntegerField(default=0)  # bytes of the upload
     upload = models.CharField(max_length=64, blank=True)  # file in UPLOADS_DIR; blank: not kept
@@ -213,6 +215,12 @@ class Job(models.Model):
     @property
     def is_open(self) -> bool:
         return self.state in self.OPEN
+
+    def written_recording(self) -> models.QuerySet[Recording]:
+        """Return the row of the job's recording; nothing for a job that only reads it."""
+        if self.recording_id is None or self.kind not in self.WRITING:
+            return Recording.objects.none()
+        return Recording.objects.filter(pk=self.recording_id)
 
 
 class Installation(models.Model):

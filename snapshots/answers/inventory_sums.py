@@ -12,7 +12,7 @@ import orjson
 
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.inventory.sums import Number, Path, leaves, plus, why_not
-from snapshots.domain.model.recording import Message
+from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.domain.properties.answers import Answer
 from snapshots.domain.properties.global_state import GlobalState
 from snapshots.problems import Refused
@@ -48,11 +48,13 @@ def sums(held: dict[str, Any], stored: StoredRecording) -> Sums:
                 _put(states.setdefault(name, {}), path, total)
     flying = _in_flight(held, stored)
     for edge, fields in flying.items():
-        for number, total in enumerate(fields):
-            amount = f"in flight, field {number} of its records"
-            expression = f"{_expression('channels', edge)}[{number}]"
-            row = {"where": edge, "what": amount, "sum": total, "expression": expression}
-            rows += [row] if total is not None else []
+        for number, amount in enumerate(fields):
+            if amount is not None:
+                content = f"in flight, field {number} of its records"
+                expression = f"{_expression('channels', edge)}[{number}]"
+                rows.append(
+                    {"where": edge, "what": content, "sum": amount, "expression": expression}
+                )
     return {"states": states, "in_flight": flying, "rows": rows, "left_out": left_out}
 
 
@@ -81,7 +83,8 @@ def _in_flight(
     checkpoint: dict[str, Any], stored: StoredRecording
 ) -> dict[str, list[Number | None]]:
     try:
-        channels = stored.snapshot(checkpoint.get("snapshot") or str(checkpoint["id"])).channels
+        name = SnapshotId(checkpoint.get("snapshot") or str(checkpoint["id"]))
+        channels = stored.snapshot(name).channels
     except KeyError:
         return {}
     by_edge: dict[str, list[Message]] = {}
@@ -100,7 +103,7 @@ def _vertex(process: str) -> str:
 
 
 def _messages(held: SnapshotChannel) -> Iterable[Message]:
-    return (held.sent[name] for name in held.recorded if name in held.sent)
+    return (held.sent[name] for name in held.recorded or () if name in held.sent)
 
 
 def _by_field(messages: list[Message]) -> list[Number | None]:

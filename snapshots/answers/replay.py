@@ -16,8 +16,8 @@ import orjson
 from snapshots.domain.judging import witnesses
 from snapshots.domain.judging.findings import Finding
 from snapshots.domain.model.as_json import as_json
-from snapshots.domain.model.recording import Message
-from snapshots.domain.model.topology import JsonText
+from snapshots.domain.model.recording import Message, SnapshotId
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 from snapshots.payloads.window import window_payload
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.store import cones as store_cones
@@ -141,7 +141,9 @@ def _checked(stored: StoredRecording, positions: Sequence[Any]) -> Sequence[int]
     return positions
 
 
-def _contents(stored_cut: StoredCut) -> tuple[dict[str, Sequence[Message]], dict[str, int]]:
+def _contents(
+    stored_cut: StoredCut,
+) -> tuple[dict[ChannelId, tuple[Message, ...]], dict[ChannelId, int]]:
     """Return the messages in every channel, and how many of each channel are not listed."""
     depths = stored_cut.depths
     filled = int(np.count_nonzero(depths)) or 1
@@ -187,7 +189,7 @@ def _by_process(stored: StoredRecording, numbers: Ints) -> dict[str, int]:
 def event(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
     """Return all fields of one event and the message it belongs to. Raises: NotFound."""
     try:
-        fields = stored.event(process, index) if index <= LARGEST else None
+        fields = stored.event(ProcessId(process), index) if index <= LARGEST else None
     except KeyError:
         fields = None
     if fields is None:
@@ -206,7 +208,7 @@ def cones(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
     Raises: NotFound.
     """
     event(stored, process, index)
-    code, tables = stored.tables.process_code(process), stored.tables
+    code, tables = stored.tables.process_code(ProcessId(process)), stored.tables
     past = store_cones.past(tables, code, index)
     future = store_cones.future(tables, code, index)
     length = tables.events.length
@@ -228,7 +230,7 @@ def knowledge(stored: StoredRecording, snapshot: str) -> dict[str, Any]:
     Raises: Conflict.
     """
     try:
-        return store_knowledge.knowledge(stored.tables, snapshot).to_json()
+        return store_knowledge.knowledge(stored.tables, SnapshotId(snapshot)).to_json()
     except store_knowledge.TooManyMessages as error:
         raise Conflict(str(error)) from None
 

@@ -122,9 +122,12 @@ class _Counted(io.RawIOBase):
 
 
 class DraftUpload(UploadedFile):
-    """A file of a request that is in its draft already; ``draft`` is None if it is empty."""
+    """A file of a request that is already in its draft."""
 
-    def __init__(self, draft: Draft, name: str, content_type: str) -> None:
+    name: str
+    size: int
+
+    def __init__(self, draft: Draft, name: str | None, content_type: str | None) -> None:
         super().__init__(draft.file, name, content_type, draft.size)
         self.draft = draft
 
@@ -157,6 +160,7 @@ class UploadHandler(FileUploadHandler):
         self.draft = Draft()
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        assert self.draft is not None  # Django has called ``new_file``
         try:
             self.draft.write(raw_data)
         except (TooLarge, OSError):
@@ -165,6 +169,7 @@ class UploadHandler(FileUploadHandler):
 
     def file_complete(self, file_size: int) -> DraftUpload:
         draft, self.draft = self.draft, None
+        assert draft is not None  # Django has called ``new_file``
         draft.file.seek(0)
         return DraftUpload(draft, self.file_name, self.content_type)
 

@@ -111,8 +111,8 @@ def _failure(lease: Lease, error: Exception, reason: postponing.Reason | None) -
 
 def _refuse(lease: Lease, refused: InputRefused) -> None:
     """Note in the recording why it was refused, and remove its upload."""
-    body = Refused.of(refused, lease.job.recording.source_name).as_json()
-    upload = lease.job.recording.upload
+    body = Refused.of(refused, lease.recording.source_name).as_json()
+    upload = lease.recording.upload
     kept = {"upload": "", "defects": body["defects"], "defects_total": body["defects_total"]}
     _end(lease, Job.State.REFUSED, Recording.Status.REFUSED, body, **kept)
     uploads.remove(upload)
@@ -127,9 +127,7 @@ def _end(lease: Lease, state: str, status: str, error: dict[str, Any], **fields:
     @transaction.atomic
     def write() -> None:
         lease.write(state=state, finished_at=timezone.now(), error=error, rate=None)
-        if lease.job.kind in Job.WRITING:
-            row = Recording.objects.filter(pk=lease.job.recording_id)
-            row.update(status=status, error=error, **fields)
+        lease.job.written_recording().update(status=status, error=error, **fields)
 
     postponing.insist(write)
 

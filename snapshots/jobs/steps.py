@@ -13,6 +13,7 @@ from django.utils import timezone
 from snapshots.archive import uploads as archive_uploads
 from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.model.recording import SnapshotId
 from snapshots.files import identity, recordings, uploads
 from snapshots.jobs import opening, postponing
 from snapshots.jobs.leases import Lease
@@ -60,7 +61,7 @@ def _ingest(lease: Lease) -> None:
     from tasks.spark.ingest.job import ingest
     from tasks.spark.judge.job import judge_snapshots
 
-    recording = lease.job.recording
+    recording = lease.recording
     Recording.objects.filter(pk=recording.pk).update(status=Recording.Status.RUNNING, error=None)
     name = recordings.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
     temporary = recordings.store().temporary(name)
@@ -93,7 +94,7 @@ def _make_ready(lease: Lease, name: str, source: Source, reported: tuple[JobFact
         source: the log that was read.
         reported: what the engine itself reported about its jobs, for the archive.
     """
-    recording = lease.job.recording
+    recording = lease.recording
     summary = recordings.summary(name)
     if source.shown_format is not None:
         summary.fields["format"] = source.shown_format
@@ -119,7 +120,7 @@ def _make_ready(lease: Lease, name: str, source: Source, reported: tuple[JobFact
 
 def _simulate(lease: Lease) -> None:
     """Simulate to a native file, which is then ingested like any upload."""
-    recording = lease.job.recording
+    recording = lease.recording
     lease.report("simulating", 0.0)
     with uploads.Draft() as draft:
         simulations.write(draft, recording.name, recording.parameters, Progress(lease))
@@ -137,8 +138,8 @@ def _restore(lease: Lease) -> None:
     """Restore a snapshot and replay the rest. The report is the job's result."""
     from tasks.spark.restore.job import restore_snapshot
 
-    folder = recordings.store().folder(lease.job.recording.store)
-    report = restore_snapshot(folder, lease.job.snapshot, Progress(lease))
+    folder = recordings.store().folder(lease.recording.store)
+    report = restore_snapshot(folder, SnapshotId(lease.job.snapshot), Progress(lease))
     _answer(lease, "restored", as_json(report))
 
 
@@ -146,8 +147,8 @@ def _reorder(lease: Lease) -> None:
     """Reorder a run so that it passes through a snapshot. The report is the job's result."""
     from tasks.spark.reorder.job import reorder_snapshot
 
-    folder = recordings.store().folder(lease.job.recording.store)
-    report = reorder_snapshot(folder, lease.job.snapshot, Progress(lease))
+    folder = recordings.store().folder(lease.recording.store)
+    report = reorder_snapshot(folder, SnapshotId(lease.job.snapshot), Progress(lease))
     _answer(lease, "reordered", as_json(report))
 
 
@@ -155,7 +156,7 @@ def _search(lease: Lease) -> None:
     """Search for a predicate. The answer is the job's result."""
     from tasks.spark.search.job import search_predicate
 
-    folder = recordings.store().folder(lease.job.recording.store)
+    folder = recordings.store().folder(lease.recording.store)
     answer = search_predicate(folder, lease.job.expression, Progress(lease))
     _answer(lease, "searched", answer.to_json())
 

@@ -70,10 +70,10 @@ def load() -> tuple[list[Job], list[str]]:
 
 
 def _save_topology(slug: str, name: str, shape: Shape | Dataflow) -> None:
-    is_dataflow = isinstance(shape, Dataflow)
-    definition = (
-        topology_documents.document_of_dataflow if is_dataflow else topology_documents.document_of
-    )(shape)
+    if isinstance(shape, Dataflow):
+        definition = topology_documents.document_of_dataflow(shape)
+    else:
+        definition = topology_documents.document_of(shape)
     row = Topology.objects.filter(slug=slug).first()
     if row is None or (row.name, row.definition) != (name, definition):
         Topology.objects.update_or_create(

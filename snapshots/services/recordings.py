@@ -16,7 +16,7 @@ from snapshots.fields import clipped
 from snapshots.files import identity, recordings, uploads
 from snapshots.jobs import live
 from snapshots.limits import recording_limits
-from snapshots.models import Job, Mapping, Recording
+from snapshots.models import LONGEST_FORMAT, Job, Mapping, Recording
 from snapshots.problems import Conflict, Invalid, Refused
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
@@ -27,8 +27,6 @@ from snapshots.services import mappings
 from snapshots.services.jobs import create_job
 from snapshots.simulating import topology_documents
 from webapp.accounts import audit
-
-LONGEST_FORMAT = Recording._meta.get_field("format").max_length
 
 
 def accept_uploads(
@@ -64,7 +62,7 @@ def accept_uploads(
     recognised = [
         _of_mapping(mapping) if mapping else _checked_head(file, format) for file in files
     ]
-    fields = {"parameters": {"mapping": mapping.document}} if mapping else {}
+    fields: dict[str, Any] = {"parameters": {"mapping": mapping.document}} if mapping else {}
     with kept(file.draft for file in files), transaction.atomic():
         jobs = [
             _queue_upload(

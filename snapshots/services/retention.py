@@ -73,7 +73,8 @@ def _expired_of(owner, now: datetime) -> list[Recording]:
     old = Recording.objects.filter(
         owner=owner, created_at__lte=now - timedelta(days=retention.days)
     ).exclude(jobs__state__in=Job.OPEN)
-    return [row for row in old.select_related("owner") if retention.goes_at(row) <= now]
+    due = ((row, retention.goes_at(row)) for row in old.select_related("owner"))
+    return [row for row, goes_at in due if goes_at is not None and goes_at <= now]
 
 
 def remove_expired() -> int:

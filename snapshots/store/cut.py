@@ -106,7 +106,7 @@ class StoredCut:
         last = self._last_application_event()
         begun = np.flatnonzero(last >= 0)
         states = [process.state for process in self.tables.topology.processes]
-        texts = self.tables.events.pick(begun, last[begun]).texts("state")
+        texts = self.tables.events.pick(begun, last[begun]).json("state")
         for code, text in zip(begun.tolist(), texts, strict=True):
             states[code] = text
         return tuple(states)
@@ -188,7 +188,7 @@ class StoredCut:
             return None
         tables = self.tables
         codes, ordinals = tables.messages.waiting(tables.all_channels, self._target, self.sent)
-        texts = [*self.states, *tables.messages.table.pick(codes, ordinals).texts("value")]
+        texts = [*self.states, *tables.messages.table.pick(codes, ordinals).json("value")]
         numbers = {text: number(text) for text in set(texts)}
         amounts = [amount for text in texts if (amount := numbers[text]) is not None]
         return sum(amounts) if len(amounts) == len(texts) else None

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from snapshots.domain.model.as_json import members_as_json
-from snapshots.domain.model.recording import SnapshotId
 from snapshots.store.errors import StoreDamaged, StoreMissing
 from snapshots.store.header_fields import HeaderFields
 from snapshots.store.layout import MANIFEST, PARTED
@@ -64,7 +63,7 @@ class Manifest:
     time_unit: str
     source_format: str
     kinds: tuple[str, ...]
-    snapshots: tuple[SnapshotId, ...]
+    snapshots: tuple[str, ...]
     counts: Mapping[str, int]
     extent: Extent
     parts: tuple[Part, ...] = ()
@@ -124,7 +123,7 @@ def _checked(content: dict[str, Any], fields_beside: Callable[[], Mapping[str, A
         time_unit=str(content["time_unit"]),
         source_format=str(content["source_format"]),
         kinds=tuple(map(str, content["kinds"])),
-        snapshots=tuple(SnapshotId(str(snapshot)) for snapshot in content["snapshots"]),
+        snapshots=tuple(map(str, content["snapshots"])),
         counts={key: int(content["counts"][key]) for key in _COUNTS},
         extent=extent,
         parts=tuple(_part(item) for item in content["parts"]),

@@ -5,7 +5,7 @@ place in a run: the index of an event or the ordinal of a message. Each run lies
 each column is one array.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from snapshots.domain.model.recording import MessageId
+from snapshots.domain.model.topology import JsonText
 from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.fences import FENCE, read_fences
 from snapshots.store.layout import INDEX, NONE, PARTED
@@ -115,7 +117,7 @@ class MappedTable:
             self._run_views[column, code] = values[rows]
         return self._run_views[column, code]
 
-    def find_texts(self, column: str, code: int, texts: list[str]) -> Ints:
+    def find_texts(self, column: str, code: int, texts: Sequence[str]) -> Ints:
         """Find the offsets in one run where a column of text has one of ``texts``. Read it all."""
         if not self.length[code]:
             return np.zeros(0, np.int64)
@@ -175,6 +177,17 @@ class Picked:
 
     def texts(self, column: str) -> list[str | None]:
         """Return the values [N] of a column of text, with None for null."""
+        return self._texts(column)
+
+    def ids(self, column: str) -> list[MessageId]:
+        """Return the values [N] of a column of ids of messages without nulls."""
+        return self._texts(column)
+
+    def json(self, column: str) -> list[JsonText | None]:
+        """Return the values [N] of a column of JSON, with None for null."""
+        return self._texts(column)
+
+    def _texts(self, column: str) -> list[Any]:
         gathered = np.full(self.count, None, object)
         for number, lanes, rows in self.places:
             texts = self.table.batches[number].column(column)

@@ -134,7 +134,7 @@ def _states(
 def _channel(
     tables: Tables,
     channel: int,
-    recorded: list[str] | None,
+    recorded: list[MessageId] | None,
     recomputed: list[int] | None,
     snapshot: int,
 ) -> SnapshotChannel:

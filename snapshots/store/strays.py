@@ -54,6 +54,6 @@ class Strays:
         return Stray(
             process=self._topology.processes[process].id,
             channel=None if channel == NONE else self._topology.channels[channel].id,
-            snapshot=None if snapshot == NONE else self._manifest.snapshots[snapshot],
+            snapshot=None if snapshot == NONE else SnapshotId(self._manifest.snapshots[snapshot]),
             **fields,
         )

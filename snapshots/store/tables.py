@@ -137,8 +137,8 @@ class Tables:
         columns = (
             [channels[code].id for code in codes.tolist()],
             ordinals.tolist(),
-            rows.texts("message"),
-            rows.texts("value"),
+            rows.ids("message"),
+            rows.json("value"),
             rows.values("sent_index").tolist(),
             rows.values("sent_at").tolist(),
             [None if index == NONE else index for index in received],

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshots.domain.model.recording import SnapshotId
+from snapshots.domain.model.recording import MessageId
 from snapshots.domain.model.topology import JsonText
 from snapshots.store.bins import Bins, event_counts, most_messages
 from snapshots.store.cut import StoredCut
@@ -101,7 +101,7 @@ class WindowMessages:
     received_at: Ints
     sent_step: Ints
     received_step: Ints
-    message: list[str]
+    message: list[MessageId]
     value: list[JsonText | None]
 
 
@@ -197,7 +197,7 @@ class Window:
     messages: WindowMessages
     markers: WindowMarkers
     kinds: tuple[str, ...]
-    snapshots: tuple[SnapshotId, ...]
+    snapshots: tuple[str, ...]
     bins: WindowBins | None
 
 
@@ -290,7 +290,7 @@ class _View:
     def _event_columns(self, codes: Ints, indices: Ints) -> WindowEvents:
         rows = self.tables.events.pick(codes, indices)
         names = ("at", "step", "kind", "channel", "snapshot")
-        states = rows.texts("state")
+        states = rows.json("state")
         return WindowEvents(
             process=codes,
             index=indices,
@@ -308,8 +308,8 @@ class _View:
             channel=codes,
             ordinal=ordinals,
             **self._ways(codes, rows),
-            message=rows.texts("message"),
-            value=rows.texts("value"),
+            message=rows.ids("message"),
+            value=rows.json("value"),
         )
 
     def _markers(self, listed: bool) -> WindowMarkers:

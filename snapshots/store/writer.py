@@ -207,7 +207,7 @@ class _Writer:
         ]
         records = [self._event(event) for event in self.events if event.kind in _RECORDS]
         records.sort(key=lambda row: (row["snapshot"], row["process"], row["index"]))
-        strays = map(self._stray, self.recording.strays)
+        strays = map(self._event, self.recording.strays)
         for name, rows, schema in (
             (PROCESSES, processes, PROCESS_COLUMNS),
             (CHANNELS, channels, CHANNEL_COLUMNS),
@@ -216,18 +216,13 @@ class _Writer:
         ):
             write_table(self.folder / name, _table(schema, rows), schema)
 
-    def _codes(self, event: Event) -> dict[str, int]:
-        return {
+    def _event(self, event: Event) -> dict[str, Any]:
+        return asdict(event) | {
             "process": self.processes[event.process],
             "channel": NONE if event.channel is None else self.channels[event.channel],
             "snapshot": NONE if event.snapshot is None else self.snapshots[event.snapshot],
+            "kind": self.kinds[event.kind],
         }
-
-    def _event(self, event: Event) -> dict[str, Any]:
-        return asdict(event) | self._codes(event) | {"kind": self.kinds[event.kind]}
-
-    def _stray(self, event: Event) -> dict[str, Any]:
-        return asdict(event) | self._codes(event)
 
     def _messages(self) -> pa.Table:
         rows = [

@@ -50,19 +50,19 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
 
-def side(checkpoint: Mapping[str, Any], operator: str, state: str, rows: pa.Table) -> Side:
+def side(checkpoint: Mapping[str, Any], operator: str, state: str | None, rows: pa.Table) -> Side:
     """Return one side of a comparison; ``rows`` are empty if the checkpoint lacks the state."""
     owner = _first(checkpoint["operators"], "id", operator)
-    member = owner and _first(owner["states"], "name", state)
+    member = None if owner is None else _first(owner["states"], "name", state)
     return Side(
         rows,
-        member and member["kind"],
-        owner and owner["parallelism"],
+        None if member is None else member["kind"],
+        None if owner is None else owner["parallelism"],
         _partial(checkpoint, owner, member),
     )
 
 
-def _first(items: list[dict[str, Any]], field: str, value: str) -> dict[str, Any] | None:
+def _first(items: list[dict[str, Any]], field: str, value: object) -> dict[str, Any] | None:
     return next((item for item in items if item[field] == value), None)
 
 

@@ -147,18 +147,18 @@ class StoredInventory:
         before: dict[str, Any],
         after: dict[str, Any],
         operator: str,
-        state: str,
+        state: str | None,
         most: int = 50,
     ) -> Comparison:
         """Compare one state in two checkpoints, with at most ``most`` examples of each difference.
 
         A checkpoint without this state counts as one in which it is empty.
         """
-        sides = (
+        earlier, later = (
             side(checkpoint, operator, state, self._rows(checkpoint, operator, state))
             for checkpoint in (before, after)
         )
-        return compare(*sides, most)
+        return compare(earlier, later, most)
 
     def channel(self, checkpoint: int, number: int) -> bytes:
         """Return the data in flight of a channel. Raises: KeyError."""
@@ -175,7 +175,7 @@ class StoredInventory:
             if batch["checkpoint"][0].as_py() == checkpoint
         ]
 
-    def _rows(self, checkpoint: dict[str, Any], operator: str, state: str) -> pa.Table:
+    def _rows(self, checkpoint: dict[str, Any], operator: str, state: str | None) -> pa.Table:
         """Return the entries of one state; none if the checkpoint lacks it."""
         first, count = checkpoint["index"].get(operator, {}).get(state, (0, 0))
         file = self._file(ENTRIES, ENTRY_COLUMNS)

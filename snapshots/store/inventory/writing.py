@@ -139,9 +139,9 @@ def _state(state: StateInventory, tally: Tally | None) -> StateInventory:
     )
 
 
-def _index(number: int, tallies: dict[StateKey, Tally]) -> dict[str, dict[str, list[int]]]:
+def _index(number: int, tallies: dict[StateKey, Tally]) -> dict[str, dict[str | None, list[int]]]:
     """Return the first batch and the number of batches by operator and state."""
-    index: dict[str, dict[str, list[int]]] = {}
+    index: dict[str, dict[str | None, list[int]]] = {}
     for (checkpoint, operator, state), tally in tallies.items():
         if checkpoint == number:
             index.setdefault(operator, {})[state] = [tally.first_batch, tally.batches]
