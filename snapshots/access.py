@@ -129,7 +129,7 @@ def require_ready(recording: Recording) -> None:
     """Refuse a recording that is not ready. Raises: Conflict, which says how far it is."""
     if not recording.is_ready:
         raise Conflict(
-            f"“{recording.name}” is {recording.status}, not ready: there is nothing to look at. "
-            "Its job tells how far it is, or why it stopped.",
+            f"“{recording.name}” is {recording.status} and not ready, so it cannot be shown. "
+            "Its job says how far it is, or why it stopped.",
             recording_status=recording.status,
         )

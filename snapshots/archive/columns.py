@@ -1,6 +1,6 @@
 """Keep the columns of jobs in this process, and read only the rows that changed since.
 
-A job's ``version`` tells whether there is anything new. 100,000 checkpoints take about 13 MB.
+A job's ``version`` shows whether any row changed. 100,000 checkpoints take about 13 MB.
 """
 
 import threading

@@ -20,9 +20,11 @@ ANNOUNCED = timedelta(days=7)  # how long before its removal the list announces 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long a person's recordings stay: ``days``, where 0 means for ever.
+    """The time for which a person's recordings are kept.
 
-    ``since`` is when that began to apply to them.
+    Attributes:
+        days: the number of days; 0 means for ever.
+        since: when this number began to apply.
     """
 
     days: int

@@ -25,7 +25,7 @@ from snapshots.store.tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class SnapshotState:
-    """What a snapshot says of one process.
+    """One process in a snapshot.
 
     Attributes:
         position: the number of events before the process recorded; None if it never did.
@@ -42,7 +42,7 @@ class SnapshotState:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotChannel:
-    """What a snapshot says of one channel.
+    """One channel in a snapshot.
 
     Attributes:
         recorded: the recorded messages; None if the log does not say.
@@ -59,7 +59,7 @@ class SnapshotChannel:
 
 @dataclass(frozen=True, slots=True)
 class StoredSnapshot:
-    """What one snapshot recorded and what the log recomputes.
+    """One snapshot: what it recorded and what the log recomputes.
 
     Attributes:
         summary: the snapshot's entry of ``StoredRecording.snapshots``.

@@ -100,7 +100,7 @@ class Tables:
             return self.positions_before(TIME, at + 1)
         if step is not None and at is None:
             return self.positions_before(ORDER, step + 1)
-        raise ValueError("a cut is asked for by exactly one of at and step")
+        raise ValueError("a cut needs exactly one of at and step")
 
     @cached_property
     def records(self) -> pa.RecordBatch:

@@ -26,7 +26,7 @@ _WIDTHS = 256, 4096  # bins, least and most
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one window may hold.
+    """How much one window may hold.
 
     Attributes:
         messages: the most messages, and the most markers, of an exact window.
@@ -159,7 +159,7 @@ class WindowBins:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What there is to draw between two coordinates.
+    """The events, messages and markers between two coordinates, or how many there are.
 
     Attributes:
         axis: the axis of all coordinates: ``time`` or ``order``.

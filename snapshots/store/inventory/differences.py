@@ -36,7 +36,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How the entries of one state differ between two checkpoints.
+    """The differences between the entries of one state in two checkpoints.
 
     Attributes:
         counts: the number of keys for each of DIFFERENCES.

@@ -44,11 +44,11 @@ StateKey = tuple[int, str, str | None]  # checkpoint, operator, state
 
 @dataclass
 class Tally:
-    """What the entries of one state add up to, and where they lie in the file.
+    """The counts and sums of the entries of one state, and their place in the file.
 
     Attributes:
         adding: the sum of the values.
-        reason: why the first key or value that cannot be read cannot.
+        reason: why a key or a value cannot be read; None if all can.
     """
 
     entries: int = 0
