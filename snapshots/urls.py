@@ -1,4 +1,4 @@
-"""Defines the addresses of the pages; docs/pages.md lists them."""
+"""Define the addresses of the pages; docs/pages.md lists them."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""What the snapshots job found, read back beside the positions the log holds."""
+"""The results of the snapshots job are read back, beside positions from the log."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from tests.store.folders import stored
 
 
 def two_banks():
-    """p records s before m2 arrives, so m2 is in flight; q never records t."""
+    """Return a run in which p records s before m2 arrives, and q never records t."""
     run = a_run()
     run.send("q->p", "m1", value=1).send("q->p", "m2", value=2)
     run.receive("q->p", "m1").record("p", "s").record("q", "s").receive("q->p", "m2")
@@ -73,7 +73,7 @@ def test_a_silent_channel_is_empty_or_unknown_where_an_end_never_recorded():
         assert unfinished.states["q"].recorded_at is None
 
 
-def test_in_a_derived_recording_a_channel_that_was_not_recorded_is_not_known():
+def test_a_channel_that_a_derived_recording_does_not_record_is_not_known():
     derived = replace(two_banks(), header_extra={"derived": True})
     unsaid = CHANNELS.set_column(2, "recorded", pa.array([None], CHANNELS["recorded"].type))
     with stored(derived) as opened:

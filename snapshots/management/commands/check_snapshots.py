@@ -69,7 +69,7 @@ class Command(BaseCommand):
     def _checked(self, file: Path, format: str | None) -> Assembly:
         limits, defects = recording_limits(), Defects()
         sniffed = self._sniffed(file, format)
-        self._tell(f"{file}: {sniffed.reason}")
+        self._print_progress(f"{file}: {sniffed.reason}")
         header = sniffed.reader.header(file, limits)
         logged = recognition.events(sniffed.reader, file, header, limits, defects)
         assembly = assemble(header, self._counted(logged))
@@ -93,10 +93,10 @@ class Command(BaseCommand):
     def _counted(self, logged: Iterable[LoggedEvent]) -> Iterator[LoggedEvent]:
         for count, event in enumerate(logged, 1):
             if count % _PROGRESS_EVERY == 0:
-                self._tell(f"{count:,} events read", end="\r")
+                self._print_progress(f"{count:,} events read", end="\r")
             yield event
 
-    def _tell(self, sentence: str, end: str = "\n") -> None:
+    def _print_progress(self, sentence: str, end: str = "\n") -> None:
         if sys.stderr.isatty():
             self.stderr.write(sentence, ending=end)
 
@@ -107,7 +107,7 @@ class Command(BaseCommand):
         self.stderr.write("The file is refused:")
         for item in refused.defects[:_DEFECTS_SHOWN]:
             self.stderr.write(f"  {item.code}: {item}")
-        self._tell_more(self.stderr, refused.total - _DEFECTS_SHOWN)
+        self._print_rest(self.stderr, refused.total - _DEFECTS_SHOWN)
 
     def _print_defects_json(self, defects: Iterable[Defect], total: int, refused: bool) -> None:
         listed = [asdict(item) for item in defects]
@@ -136,9 +136,9 @@ class Command(BaseCommand):
             self.stdout.write(f"\n{times(checked.defects_total, 'defect')} in the input:")
             for item in checked.defects[:_DEFECTS_SHOWN]:
                 self.stdout.write(f"  {item.code}: {item}")
-            self._tell_more(self.stdout, checked.defects_total - _DEFECTS_SHOWN)
+            self._print_rest(self.stdout, checked.defects_total - _DEFECTS_SHOWN)
 
-    def _tell_more(self, stream, left: int) -> None:
+    def _print_rest(self, stream, left: int) -> None:
         if left > 0:
             stream.write(f"  and {left:,} more; --json lists up to {MOST_LISTED:,}.")
 
