@@ -195,7 +195,7 @@ def test_how_checkpoints_end():
     expired = checkpoints(recorded(a_rail(**slow)))[0]
     assert expired.status == "expired"
     assert expired.sentence == (
-        "It was given up after 9 ms, for its time was over: "
+        "It was given up after 9 ms, because its time was over: "
         f"map[0] still waited for the barrier on {RAIL[0]}, behind 8 records."
     )
     assert expired.critical_path[-1].to == expired.ended_at

@@ -324,7 +324,8 @@ def test_a_failure_that_a_wider_one_overtakes_is_told_so():
     first, second = told(run_spark(replace(query, failures=failures))).reports
     assert first.tasks_restarted == 0
     assert first.sentence.endswith(
-        "and coordinator failed 1 ms later, before anything came back: see there what both did."
+        "and coordinator failed 1 ms later, before anything came back: that failure shows what "
+        "both did."
     )
     assert second.tasks_restarted == 3
     assert "all 3 tasks went back to the beginning" in second.sentence

@@ -143,12 +143,11 @@ def two_pipelines() -> Dataflow:
     return Dataflow((*one.vertices, *other), (*one.edges, Edge("clicks", "archive")))
 
 
-def test_pipelines_regions_and_layers_are_found():
+def test_pipelines_and_regions_are_found():
     flow = two_pipelines()
     assert flow.pipelines == (("source", "count", "sink"), ("clicks", "archive"))
     assert [len(region) for region in flow.regions] == [6, 2, 2]
     assert flow.regions[1] == ("clicks[0]", "archive[0]")
-    assert flow.layers == (("source", "clicks"), ("count", "archive"), ("sink",))
 
 
 def test_every_pipeline_has_a_coordinator_unless_one_does_for_all():
