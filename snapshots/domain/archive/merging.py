@@ -1,9 +1,9 @@
-"""What two sources know of one checkpoint, put together so that nothing known is lost.
+"""Merges what two sources know of one checkpoint, so that nothing known is lost.
 
-A field that one source lacks comes from the other. Where both have it, the one that says more
-counts: the later status, the larger number (those of a checkpoint under way only grow), the longer
-text; and a size that the engine told before one that was counted in files. So it does not matter in
-which order sources arrive, nor how often.
+A field that one source lacks comes from the other. If both have it, the one that says more counts:
+the later status, the larger number (numbers of a checkpoint under way only grow), the longer text,
+and a size from the engine rather than one that was counted in files. So neither the order of the
+sources nor repetition matters.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,11 +26,11 @@ _Item = TypeVar("_Item", VertexFacts, SubtaskFacts)
 
 
 class NotTheSame(ValueError):
-    """Two checkpoints with different numbers, or triggers, are two checkpoints."""
+    """The checkpoints are two, because their numbers, or the instants of their triggers, differ."""
 
 
 def merged(one: CheckpointFacts, other: CheckpointFacts) -> CheckpointFacts:
-    """Raises: NotTheSame."""
+    """Merge what two sources know of a checkpoint. Raises: NotTheSame."""
     if one.key != other.key or contradict(one.triggered_at, other.triggered_at):
         raise NotTheSame(f"{one.key} at {one.triggered_at}, {other.key} at {other.triggered_at}")
     texts = {name: _longer(getattr(one, name), getattr(other, name)) for name in _TEXTS}
@@ -49,7 +49,7 @@ def merged(one: CheckpointFacts, other: CheckpointFacts) -> CheckpointFacts:
 
 
 def contradict(one: int | None, other: int | None) -> bool:
-    """Whether two instants of a trigger are of two checkpoints, as of a job that began again."""
+    """Tell whether two instants of a trigger differ, so that they are of two checkpoints."""
     return one is not None and other is not None and one != other
 
 
@@ -74,15 +74,15 @@ def _united(
     key: str,
     join: Callable[[_Item, _Item], _Item],
 ) -> tuple[_Item, ...]:
-    found = {getattr(item, key): item for item in one}
+    items = {getattr(item, key): item for item in one}
     for item in other:
-        place = getattr(item, key)
-        found[place] = join(found[place], item) if place in found else item
-    return tuple(found[place] for place in sorted(found))
+        id_ = getattr(item, key)
+        items[id_] = join(items[id_], item) if id_ in items else item
+    return tuple(items[id_] for id_ in sorted(items))
 
 
 def _size(one: CheckpointFacts, other: CheckpointFacts) -> tuple[int | None, bool]:
-    """The bytes, and whether the engine told them."""
+    """Return the bytes, and whether the engine gave them."""
     if one.is_bytes_told != other.is_bytes_told:
         return (one if one.is_bytes_told else other).bytes, True
     return _larger(one.bytes, other.bytes), one.is_bytes_told

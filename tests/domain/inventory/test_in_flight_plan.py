@@ -100,7 +100,7 @@ def test_senders_send_again_what_was_still_at_them():
         (ChannelContents("c", None, "sink[0]", INPUT_HALF, 0, 1, 5), 3, "not known who gets it"),
         (ChannelContents("c", "map[0]", None, OUTPUT_HALF, 0, 1, 5), 3, "not known who gets it"),
         (ChannelContents("c", None, "sink[0]", INPUT_HALF, 0, 1, 5), 2, "its own data back"),
-        (ChannelContents("c", "map[0]", "sink[0]", WHOLE, 0, 1, 5), 3, "is not told"),
+        (ChannelContents("c", "map[0]", "sink[0]", WHOLE, 0, 1, 5), 3, "is not known"),
     ],
 )
 def test_what_the_upload_does_not_tell_is_not_known(channel, after, words):
@@ -111,7 +111,7 @@ def test_what_the_upload_does_not_tell_is_not_known(channel, after, words):
 
 def test_receivers_of_which_nobody_knows_how_many_there_were():
     [edge] = plan_in_flight(channels({(0, 0): 5}), {})
-    assert "is not told" in edge.rule
+    assert "had is not known" in edge.rule
 
 
 def test_edges_are_told_apart():

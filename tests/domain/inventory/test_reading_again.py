@@ -33,7 +33,7 @@ def test_sources_are_known_by_state_name_or_place():
     ]
     assert [one.inferred for one in found] == [
         "It has the state SourceReaderState of the reader of a source.",
-        "Its name begins so.",
+        'Its name begins with "Source".',
         "No edge leads to it.",
     ]
 
