@@ -1,12 +1,11 @@
 """A seeded simulator: a workload runs on a topology while a snapshot protocol records it.
 
-Discrete events on one heap, ties in the order in which they were planned, so a seed gives one run.
-Times are whole microseconds. A message takes a random finite time; on a FIFO channel nothing
+Discrete events lie on one heap, ties in the order in which they were planned, so a seed gives one
+run. Times are whole microseconds. A message takes a random finite time; on a FIFO channel nothing
 arrives before what was sent earlier, markers included.
 
-What can be made to go wrong: channels that reorder although they say that they do not, markers that
-stay in a channel for ever (against condition L1 of the paper), processes that never record (against
-L2).
+What can be made to go wrong: channels that reorder although they promise not to, markers that stay
+in a channel for ever (against condition L1 of the paper), processes that never record (against L2).
 """
 
 import math
@@ -47,7 +46,7 @@ TIME_UNIT = "us"
 
 @dataclass(frozen=True, slots=True)
 class SnapshotStart:
-    """At ``at`` (us) these processes begin one snapshot, each unaware of the others."""
+    """The time in us at which these processes begin one snapshot, each unaware of the others."""
 
     at: int
     initiators: tuple[ProcessId, ...]
@@ -55,18 +54,19 @@ class SnapshotStart:
 
 @dataclass(frozen=True)
 class Simulation:
-    """What to simulate.
+    """What to simulate; times are in us. Snapshots are named s1, s2 … as listed.
 
-    events: about how many events the log shall have; the workload stops when it is reached, and
-    the run goes on until every message and marker has arrived. drain: if not, only until every
-    snapshot has ended, and what is under way stays there. mean_delay, mean_pause: us that a message
-    travels, and that a process rests before it acts. Snapshots are named s1, s2 … as listed.
-
-    collect: the pieces of every snapshot are flooded as soon as a process has its own
-    (protocols/flooding.py); their sends and receives do not count among ``events``.
+    events: about how many events the log has. The workload stops when it is reached.
+    drain: whether the run goes on until every message and marker has arrived. If not, it ends when
+        every snapshot has ended, and what is under way stays there.
+    mean_delay: the mean time that a message travels.
+    mean_pause: the mean time that a process rests before it acts.
+    collect: whether the pieces of every snapshot are flooded (protocols/flooding.py) as soon as a
+        process has its own. Their sends and receives do not count among ``events``.
     reorder: FIFO channels that deliver in any order nevertheless.
-    stuck: channels in which every marker stays for ever; where the order is kept, all that is
-    behind it stays, too. (Lai and Yang's red messages bring what such a marker had to tell.)
+    stuck: channels in which every marker stays for ever. If the channel keeps the order, all that
+        is behind the marker stays, too. Lai and Yang's red messages bring what such a marker had to
+        say.
     silent: processes that receive markers and never record.
     """
 
@@ -84,7 +84,7 @@ class Simulation:
     silent: frozenset[ProcessId] = frozenset()
 
     def header(self, name: str) -> Header:
-        """What stands before the events: the topology with the workload's start states."""
+        """Return what stands before the events: the topology with the workload's start states."""
         states = self.workload.start(self.topology)
         processes = tuple(
             replace(process, state=self.workload.text(states[process.id]))
@@ -93,33 +93,42 @@ class Simulation:
         return Header(name, TIME_UNIT, replace(self.topology, processes=processes))
 
     def expected_duration(self) -> int:
-        """About how long (us) the workload runs, if every process acts at every chance."""
+        """Return about how long the workload runs, in us, if every process acts at every chance."""
         acts = self.events / 2 / max(1, len(self.topology.processes))
         return math.ceil(acts * self.mean_pause)
 
 
 class Recorder(Protocol):
-    """How far a process is with a snapshot. is_done: it has recorded its state and its channels.
-    is_waiting: messages of which it knows must come before it can be."""
+    """How far a process is with a snapshot.
 
-    snapshot: SnapshotId
-    has_recorded: bool
-    is_done: bool
-    is_waiting: bool
+    is_done: it has recorded its state and its channels.
+    is_waiting: messages that it knows of must come before it can be done.
+    """
+
+    @property
+    def snapshot(self) -> SnapshotId: ...
+
+    @property
+    def has_recorded(self) -> bool: ...
+
+    @property
+    def is_done(self) -> bool: ...
+
+    @property
+    def is_waiting(self) -> bool: ...
 
 
 Step = tuple[Recorder, tuple[Effect, ...]]
 Red = tuple[SnapshotId, ...]
-"""The colour of a message: the snapshots that its sender had recorded, if the protocol asks."""
+"""The colour of a message: the snapshots that its sender had recorded; empty without colours."""
 
 
 class Steps(Protocol):
-    """The step functions of a snapshot protocol; its module is one.
+    """The step functions of a snapshot protocol; its module has them.
 
-    ``NAME`` is what the API calls it, ``TITLE`` and ``SENTENCE`` are what pages say of it.
-    Where messages are coloured, a red message is a marker, too, if it is the first to arrive, and
-    ``on_message`` gets the white ones alone. ``on_marker`` gets a third argument where the
-    protocol's markers have a count.
+    ``NAME`` is its name in the API; pages show ``TITLE`` and ``SENTENCE``. If messages are
+    coloured, a red message is also a marker if it is the first to arrive, and ``on_message`` gets
+    only the white ones. ``on_marker`` gets a third argument if the protocol's markers have a count.
     """
 
     NAME: str
@@ -146,7 +155,7 @@ ALGORITHMS: dict[str, Steps] = {steps.NAME: steps for steps in (chandy_lamport, 
 
 
 def simulate(simulation: Simulation, protocol: Steps = chandy_lamport) -> Iterator[LoggedEvent]:
-    """The events of one run in the order of time, with index, at, states and values."""
+    """Yield the events of one run in the order of time, with index, at, states and values."""
     return _Run(simulation, protocol).events()
 
 
@@ -210,7 +219,7 @@ class _Run:
             self.logged.clear()
 
     def is_over(self) -> bool:
-        """Whether a run that is not drained has done all it should."""
+        """Tell whether a run that is not drained has done everything."""
         return (
             not self.plan.drain
             and self.unfinished == 0
@@ -238,11 +247,11 @@ class _Run:
         )
 
     def wait(self, mean: int) -> int:
-        """Exponential, at least 1 us."""
+        """Draw a time: exponential, at least 1 us."""
         return 1 + int(-math.log(1.0 - self.rng.random()) * mean)
 
     def wake(self, process: ProcessId) -> None:
-        """Plans the process's next action, if it wants one and none is planned."""
+        """Plan the process's next action, if it wants one and none is planned."""
         if process in self.awake:
             return
         if self.workload.wants(self.states[process], self.outgoing[process]):
@@ -276,7 +285,7 @@ class _Run:
         *,
         label: str | None = None,
     ) -> bool:
-        """Logs the send, and plans ``receive``; False for a message that can never arrive."""
+        """Log the send, and plan ``receive``; return False for a message that can never arrive."""
         self.sent[process][channel] += 1
         self.log(
             process,
@@ -291,7 +300,7 @@ class _Run:
         return self.put(channel, receive, (channel, message, value, self.red[process]))
 
     def put(self, channel: ChannelId, step, arguments: tuple) -> bool:
-        """Puts something on a channel; False if it stays there for ever."""
+        """Put something on a channel; return False if it stays there for ever."""
         if channel in self.blocked:
             return False
         self.schedule(self.arrival(channel), step, arguments)
@@ -322,7 +331,7 @@ class _Run:
         self.wake(process)
 
     def heed_colour(self, channel: ChannelId, red: Red) -> None:
-        """What a process does before it receives a message of this colour."""
+        """Do what a process does before it receives a message of this colour."""
         for snapshot in red:
             if (channel, snapshot) not in self.marked:
                 self.take_marker(channel, snapshot, self.counts[channel, snapshot])
@@ -336,7 +345,7 @@ class _Run:
         red: Red,
         label: str | None = None,
     ) -> None:
-        """Logs the receive, and tells the snapshots that are under way at the process."""
+        """Log the receive, and pass it to the snapshots that are under way at the process."""
         self.received[process][channel] += 1
         text = self.workload.text(self.states[process])
         fields = {"channel": channel, "message": message, "value": value, "state": text}
@@ -361,13 +370,13 @@ class _Run:
             self.marked.add((channel, snapshot))
         self.log(process, MARKER_RECEIVE, channel=channel, snapshot=snapshot, value=_counted(count))
         if process not in self.plan.silent:
-            told = () if count is None else (count,)
-            step = self.protocol.on_marker(self.recorder(process, snapshot), channel, *told)
+            counts = () if count is None else (count,)
+            step = self.protocol.on_marker(self.recorder(process, snapshot), channel, *counts)
             self.carry_out(process, step)
 
     def recorder(self, process: ProcessId, snapshot: SnapshotId) -> Recorder:
-        known = self.recorders[process].get(snapshot)
-        return known or self.protocol.start(snapshot, self.received[process], self.sent[process])
+        recorder = self.recorders[process].get(snapshot)
+        return recorder or self.protocol.start(snapshot, self.received[process], self.sent[process])
 
     def carry_out(self, process: ProcessId, step: Step) -> None:
         recorder, effects = step
@@ -415,7 +424,7 @@ class _Run:
             self.recorded[process, snapshot] = replace(piece, channels=channels)
 
     def learn(self, process: ProcessId, piece: Piece) -> None:
-        """A process has a piece, its own or another's; what is new to it goes on."""
+        """Take a piece, the process's own or another's, and pass it on if it is new."""
         key = process, piece.snapshot
         collector = self.collectors.get(key) or Collector(self.outgoing[process])
         self.collectors[key], onward = flooding.on_piece(collector, piece.process)

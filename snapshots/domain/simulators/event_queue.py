@@ -6,7 +6,7 @@ from typing import Any
 
 
 class EventQueue:
-    """Runs planned steps; ``now`` is the time (whole us) of the step that runs, or ran last."""
+    """A queue of planned steps. ``now`` is the time in us of the step that runs, or ran last."""
 
     def __init__(self) -> None:
         self.now = 0

@@ -1,4 +1,4 @@
-"""A run written by hand, event by event: for samples, tests and whoever wants to show a case."""
+"""A run written by hand, event by event: for samples, tests and demonstrations."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -18,28 +18,30 @@ from snapshots.domain.model.recording import (
 from snapshots.domain.model.topology import Channel, Process, Topology
 from snapshots.domain.model.values import canonical
 
-STEP = 100  # time units between two events, unless ``at`` says otherwise
+STEP = 100  # time units between two events without ``at``
 
 
 class Log(NamedTuple):
-    """A log as a reader gives it: what stands before the events, and the events."""
+    """The header of a log, and its events."""
 
     header: Header
     events: tuple[LoggedEvent, ...]
 
 
 class _Unchanged:
-    """The state that the process had before; not the same as None, which is: not known."""
+    """The state that the process had before; None, in contrast, is a state that is not known."""
 
 
 UNCHANGED = _Unchanged()
 
 
 class Script:
-    """Every call adds one event after the last and gives the script back.
+    """A log under construction: every call adds one event after the last and returns the script.
 
-    processes: their start states, any JSON value; None: not known. channels: ``source->target``, or
-    a mapping of ids to (source, target). The process of an event on a channel follows from it.
+    Args:
+        processes: their start states, any JSON value; None if a state is not known.
+        channels: ``source->target``, or a mapping of ids to (source, target). The process of an
+            event on a channel follows from it.
     """
 
     def __init__(
@@ -108,7 +110,7 @@ class Script:
     def record(
         self, process: str, snapshot: str, *, state: object = UNCHANGED, at: int | None = None
     ) -> Self:
-        """The process records its state as it is, unless ``state`` says otherwise."""
+        """Record the state of a process as it is, or ``state`` if that is given."""
         recorded = self._states[process] if state is UNCHANGED else _text(state)
         return self._control(process, RECORD_STATE, at, snapshot=snapshot, state=recorded)
 

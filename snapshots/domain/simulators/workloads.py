@@ -16,7 +16,7 @@ ASKING = 0.3
 
 
 class Action(NamedTuple):
-    """What a process does: a send where ``channel`` is given, else an internal event."""
+    """What a process does: a send if ``channel`` is given, else an internal event."""
 
     state: Any
     channel: ChannelId | None = None
@@ -27,7 +27,7 @@ class Action(NamedTuple):
 class Workload(Protocol):
     """What the processes do between snapshots. ``text`` gives a state as canonical JSON.
 
-    ``NAME`` is what the API calls it, ``TITLE`` and ``SENTENCE`` are what pages say of it.
+    ``NAME`` is its name in the API; pages show ``TITLE`` and ``SENTENCE``.
     """
 
     NAME: str
@@ -35,12 +35,12 @@ class Workload(Protocol):
     SENTENCE: str
 
     def start(self, topology: Topology) -> dict[ProcessId, Any]:
-        """The state of every process at the start, from the topology's where that makes sense."""
+        """Return the start state of every process, from the topology where that makes sense."""
 
     def text(self, state: Any) -> JsonText: ...
 
     def wants(self, state: Any, outgoing: Sequence[ChannelId]) -> bool:
-        """Whether the process will act of its own accord after a while."""
+        """Tell whether the process will act of its own accord after a while."""
 
     def act(self, state: Any, outgoing: Sequence[ChannelId], rng: random.Random) -> Action: ...
 
@@ -50,7 +50,7 @@ class Workload(Protocol):
 class Tokens:
     """Tokens are held for a while, then passed on over one of the outgoing channels.
 
-    State and values: the number of tokens, 0 or more. Where no process starts with one, the first
+    State and values: the number of tokens, 0 or more. If no process starts with one, the first
     process of the topology holds one. On a ring this is the paper's single-token system.
     """
 
@@ -79,7 +79,7 @@ class Tokens:
 class Bank:
     """Every process holds money and sends some of it to a neighbour now and then.
 
-    State: the balance, 0 or more, DEFAULT_BALANCE where the topology does not say. Values: 1 to
+    State: the balance, 0 or more; DEFAULT_BALANCE if the topology does not say. Values: 1 to
     MOST_TRANSFERRED, never more than the balance.
     """
 
@@ -174,7 +174,7 @@ class LosesToken(Tokens):
 
 
 class CopiesToken(LosesToken):
-    """The same with the other fault: the token is there twice from then on."""
+    """Tokens of which one is copied: a process has one more of it from then on."""
 
     NAME, TITLE = "token-copied", "A token is copied"
     SENTENCE = "A token ring in which a token is doubled."
@@ -188,7 +188,7 @@ class Diffusing:
 
     State: (work left, work done); a process is active as long as it has work left. An active
     process does one piece or sends half of them to a neighbour, and only a message makes a passive
-    one active again. Where the topology gives no process work (a whole number), the first one has
+    one active again. If the topology gives no process work (a whole number), the first one has
     DEFAULT_WORK pieces. Source: Dijkstra and Scholten, IPL 11(1), 1980.
     """
 
@@ -224,9 +224,13 @@ class Diffusing:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process that holds one resource, its own. neighbours: the channel to each process from
-    which a channel comes back. asks: those of them that it asks. asked: who waits for the
-    resource, in the order of the requests."""
+    """A process that holds one resource, its own.
+
+    neighbours: the channel to each process from which a channel comes back.
+    asks: the neighbours that it asks.
+    waits_for: the neighbours whose resources it waits for.
+    asked: the processes that wait for the resource, in the order of the requests.
+    """
 
     me: ProcessId
     neighbours: Mapping[ProcessId, ChannelId]
@@ -240,8 +244,8 @@ class Resources:
 
     A process that does not wait grants the oldest request it has; without one it works, or, with
     the probability ASKING, asks a neighbour. One that waits does nothing. Only neighbours with
-    channels in both directions are asked; where the topology's state is {"asks": [processes]},
-    only these. Values: {"request": the asker} and {"grant": the granter}.
+    channels in both directions are asked; if the topology's state is {"asks": [processes]}, only
+    these. Values: {"request": the asker} and {"grant": the granter}.
 
     Source: Chandy and Misra, PODC 1982.
     """
@@ -289,7 +293,7 @@ class Resources:
 
 
 class Idle:
-    """Nothing happens but what a snapshot does. State: 0."""
+    """Processes that do nothing, so that only snapshots happen. State: 0."""
 
     NAME, TITLE = "idle", "Nothing"
     SENTENCE = "Only the snapshots happen."
@@ -327,16 +331,16 @@ WORKLOADS: dict[str, type[Workload]] = {
 
 
 def _whole(process: Process, otherwise: int) -> int:
-    """The start state that the topology gives, where it is a whole number, 0 or more."""
-    given = number(process.state)
-    return given if isinstance(given, int) and given >= 0 else otherwise
+    """Return the topology's start state if it is a whole number, 0 or more, else ``otherwise``."""
+    state = number(process.state)
+    return state if isinstance(state, int) and state >= 0 else otherwise
 
 
 def _named(process: Process, field: str) -> list | None:
-    """The list that the topology's state has under ``field``."""
-    given = parsed(process.state)
-    named = given.get(field) if isinstance(given, dict) else None
-    return named if isinstance(named, list) else None
+    """Return the list that the topology's state has under ``field``, or None."""
+    state = parsed(process.state)
+    names = state.get(field) if isinstance(state, dict) else None
+    return names if isinstance(names, list) else None
 
 
 def _any(items: Sequence, rng: random.Random) -> Any:

@@ -1,4 +1,4 @@
-"""What a simulator counts while it runs: the truth for whoever analyses the log."""
+"""What a simulator counts while it runs: the truth to which analyses of the log are compared."""
 
 from collections import Counter
 from dataclasses import dataclass, field

@@ -6,8 +6,8 @@ together. A task takes a record only when all its outputs have room. Barriers an
 coordinator are handled between records.
 
 An engine's run is a ``Machine`` that owns the parts of a protocol: checkpoints, snapshots,
-failover. The parts know the machine and those below them. What lies above them they leave to the
-run: their steps return effects, and the machine carries out each before the step goes on.
+failover. The parts know the machine and those below them. What concerns parts above them is left to
+the run: their steps return effects, and the machine carries out each before the step goes on.
 """
 
 import math

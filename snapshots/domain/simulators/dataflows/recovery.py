@@ -82,8 +82,8 @@ def discard(log: EventLog, task: Task, lane: Lane) -> None:
 class Rereading:
     """What failures make sources read again, and when the sources have caught up.
 
-    ``high_water`` is the highest offset read of each split. ``behind`` holds the failures that are
-    not made up for, each with the offsets that its splits have to reach.
+    ``high_water`` is the highest offset read of each split. ``behind`` holds the failures whose
+    sources have not caught up, each with the offsets that its splits have to reach.
     """
 
     def __init__(self, log: EventLog) -> None:

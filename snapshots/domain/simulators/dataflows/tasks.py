@@ -28,8 +28,8 @@ def value_text(record: Record) -> str:
 class EventLog:
     """Collects events in the order of time.
 
-    ``lines`` counts all lines so far, the header included; ``fresh`` holds the events that nobody
-    has taken yet.
+    ``lines`` counts all lines so far, the header included; ``fresh`` holds the events that have not
+    been taken yet.
     """
 
     def __init__(self, queue: EventQueue) -> None:
