@@ -227,7 +227,7 @@ def test_the_initiators_begin_each_snapshot_together():
 
 @pytest.fixture
 def run(tmp_path):
-    """The recording of a run with these parameters, as it is read back."""
+    """Return a function that simulates a run and reads its recording back."""
 
     def run(**parameters):
         header, events, defects = read(source(tmp_path, simulated(**parameters)))

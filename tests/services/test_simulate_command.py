@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 @pytest.fixture(autouse=True)
 def worker_that_answers(monkeypatch):
-    """The run itself is the worker's: the tests of the stack see it through."""
+    """Replace the run, which the worker does; the tests of the stack run it for real."""
     monkeypatch.setattr("snapshots.management.commands.simulate.workers_answer", lambda: True)
 
 

@@ -7,7 +7,9 @@ from tests.dataflows import a_run_of
 
 
 class Diary(Machine):
-    """Writes down each effect with its time; ``begin`` gets the machine and plans its steps."""
+    """A machine that notes each effect with its time; ``begin`` gets the machine and plans its
+    steps.
+    """
 
     def __init__(self, begin) -> None:
         simulation = a_run_of(most_events=MOST_EVENTS)
