@@ -62,7 +62,7 @@ def _check_counts(document: Any, most_processes: int) -> None:
         if subtasks >= most_processes:
             raise DataflowRefused(
                 f"vertices[{index}].parallelism",
-                f"With these the dataflow has {subtasks:,} subtasks; at most "
+                f"With this vertex the dataflow has {subtasks:,} subtasks; at most "
                 f"{most_processes - 1:,} are run here.",
             )
 
@@ -93,7 +93,7 @@ def _check_keys(dataflow: Dataflow) -> None:
         if keys > MAX_KEYS:
             raise DataflowRefused(
                 f"vertices[{index}].keys",
-                f"With these the splits of the dataflow have {keys:,} keys; at most "
+                f"With this vertex the splits of the dataflow have {keys:,} keys; at most "
                 f"{MAX_KEYS:,} are simulated here.",
             )
         if vertex.skew > MAX_SKEW:

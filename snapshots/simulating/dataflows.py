@@ -34,8 +34,8 @@ class RunTooLong(Exception):
 
     def __init__(self) -> None:
         super().__init__(
-            f"The run was not over after {MOST_EVENTS:,} events, and a part of it would tell the "
-            "wrong story. Do checkpoints fail again and again, or failures follow too fast?"
+            f"The run was not over after {MOST_EVENTS:,} events, and a part of it would be "
+            "misleading. Do checkpoints fail again and again, or failures follow too fast?"
         )
 
 

@@ -7,10 +7,19 @@ request, the HTML form, the API's schema and docs/simulation-parameters.md all f
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
+from inspect import signature
 from types import NoneType, SimpleNamespace
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError, PydanticUndefined, core_schema
 
@@ -285,7 +294,7 @@ class Parameters(BaseModel):
 
     def filled(self, into: type[Value], **others: Any) -> Value:
         """Return a dataclass from the parameters of the same names, and ``others``."""
-        same = {item.name for item in fields(into)} & type(self).model_fields.keys() - others.keys()
+        same = signature(into).parameters.keys() & type(self).model_fields.keys() - others.keys()
         return into(**others, **{name: getattr(self, name) for name in same})
 
 
@@ -313,6 +322,12 @@ def refused(sentence: str, field: str) -> Refused:
     return Refused(sentence, code="invalid-field", field=field[:200])
 
 
+def context_of(info: ValidationInfo) -> Any:
+    """Return the topology or dataflow in which a validator looks names up."""
+    assert info.context is not None  # ``checked`` gives one to models that look names up
+    return info.context
+
+
 def not_there(sentence: str) -> PydanticCustomError:
     """Return the error for a name that a validator's context lacks."""
     return PydanticCustomError("refused", sentence)
@@ -328,9 +343,10 @@ def _refusal(error: Mapping[str, Any], example: str) -> Refused:
     return refused(template.format(field=field, example=example, **error.get("ctx", {})), path)
 
 
-def _example(model: type[Parameters], path: Iterable[str | int]) -> str:
+def _example(cls: type[Parameters], path: Iterable[str | int]) -> str:
     """Return the end of a sentence with the example declared at this path, else nothing."""
-    examples = None
+    examples: list[Any] | None = None
+    model: type[Parameters] | None = cls
     for part in path:
         if isinstance(part, int):
             examples = examples and examples[0][:1]

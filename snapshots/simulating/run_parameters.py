@@ -22,6 +22,7 @@ from snapshots.simulating.parameters import (
     Span,
     Time,
     Whole,
+    context_of,
     declared,
     not_there,
     refused,
@@ -39,7 +40,7 @@ def _checked_name(name: Any) -> str:
 
 
 def _known_subtask(name: str, info: ValidationInfo) -> str:
-    if name not in info.context.subtask_by_id:
+    if name not in context_of(info).subtask_by_id:
         raise not_there(f"There is no subtask {name[:100]!r}.")
     return name
 

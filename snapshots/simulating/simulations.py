@@ -29,9 +29,9 @@ def checked_for(
     Raises: Refused, with the parameter as field.
     """
     if "dataflow" in definition:
-        parameters = dataflows.checked(definition, given)
-    else:
-        parameters = WorkloadParameters.checked(given, topology_documents.as_domain(definition))
+        run = dataflows.checked(definition, given)
+        return run.stored(), run.label
+    parameters = WorkloadParameters.checked(given, topology_documents.as_domain(definition))
     return parameters.stored(), parameters.label
 
 

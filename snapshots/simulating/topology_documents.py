@@ -205,13 +205,13 @@ def _processes(items: Sequence[Any]) -> list[dict[str, Any]]:
     for index, item in enumerate(items):
         field = f"processes[{index}]"
         item = {"id": item} if isinstance(item, str) else _mapping(item, field)
-        process = {"id": checked_name(item.get("id"), f"{field}.id")}
+        process: dict[str, Any] = {"id": checked_name(item.get("id"), f"{field}.id")}
         if "state" in item:
             process["state"] = _state(item["state"], f"{field}.state")
         elif "tokens" in item:
             process["state"] = {"tokens": _state(item["tokens"], f"{field}.tokens")}
         if process["id"] in processes:
-            raise _refused(f"The process “{process['id']}” is there twice.", "invalid-field", field)
+            raise _refused(f"Two processes have the id “{process['id']}”.", "invalid-field", field)
         processes[process["id"]] = process
     return list(processes.values())
 
@@ -228,7 +228,7 @@ def _channels(items: Sequence[Any], processes: set[str]) -> list[dict[str, Any]]
         channel = _channel(item, f"channels[{index}]", processes)
         if channel["id"] in channels:
             raise _refused(
-                f"The channel “{channel['id']}” is there twice. Give one of them another id.",
+                f"Two channels have the id “{channel['id']}”. Give one of them another id.",
                 "invalid-field",
                 f"channels[{index}].id",
             )

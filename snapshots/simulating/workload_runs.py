@@ -20,6 +20,7 @@ from snapshots.simulating.parameters import (
     Time,
     Times,
     Whole,
+    context_of,
     declared,
     defaults,
     not_there,
@@ -42,19 +43,19 @@ def _one_of(registered: Mapping[str, Any]) -> OneOf:
 
 
 def _known_channel(name: str, info: ValidationInfo) -> str:
-    if name not in info.context.channel_by_id:
+    if name not in context_of(info).channel_by_id:
         raise not_there(f"{name[:60]!r} is not a channel of this topology.")
     return name
 
 
 def _known_process(name: str, info: ValidationInfo) -> str:
-    if name not in info.context.process_by_id:
+    if name not in context_of(info).process_by_id:
         raise not_there(f"{name[:60]!r} is not a process of this topology.")
     return name
 
 
 def _all_channels(names: Any, info: ValidationInfo) -> Any:
-    return [channel.id for channel in info.context.channels] if names == "all" else names
+    return [channel.id for channel in context_of(info).channels] if names == "all" else names
 
 
 def _once(names: list[str]) -> list[str]:
@@ -159,7 +160,7 @@ class WorkloadParameters(Parameters):
         return self.workload
 
     @classmethod
-    def checked(cls, given: Mapping[str, Any], context: Topology) -> Self:
+    def checked(cls, given: Mapping[str, Any], context: Any = None) -> Self:
         """Return the parameters with every default filled in, also those from the topology."""
         parameters = super().checked(given, context)._with_snapshots(context)
         parameters._check_size(context)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from snapshots.domain.model.as_json import Absent
 from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
@@ -27,6 +27,8 @@ MOST_MAX_PARALLELISM = 32_768
 MOST_KEYS = 1_000_000
 LONGEST_NAME = 80
 LARGEST = 1_000_000_000
+
+Name = TypeVar("Name", bound=str)
 
 
 class DataflowRefused(Exception):
@@ -219,7 +221,7 @@ class Dataflow:
             if subtasks > MOST_SUBTASKS:
                 raise DataflowRefused(
                     f"vertices[{index}].parallelism",
-                    f"With these the dataflow has {subtasks:,} subtasks; "
+                    f"With this vertex the dataflow has {subtasks:,} subtasks; "
                     f"at most {MOST_SUBTASKS:,} are run here.",
                 )
 
@@ -294,12 +296,12 @@ class Dataflow:
 
 
 def components(
-    names: Iterable[str], links: Iterable[tuple[str, str]]
-) -> tuple[tuple[str, ...], ...]:
+    names: Iterable[Name], links: Iterable[tuple[Name, Name]]
+) -> tuple[tuple[Name, ...], ...]:
     """Return the connected components, each and all in the order of the names."""
     parent = {name: name for name in names}
 
-    def root(name: str) -> str:
+    def root(name: Name) -> Name:
         while parent[name] != name:
             parent[name] = parent[parent[name]]
             name = parent[name]
@@ -307,7 +309,7 @@ def components(
 
     for source, target in links:
         parent[root(target)] = root(source)
-    groups: dict[str, list[str]] = {}
+    groups: dict[Name, list[Name]] = {}
     for name in parent:
         groups.setdefault(root(name), []).append(name)
     return tuple(map(tuple, groups.values()))

@@ -6,7 +6,7 @@ another type than docs/formats/dataflow-events.md says, counts as unknown.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, final
 
 from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.dataflow_logs.kinds import (
@@ -46,7 +46,7 @@ from snapshots.domain.model.recording import (
     RESTORE,
     Event,
 )
-from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
 from snapshots.domain.model.values import parsed
 
 CHECKPOINT_KINDS = (
@@ -91,6 +91,7 @@ NAMING_KINDS = frozenset(CHECKPOINT_KINDS) & frozenset(DATAFLOW_KINDS)
 DISCARDED = "discarded"
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class ProtocolEvent:
     """An event of a checkpoint protocol, with its further fields parsed."""
@@ -149,7 +150,7 @@ class ProtocolEvent:
         return tuple(item for item in value if isinstance(item, str))
 
 
-def fields_of(extra: str | None) -> dict[str, Any]:
+def fields_of(extra: JsonText | None) -> dict[str, Any]:
     """Parse an event's extra fields. Anything but a JSON object counts as no fields."""
     value = parsed(extra)
     return value if isinstance(value, dict) else {}

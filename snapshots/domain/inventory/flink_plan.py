@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from operator import attrgetter, ge, itemgetter
-from typing import Protocol
 
 from snapshots.domain.inventory.dealing import Elements, Stretch, dealt
 from snapshots.domain.inventory.model import (
@@ -31,6 +30,7 @@ from snapshots.domain.inventory.operator_plan import (
     OldSubtask,
     OperatorPlan,
     StateMove,
+    StoredSizes,
     planned,
     spans,
 )
@@ -39,26 +39,20 @@ from snapshots.domain.model.key_groups import key_group_range
 _OF_OPERATOR = (LISTED, UNION, BROADCAST, RAW)
 
 
-class Sizes(Protocol):
-    """The sizes that the entries of a state give: see ``restore_plan.StoredSizes``."""
-
-    key_groups: Mapping[int, int] | None
-    elements: Mapping[str, Elements]
-
-
-def plan_operator(operator: OperatorInventory, parallelism: int, sizes: Sizes) -> OperatorPlan:
+def plan_operator(
+    operator: OperatorInventory, parallelism: int, sizes: StoredSizes
+) -> OperatorPlan:
     """Plan where the state of one Flink operator goes with another parallelism."""
     planning = _Planning(operator, parallelism, sizes)
     states = [planning.move(state) for state in operator.states]
     notes = list(_notes(operator, parallelism))
-    before, after, problem = planning.before(), (), planning.problem()
-    if problem is None and not operator.finished:
-        after = planning.after()
-    return planned(operator, parallelism, before, after, states, notes, problem)
+    problem = planning.problem()
+    after = planning.after() if problem is None and not operator.finished else []
+    return planned(operator, parallelism, planning.before(), after, states, notes, problem)
 
 
 class _Planning:
-    def __init__(self, operator: OperatorInventory, parallelism: int, sizes: Sizes) -> None:
+    def __init__(self, operator: OperatorInventory, parallelism: int, sizes: StoredSizes) -> None:
         self._operator = operator
         self._parallelism = parallelism
         self._subtasks = sorted(
@@ -101,7 +95,8 @@ class _Planning:
             return NewSubtask(index)  # the upload has it from the REST API alone
         stretches = self._own.lists.get(index, ())
         sources = {stretch.subtask for stretch in stretches}
-        own, keyed, range_ = self._own.of_new(index), 0, range(0)
+        own, range_ = self._own.of_new(index), range(0)
+        keyed: int | None = 0
         if self._keyed.is_any:
             range_ = key_group_range(index, self._parallelism, self._operator.max_parallelism)
             sources |= {subtask.index for subtask in self._keyed.holders(range_)}

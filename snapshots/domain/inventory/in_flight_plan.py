@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import final
 
 from snapshots.domain.inventory.model import WHOLE, ChannelContents
 from snapshots.domain.model.key_groups import key_group_range, owning_subtask
@@ -63,6 +64,7 @@ class EdgePlan:
     """Why the data cannot be restored like this, as a sentence. None if it can."""
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Width:
     """How many subtasks a vertex had and will have. ``before`` is None if it is not known."""
@@ -110,19 +112,18 @@ def _edge(
     if receiver is None or receiver.before is None:
         return replace(plan, rule="How many subtasks the receiver had is not known.")
     before, after = receiver.before, receiver.after
-    filtered = False
-    if before == after:
-        rule, olds = "Each subtask gets the data of its own channels back.", _the_same
-    elif exchange is None:
-        return replace(plan, rule="The rule by which records go to the receiver is not known.")
-    elif exchange in _RULES:
+    rule, filtered = "Each subtask gets the data of its own channels back.", False
+    olds: Callable[[int, int, int], range] = _the_same
+    if before != after:
+        if exchange is None:
+            return replace(plan, rule="The rule by which records go to the receiver is not known.")
+        if exchange not in _RULES:
+            problem = (
+                f"What is in flight from {source} to {target} ({exchange}) cannot be given to "
+                "another number of subtasks."
+            )
+            return replace(plan, rule="It cannot be divided anew.", problem=problem)
         rule, filtered, olds = _RULES[exchange]
-    else:
-        problem = (
-            f"What is in flight from {source} to {target} ({exchange}) cannot be given to another "
-            "number of subtasks."
-        )
-        return replace(plan, rule="It cannot be divided anew.", problem=problem)
     receivers = _receivers(channels, [olds(index, before, after) for index in range(after)])
     rule += _rule_of_senders(sender)
     return replace(plan, rule=rule, filtered=filtered, receivers=tuple(receivers))

@@ -6,6 +6,7 @@ engine's reader fills this; pages, API and comparisons read nothing else.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import final
 
 from snapshots.domain.inventory.batches import PlannedBatch
 
@@ -37,6 +38,7 @@ class Fact:
     """
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class StateInventory:
     """One named state of an operator. The store fills in what its entries tell."""
@@ -67,6 +69,7 @@ class StateInventory:
     """
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class SubtaskInventory:
     """One subtask of an operator."""
@@ -83,6 +86,7 @@ class SubtaskInventory:
     """Whether the subtask had ended before the checkpoint."""
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class OperatorInventory:
     """One operator, with its subtasks and states."""

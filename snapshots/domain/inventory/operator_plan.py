@@ -1,12 +1,22 @@
 """The plan of one operator, whichever engine runs it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from snapshots.domain.inventory.dealing import Stretch
+from snapshots.domain.inventory.dealing import Elements, Stretch
 from snapshots.domain.inventory.model import COORDINATOR, OperatorInventory
 
 Span = tuple[int, int]  # first and last, inclusive
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSizes:
+    """The sizes that the entries of an operator's states give."""
+
+    key_groups: Mapping[int, int] | None = None
+    """The bytes by key group. None if not all entries are known."""
+    elements: Mapping[str, Elements] = field(default_factory=dict)
+    """The elements of each of the operator's own states whose entries are all known."""
 
 
 @dataclass(frozen=True, slots=True)

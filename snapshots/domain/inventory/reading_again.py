@@ -14,7 +14,6 @@ from snapshots.domain.inventory.model import (
     UNION,
     CheckpointInventory,
     OperatorInventory,
-    StateInventory,
 )
 
 # The states of Flink's CommitterOperator, of its best known sinks, and of SeaTunnel's committers.
@@ -92,19 +91,20 @@ def sinks_of(checkpoint: CheckpointInventory, ends: Set[str]) -> tuple[SinkAgain
     """
     sinks = []
     for operator in checkpoint.operators:
-        names = [state.name for state in operator.states if _is_of_transactions(state)]
+        names = [
+            state.name
+            for state in operator.states
+            if state.name in _TRANSACTIONS and (state.entries or not state.complete)
+        ]
         reason = _why_sink(operator, ends)
-        if operator.finished or (reason is None and not names):
-            continue
+        rule = _NOT_TRANSACTIONAL
         if names:
             reason = f"It has the state {names[0]} of {_TRANSACTIONS[names[0]]}."
-        rule = _COMMITTED if names else _NOT_TRANSACTIONAL
-        sinks.append(SinkAgain(operator.id, operator.name, True if names else None, reason, rule))
+            rule = _COMMITTED
+        if reason is not None and not operator.finished:
+            transactional = True if names else None
+            sinks.append(SinkAgain(operator.id, operator.name, transactional, reason, rule))
     return tuple(sinks)
-
-
-def _is_of_transactions(state: StateInventory) -> bool:
-    return state.name in _TRANSACTIONS and bool(state.entries or not state.complete)
 
 
 def _why_source(operator: OperatorInventory, ends: Set[str]) -> str | None:

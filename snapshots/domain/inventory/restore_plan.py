@@ -7,9 +7,8 @@ A plan changes nothing.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from snapshots.domain.inventory.dealing import Elements
 from snapshots.domain.inventory.flink_plan import plan_operator
 from snapshots.domain.inventory.in_flight_plan import EdgePlan, Width, plan_in_flight
 from snapshots.domain.inventory.model import (
@@ -18,7 +17,7 @@ from snapshots.domain.inventory.model import (
     CheckpointInventory,
     OperatorInventory,
 )
-from snapshots.domain.inventory.operator_plan import OperatorPlan
+from snapshots.domain.inventory.operator_plan import OperatorPlan, StoredSizes
 from snapshots.domain.inventory.reading_again import SinkAgain, SourceAgain, sinks_of, sources_of
 from snapshots.domain.inventory.seatunnel_plan import plan_action
 from snapshots.domain.model.defects import times
@@ -32,16 +31,6 @@ class NotPlannable(ValueError):
     """The restore cannot be planned for this checkpoint. The message says why in a sentence."""
 
     permanent = True
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSizes:
-    """The sizes that the entries of an operator's states give."""
-
-    key_groups: Mapping[int, int] | None = None
-    """The bytes by key group. None if not all entries are known."""
-    elements: Mapping[str, Elements] = field(default_factory=dict)
-    """The elements of each of the operator's own states whose entries are all known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ in a channel for ever (against condition L1 of the paper), processes that never 
 
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heappop, heappush
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.recording import (
@@ -98,7 +98,7 @@ class Simulation:
         return math.ceil(acts * self.mean_pause)
 
 
-class Recorder(Protocol):
+class AnyRecorder(Protocol):
     """How far a process is with a snapshot.
 
     is_done: it has recorded its state and its channels.
@@ -118,17 +118,20 @@ class Recorder(Protocol):
     def is_waiting(self) -> bool: ...
 
 
-Step = tuple[Recorder, tuple[Effect, ...]]
+Recorders = dict[SnapshotId, AnyRecorder]
+Plan = Callable[..., None]
+"""What is done at a planned time."""
+Recorder = TypeVar("Recorder", bound=AnyRecorder)
 Red = tuple[SnapshotId, ...]
 """The colour of a message: the snapshots that its sender had recorded; empty without colours."""
 
 
-class Steps(Protocol):
+class Steps(Protocol[Recorder]):
     """The step functions of a snapshot protocol; its module has them.
 
     ``NAME`` is its name in the API; pages show ``TITLE`` and ``SENTENCE``. If messages are
     coloured, a red message is also a marker if it is the first to arrive, and ``on_message`` gets
-    only the white ones. ``on_marker`` gets a third argument if the protocol's markers have a count.
+    only the white ones. ``on_marker`` gets None as the count if the protocol's markers have none.
     """
 
     NAME: str
@@ -143,18 +146,25 @@ class Steps(Protocol):
         sent: Mapping[ChannelId, int],
     ) -> Recorder: ...
 
-    def begin(self, recorder: Recorder) -> Step: ...
+    def begin(self, recorder: Recorder) -> tuple[Recorder, tuple[Effect, ...]]: ...
 
-    def on_marker(self, recorder: Recorder, channel: ChannelId, *count: int) -> Step: ...
+    def on_marker(
+        self, recorder: Recorder, channel: ChannelId, count: int | None
+    ) -> tuple[Recorder, tuple[Effect, ...]]: ...
 
-    def on_message(self, recorder: Recorder, channel: ChannelId, message: MessageId) -> Step: ...
+    def on_message(
+        self, recorder: Recorder, channel: ChannelId, message: MessageId
+    ) -> tuple[Recorder, tuple[Effect, ...]]: ...
 
 
-ALGORITHMS: dict[str, Steps] = {steps.NAME: steps for steps in (chandy_lamport, lai_yang)}
+_ALGORITHMS: tuple[Steps[Any], ...] = (chandy_lamport, lai_yang)
+ALGORITHMS = {steps.NAME: steps for steps in _ALGORITHMS}
 """The snapshot algorithms by name. The first is the default."""
 
 
-def simulate(simulation: Simulation, protocol: Steps = chandy_lamport) -> Iterator[LoggedEvent]:
+def simulate(
+    simulation: Simulation, protocol: Steps[Any] = chandy_lamport
+) -> Iterator[LoggedEvent]:
     """Yield the events of one run in the order of time, with index, at, states and values."""
     return _Run(simulation, protocol).events()
 
@@ -162,7 +172,7 @@ def simulate(simulation: Simulation, protocol: Steps = chandy_lamport) -> Iterat
 class _Run:
     """The state of a running simulation. Plans on the heap are (at, order, step, arguments)."""
 
-    def __init__(self, simulation: Simulation, protocol: Steps) -> None:
+    def __init__(self, simulation: Simulation, protocol: Steps[Any]) -> None:
         topology = simulation.topology
         self.plan = simulation
         self.workload = simulation.workload
@@ -187,8 +197,8 @@ class _Run:
             process: {channel.id: 0 for channel in channels}
             for process, channels in topology.incoming.items()
         }
-        self.recorders: dict[ProcessId, dict[SnapshotId, Recorder]] = {p: {} for p in self.states}
-        self.open: dict[ProcessId, dict[SnapshotId, Recorder]] = {p: {} for p in self.states}
+        self.recorders: dict[ProcessId, Recorders] = {process: {} for process in self.states}
+        self.open: dict[ProcessId, Recorders] = {process: {} for process in self.states}
         self.red: dict[ProcessId, Red] = dict.fromkeys(self.states, ())
         self.colour: dict[ProcessId, JsonText | None] = dict.fromkeys(self.states)
         self.counts: dict[tuple[ChannelId, SnapshotId], int | None] = {}
@@ -196,7 +206,7 @@ class _Run:
         self.collectors: dict[tuple[ProcessId, SnapshotId], Collector] = {}
         self.recorded: dict[tuple[ProcessId, SnapshotId], Piece] = {}
         self.unfinished = sum(len(start.initiators) for start in simulation.snapshots)
-        self.heap: list[tuple] = []
+        self.heap: list[tuple[int, int, Plan, tuple[Any, ...]]] = []
         self.order = 0
         self.now = 0
         self.logged: list[LoggedEvent] = []
@@ -234,11 +244,11 @@ class _Run:
     def budget_is_used(self) -> bool:
         return self.lines - 1 - self.flooded + self.in_flight >= self.plan.events
 
-    def schedule(self, at: int, step, arguments: tuple) -> None:
+    def schedule(self, at: int, step: Plan, arguments: tuple[Any, ...]) -> None:
         self.order += 1
         heappush(self.heap, (at, self.order, step, arguments))
 
-    def log(self, process: ProcessId, kind: str, **fields: object) -> None:
+    def log(self, process: ProcessId, kind: str, **fields: Any) -> None:
         index = self.next_index[process]
         self.next_index[process] = index + 1
         self.lines += 1
@@ -281,7 +291,7 @@ class _Run:
         channel: ChannelId,
         message: MessageId,
         value: JsonText | None,
-        receive,
+        receive: Plan,
         *,
         label: str | None = None,
     ) -> bool:
@@ -299,14 +309,14 @@ class _Run:
         )
         return self.put(channel, receive, (channel, message, value, self.red[process]))
 
-    def put(self, channel: ChannelId, step, arguments: tuple) -> bool:
+    def put(self, channel: ChannelId, step: Plan, arguments: tuple[Any, ...]) -> bool:
         """Put something on a channel; return False if it stays there for ever."""
         if channel in self.blocked:
             return False
         self.schedule(self.arrival(channel), step, arguments)
         return True
 
-    def put_marker(self, channel: ChannelId, arguments: tuple) -> bool:
+    def put_marker(self, channel: ChannelId, arguments: tuple[Any, ...]) -> bool:
         if channel not in self.plan.stuck:
             return self.put(channel, self.receive_marker, arguments)
         if channel in self.last_arrival:
@@ -324,6 +334,7 @@ class _Run:
         self, channel: ChannelId, message: MessageId, value: JsonText | None, red: Red
     ) -> None:
         process = self.target[channel]
+        assert value is not None  # every message of a workload has a value
         self.in_flight -= 1
         self.heed_colour(channel, red)
         self.states[process] = self.workload.receive(self.states[process], value)
@@ -352,12 +363,12 @@ class _Run:
         self.log(process, RECEIVE, label=label, **fields)
         for recorder in list(self.open[process].values()):
             if recorder.snapshot not in red:
-                self.carry_out(process, self.protocol.on_message(recorder, channel, message))
+                self.carry_out(process, *self.protocol.on_message(recorder, channel, message))
 
     def begin(self, process: ProcessId, snapshot: SnapshotId) -> None:
         self.unfinished -= 1
         if process not in self.plan.silent:
-            self.carry_out(process, self.protocol.begin(self.recorder(process, snapshot)))
+            self.carry_out(process, *self.protocol.begin(self.recorder(process, snapshot)))
 
     def receive_marker(self, channel: ChannelId, snapshot: SnapshotId, count: int | None) -> None:
         self.unfinished -= 1
@@ -370,16 +381,16 @@ class _Run:
             self.marked.add((channel, snapshot))
         self.log(process, MARKER_RECEIVE, channel=channel, snapshot=snapshot, value=_counted(count))
         if process not in self.plan.silent:
-            counts = () if count is None else (count,)
-            step = self.protocol.on_marker(self.recorder(process, snapshot), channel, *counts)
-            self.carry_out(process, step)
+            recorder = self.recorder(process, snapshot)
+            self.carry_out(process, *self.protocol.on_marker(recorder, channel, count))
 
-    def recorder(self, process: ProcessId, snapshot: SnapshotId) -> Recorder:
+    def recorder(self, process: ProcessId, snapshot: SnapshotId) -> AnyRecorder:
         recorder = self.recorders[process].get(snapshot)
         return recorder or self.protocol.start(snapshot, self.received[process], self.sent[process])
 
-    def carry_out(self, process: ProcessId, step: Step) -> None:
-        recorder, effects = step
+    def carry_out(
+        self, process: ProcessId, recorder: AnyRecorder, effects: tuple[Effect, ...]
+    ) -> None:
         self.recorders[process][recorder.snapshot] = recorder
         if recorder.is_done:
             self.open[process].pop(recorder.snapshot, None)

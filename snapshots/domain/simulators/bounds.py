@@ -1,7 +1,6 @@
 """The least values of whole-number parameters, declared with the types of their fields."""
 
 from dataclasses import dataclass
-from functools import cache
 from types import NoneType
 from typing import Annotated, get_args, get_type_hints
 
@@ -35,7 +34,6 @@ def check_whole_numbers(parameters: object, path: str = "") -> None:
             )
 
 
-@cache
 def least_values(cls: type) -> dict[str, tuple[int, bool]]:
     """Return the least value of each bounded field, and whether the field takes None."""
     bounded = {}

@@ -10,7 +10,7 @@ class EventQueue:
 
     def __init__(self) -> None:
         self.now = 0
-        self._heap: list[tuple[int, int, Callable[..., Any], tuple]] = []
+        self._heap: list[tuple[int, int, Callable[..., Any], tuple[Any, ...]]] = []
         self._planned = 0
 
     def __bool__(self) -> bool:

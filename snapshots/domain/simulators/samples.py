@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from snapshots.domain.model import shapes
-from snapshots.domain.model.topology import Topology
+from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.domain.model.values import canonical
 from snapshots.domain.simulators.basic import Simulation, SnapshotStart, simulate
 from snapshots.domain.simulators.script import Log, Script
@@ -147,14 +147,18 @@ def fifty_processes() -> Log:
         seed=1985,
         events=4_000,
         snapshots=(
-            SnapshotStart(20_000, ("p7",)),
-            SnapshotStart(20_500, ("p31", "p40")),
-            SnapshotStart(45_000, ("p12",)),
-            SnapshotStart(45_000, ("p25",)),
-            SnapshotStart(46_000, ("p3", "p18", "p50")),
+            _start(20_000, "p7"),
+            _start(20_500, "p31", "p40"),
+            _start(45_000, "p12"),
+            _start(45_000, "p25"),
+            _start(46_000, "p3", "p18", "p50"),
         ),
     )
     return Log(simulation.header("fifty processes"), tuple(simulate(simulation)))
+
+
+def _start(at: int, *initiators: str) -> SnapshotStart:
+    return SnapshotStart(at, tuple(map(ProcessId, initiators)))
 
 
 def a_computation_that_ends() -> Log:
@@ -172,7 +176,8 @@ def a_computation_that_ends() -> Log:
 
 def four_philosophers() -> Log:
     """Return a run that is deadlocked from s4 on, where one of the requests is under way."""
-    right_of = {"Hume": "Kant", "Kant": "Mill", "Mill": "Zeno", "Zeno": "Hume"}
+    names = [ProcessId(name) for name in ("Hume", "Kant", "Mill", "Zeno")]
+    right_of = dict(zip(names, [*names[1:], names[0]], strict=True))
     round_table = shapes.of_links(
         right_of, [link for a, b in right_of.items() for link in ((a, b), (b, a))]
     )
@@ -213,14 +218,28 @@ def _faulty_ring(name: str, workload: Workload) -> Log:
 
 
 def _snapshotted(
-    name: str, topology: Topology, workload: Workload, times: Iterable[int], **options: int
+    name: str,
+    topology: Topology,
+    workload: Workload,
+    times: Iterable[int],
+    seed: int,
+    events: int = 400,
+    mean_delay: int = 2000,
+    mean_pause: int = 2000,
 ) -> Log:
     """Simulate a run; the processes take turns in beginning a snapshot at ``times``."""
     names = [process.id for process in topology.processes]
-    starts = tuple(
-        SnapshotStart(at, (names[number % len(names)],)) for number, at in enumerate(times)
+    simulation = Simulation(
+        topology,
+        workload,
+        seed=seed,
+        events=events,
+        snapshots=tuple(
+            SnapshotStart(at, (names[number % len(names)],)) for number, at in enumerate(times)
+        ),
+        mean_delay=mean_delay,
+        mean_pause=mean_pause,
     )
-    simulation = Simulation(topology, workload, snapshots=starts, **{"events": 400, **options})
     return Log(simulation.header(name), tuple(simulate(simulation)))
 
 

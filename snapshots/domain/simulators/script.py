@@ -1,8 +1,7 @@
 """A run written by hand, event by event: for samples, tests and demonstrations."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.recording import (
@@ -15,7 +14,14 @@ from snapshots.domain.model.recording import (
     SEND,
     LoggedEvent,
 )
-from snapshots.domain.model.topology import Channel, Process, Topology
+from snapshots.domain.model.topology import (
+    Channel,
+    ChannelId,
+    JsonText,
+    Process,
+    ProcessId,
+    Topology,
+)
 from snapshots.domain.model.values import canonical
 
 STEP = 100  # time units between two events without ``at``
@@ -58,8 +64,11 @@ class Script:
             name,
             time_unit,
             Topology(
-                tuple(Process(id_, _text(state)) for id_, state in processes.items()),
-                tuple(Channel(id_, source, target, fifo) for id_, (source, target) in ends.items()),
+                tuple(Process(ProcessId(id_), _text(state)) for id_, state in processes.items()),
+                tuple(
+                    Channel(ChannelId(id_), ProcessId(source), ProcessId(target), fifo)
+                    for id_, (source, target) in ends.items()
+                ),
             ),
         )
         self._states = {id_: _text(state) for id_, state in processes.items()}
@@ -123,21 +132,20 @@ class Script:
         )
 
     def _channel(self, channel: str) -> Channel:
-        return self._header.topology.channel_by_id[channel]
+        return self._header.topology.channel_by_id[ChannelId(channel)]
 
-    def _add(
-        self, process: str, kind: str, at: int | None, state: object, **fields: object
-    ) -> Self:
+    def _add(self, process: str, kind: str, at: int | None, state: object, **fields: Any) -> Self:
         if state is not UNCHANGED:
             self._states[process] = _text(state)
         return self._control(process, kind, at, state=self._states[process], **fields)
 
-    def _control(self, process: str, kind: str, at: int | None, **fields: object) -> Self:
+    def _control(self, process: str, kind: str, at: int | None, **fields: Any) -> Self:
         self._now = self._now + STEP if at is None else at
-        event = LoggedEvent(line=len(self._events) + 2, process=process, kind=kind, at=self._now)
-        self._events.append(replace(event, **fields))
+        line = len(self._events) + 2
+        event = LoggedEvent(line, ProcessId(process), kind, at=self._now, **fields)
+        self._events.append(event)
         return self
 
 
-def _text(value: object) -> str | None:
+def _text(value: object) -> JsonText | None:
     return None if value is None else canonical(value)

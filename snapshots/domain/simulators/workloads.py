@@ -3,7 +3,7 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from snapshots.domain.model.topology import ChannelId, JsonText, Process, ProcessId, Topology
 from snapshots.domain.model.values import canonical, number, parsed
@@ -13,6 +13,8 @@ MOST_TRANSFERRED = 100
 DEFAULT_WORK = 24
 FAULTY_PASS = 5
 ASKING = 0.3
+
+Item = TypeVar("Item")
 
 
 class Action(NamedTuple):
@@ -133,7 +135,7 @@ class RandomTraffic:
         return state[0], state[1] + 1
 
 
-class LosesToken(Tokens):
+class LosesToken:
     """Tokens of which one is lost: the first process that holds any drops one, once.
 
     It does so instead of passing it on for the FAULTY_PASS-th time. State: (tokens, passes until
@@ -145,9 +147,10 @@ class LosesToken(Tokens):
 
     label = "loses a token"
     change = -1
+    _tokens = Tokens()
 
     def start(self, topology: Topology) -> dict[ProcessId, tuple[int, int]]:
-        tokens = super().start(topology)
+        tokens = self._tokens.start(topology)
         faulty = next(process for process, held in tokens.items() if held)
         return {
             process: (held, FAULTY_PASS if process == faulty else 0)
@@ -155,10 +158,10 @@ class LosesToken(Tokens):
         }
 
     def text(self, state: tuple[int, int]) -> JsonText:
-        return JsonText(str(state[0]))
+        return self._tokens.text(state[0])
 
     def wants(self, state: tuple[int, int], outgoing: Sequence[ChannelId]) -> bool:
-        return super().wants(state[0], outgoing)
+        return self._tokens.wants(state[0], outgoing)
 
     def act(
         self, state: tuple[int, int], outgoing: Sequence[ChannelId], rng: random.Random
@@ -166,11 +169,11 @@ class LosesToken(Tokens):
         tokens, left = state
         if left == 1:
             return Action((tokens + self.change, 0), label=self.label)
-        passed = super().act(tokens, outgoing, rng)
+        passed = self._tokens.act(tokens, outgoing, rng)
         return passed._replace(state=(passed.state, max(0, left - 1)))
 
     def receive(self, state: tuple[int, int], value: JsonText) -> tuple[int, int]:
-        return super().receive(state[0], value), state[1]
+        return self._tokens.receive(state[0], value), state[1]
 
 
 class CopiesToken(LosesToken):
@@ -219,7 +222,9 @@ class Diffusing:
         return Action((left - 1, done + 1), label="works")
 
     def receive(self, state: tuple[int, int], value: JsonText) -> tuple[int, int]:
-        return state[0] + number(value), state[1]
+        work = number(value)
+        assert isinstance(work, int)  # ``act`` sends whole numbers
+        return state[0] + work, state[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +291,7 @@ class Resources:
 
     def receive(self, state: Holder, value: JsonText) -> Holder:
         message = parsed(value)
+        assert isinstance(message, dict)  # ``act`` sends objects
         if "request" in message:
             return replace(state, asked=(*state.asked, message["request"]))
         left = tuple(process for process in state.waits_for if process != message["grant"])
@@ -314,19 +320,17 @@ class Idle:
         return state
 
 
-WORKLOADS: dict[str, type[Workload]] = {
-    workload.NAME: workload
-    for workload in (
-        Bank,
-        Tokens,
-        RandomTraffic,
-        Diffusing,
-        Resources,
-        LosesToken,
-        CopiesToken,
-        Idle,
-    )
-}
+_WORKLOADS: tuple[type[Workload], ...] = (
+    Bank,
+    Tokens,
+    RandomTraffic,
+    Diffusing,
+    Resources,
+    LosesToken,
+    CopiesToken,
+    Idle,
+)
+WORKLOADS = {workload.NAME: workload for workload in _WORKLOADS}
 """The workloads by name, in the order in which pages list them."""
 
 
@@ -336,12 +340,12 @@ def _whole(process: Process, otherwise: int) -> int:
     return state if isinstance(state, int) and state >= 0 else otherwise
 
 
-def _named(process: Process, field: str) -> list | None:
+def _named(process: Process, field: str) -> list[Any] | None:
     """Return the list that the topology's state has under ``field``, or None."""
     state = parsed(process.state)
     names = state.get(field) if isinstance(state, dict) else None
     return names if isinstance(names, list) else None
 
 
-def _any(items: Sequence, rng: random.Random) -> Any:
+def _any(items: Sequence[Item], rng: random.Random) -> Item:
     return items[int(rng.random() * len(items))]

@@ -24,7 +24,7 @@ from snapshots.domain.inventory.model import (
     StateInventory,
     SubtaskInventory,
 )
-from snapshots.domain.inventory.restore_plan import StoredSizes
+from snapshots.domain.inventory.operator_plan import StoredSizes
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.inventory.differences import Comparison, compare, side
 from snapshots.store.inventory.layout import (

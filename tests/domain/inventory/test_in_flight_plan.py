@@ -89,7 +89,7 @@ def test_edges_that_cannot_be_divided_say_so(exchange):
 
 def test_senders_send_again_what_was_still_at_them():
     held = channels({(0, 0): 5}, "REBALANCE")
-    assert "sent by the same one" in planned(held, 2, 3, Width(4, 4)).rule
+    assert "sent by the same sender" in planned(held, 2, 3, Width(4, 4)).rule
     assert "i modulo 3" in planned(held, 2, 3).rule
     assert "sent by" not in planned(held, 2, 3, Width(None, 3)).rule
 

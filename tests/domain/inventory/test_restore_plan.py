@@ -20,11 +20,11 @@ from snapshots.domain.inventory.model import (
     StateInventory,
     SubtaskInventory,
 )
+from snapshots.domain.inventory.operator_plan import StoredSizes
 from snapshots.domain.inventory.restore_plan import (
     FLINK,
     SEATUNNEL,
     NotPlannable,
-    StoredSizes,
     plan_restore,
 )
 from snapshots.domain.model.key_groups import key_group_range
@@ -283,9 +283,9 @@ def test_seatunnel_returns_splits_and_gives_the_coordinator_its_own_state():
     action = OperatorInventory("a", "Source[0]-Fake", 2, subtasks=subtasks, states=states)
     plan = plan_restore(SEATUNNEL, a_checkpoint(action), 3, {}).operators[0]
     rules = [move.rule for move in plan.states]
-    assert "hands them back to the enumerator" in rules[0]
+    assert "returns them to the enumerator" in rules[0]
     assert rules[1] == "The one enumerator gets it whole."
-    assert rules[2].startswith("Subtask j gets those of the old subtasks j, j + n")
+    assert rules[2].startswith("Subtask j of n gets those of the old subtasks j, j + n")
     assert [one.bytes for one in plan.after] == [10, 0, 0]
     assert plan.coordinator == 7
     assert len(plan.notes) == 2
@@ -295,7 +295,7 @@ def test_seatunnel_returns_splits_and_gives_the_coordinator_its_own_state():
     ("engine", "operators", "parallelism", "words"),
     [
         ("spark", (an_operator(),), 3, "fixed by its checkpoint"),
-        (FLINK, (), 3, "does not tell the operators"),
+        (FLINK, (), 3, "does not say which operators"),
         (FLINK, (an_operator(),), 0, "between 1 and"),
         (FLINK, (an_operator(),), 40_000, "between 1 and"),
     ],

@@ -10,6 +10,7 @@ whoever sent it.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from snapshots.domain.dataflow_logs.checkpoints.report import (
     ACK,
@@ -124,7 +125,7 @@ class _Walk:
 
     def _to_last_ack(self) -> None:
         acks = (self.checkpoint.first(process, CP_ACK) for process in self.tasks)
-        before = (ack for ack in acks if not self._is_late(ack))
+        before = (ack for ack in acks if ack is not None and not self._is_late(ack))
         ack = max(before, key=lambda ack: ack.step, default=None)
         if ack is not None:
             self._add(ack.process, ACK, ack.at, self._end_at())
@@ -162,8 +163,10 @@ class _Walk:
             self._to_trigger(process, event.at)
             return
         self._add(process, ALIGNMENT, cause.at, event.at)
+        if cause.channel is None:
+            return
         if cause.kind == END:
-            self._through_end(process, cause)
+            self._through_end(process, cause, cause.channel)
         else:
             self._through_channel(process, cause.channel, cause.at, cause.is_so("priority"))
 
@@ -188,17 +191,15 @@ class _Walk:
     def _through_channel(
         self, process: ProcessId, channel: ChannelId, until: int | None, overtakes: bool
     ) -> None:
-        """Follow a barrier back; what the receiver spends on it after its first barrier is
-        alignment.
-        """
+        """Follow a barrier back; what the receiver spends on it after its first is alignment."""
         sent = self.checkpoint.sent.get(channel)
         if sent is None:
             return
         inferred = sent.is_so("inferred")
         first = self.tasks[process].first_barrier_at if process in self.tasks else None
-        turn = until if first is None else max(first, sent.at)
-        if until is not None:
-            turn = min(turn, until)
+        turn = until
+        if first is not None:
+            turn = max(first, sent.at) if until is None else min(max(first, sent.at), until)
         if turn is not None and turn != until:
             self._add(process, ALIGNMENT, turn, until, channel, is_inferred=inferred)
         busy = self.checkpoint.busy(process)
@@ -212,16 +213,16 @@ class _Walk:
         self._add(process, TRAVEL, sent.at, turn, channel, is_inferred=inferred)
         self._to_barriers(sent.process, sent)
 
-    def _through_end(self, process: ProcessId, taken: ProtocolEvent) -> None:
+    def _through_end(self, process: ProcessId, taken: ProtocolEvent, channel: ChannelId) -> None:
         """Follow an end that stood for the barrier; its sender sent it for reasons of its own."""
-        source = self.checkpoint.plan.topology.channel_by_id[taken.channel].source
+        source = self.checkpoint.plan.topology.channel_by_id[channel].source
         ended = self.checkpoint.run.end_of(source, taken.step)
         trigger = self.checkpoint.trigger
         if ended is None or trigger is None:
             return
         later = max(ended, trigger, key=lambda event: event.step)
-        self.queues[taken.channel] = Ahead(taken.channel, ended.index, later.step)
-        self._add(process, TRAVEL, later.at, taken.at, taken.channel, end=True)
+        self.queues[channel] = Ahead(channel, ended.index, later.step)
+        self._add(process, TRAVEL, later.at, taken.at, channel, end=True)
         self._to_trigger(source, later.at)
 
     def _to_trigger(self, process: ProcessId, until: int) -> None:
@@ -272,6 +273,8 @@ class _Walk:
         if open_ and uploaded:
             self._through_channel(process, open_[0], end, False)
             return
+        if record is None:
+            return
         if sync_to is None or (end is not None and end <= sync_to):
             self._add(process, SYNC, record.at, end)
         else:
@@ -286,7 +289,7 @@ class _Walk:
         from_: int | None,
         to: int | None,
         channel: ChannelId | None = None,
-        **fields: object,
+        **fields: Any,
     ) -> None:
         """Add a segment unless it takes no time. ``fields``: further fields of the segment."""
         if from_ is not None and (to is None or to > from_):

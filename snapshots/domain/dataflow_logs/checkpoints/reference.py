@@ -51,7 +51,6 @@ from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Event, Message, Recording
 from snapshots.domain.simulators.protocols.flink_task import TIMEOUT
 
-_MODES = {TIMEOUT: "timeout"}
 _STATUSES_BY_REASON = (EXPIRED, DECLINED, SUBSUMED)
 
 
@@ -110,7 +109,7 @@ class Records:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
 
-    def count(self, items: list[Span | Ahead | Early]) -> list[int]:
+    def count(self, items: Sequence[Span | Ahead | Early]) -> list[int]:
         """Count the records of each item one by one."""
         return [self._count(item) for item in items]
 
@@ -150,11 +149,12 @@ def report(checkpoint: CheckpointEvents, count: Count) -> CheckpointReport:
     status, reason = _fate(checkpoint)
     trigger, complete, end = checkpoint.trigger, checkpoint.complete, checkpoint.end
     duration = None if trigger is None or end is None else end.at - trigger.at
+    mode = trigger and trigger.text("mode")
     return CheckpointReport(
         checkpoint=checkpoint.name,
         pipeline=_pipeline(trigger or end),
         kind=trigger and trigger.text("type"),
-        mode=trigger and _MODES.get(trigger.text("mode"), trigger.text("mode")),
+        mode="timeout" if mode == TIMEOUT else mode,
         status=status,
         reason=reason,
         triggered_at=trigger and trigger.at,

@@ -1,6 +1,6 @@
 """The events of one checkpoint, and what each task did for it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -79,7 +79,7 @@ class Early:
     received_index: int
 
 
-Count = Callable[[list[Span | Ahead | Early]], list[int]]
+Count = Callable[[Sequence[Span | Ahead | Early]], list[int]]
 """Counts the records of each item; a report needs nothing else of records."""
 
 
@@ -204,7 +204,8 @@ class CheckpointEvents:
     @cached_property
     def triggered(self) -> frozenset[ProcessId]:
         """The tasks to which the coordinator sent its trigger."""
-        return frozenset((self.trigger.names("to_trigger") if self.trigger else None) or ())
+        names = self.trigger.names("to_trigger") if self.trigger else None
+        return frozenset(map(ProcessId, names or ()))
 
     @cached_property
     def tasks(self) -> tuple[ProcessId, ...]:
@@ -286,8 +287,8 @@ def _task_report(checkpoint: CheckpointEvents, process: ProcessId) -> TaskReport
         mode=record and record.text("mode"),
         first_barrier_at=first,
         last_barrier_at=last,
-        start_delay=None if None in (began, triggered) else began - triggered,
-        alignment=None if aligned is None or first is None else last - first,
+        start_delay=_between(triggered, began),
+        alignment=None if aligned is None else _between(first, last),
         sync_from=copied_at,
         sync_to=sync_end(record, upload),
         async_to=upload and upload.at,
@@ -301,6 +302,10 @@ def _task_report(checkpoint: CheckpointEvents, process: ProcessId) -> TaskReport
         busy_until=busy_until,
         busy_with=busy_with,
     )
+
+
+def _between(start: int | None, end: int | None) -> int | None:
+    return None if start is None or end is None else end - start
 
 
 def sync_end(record: ProtocolEvent | None, upload: ProtocolEvent | None) -> int | None:
@@ -359,6 +364,8 @@ def _spans(checkpoint: CheckpointEvents, process: ProcessId) -> list[tuple[Block
     unblocks = checkpoint.at.get((process, UNBLOCK), ())
     spans = []
     for block in checkpoint.at.get((process, BLOCK), ()):
+        if block.channel is None:
+            continue  # only a damaged log leaves it out
         opened = (e for e in unblocks if e.channel == block.channel and e.index > block.index)
         ends = [next(opened, None), checkpoint.run.failure_after(process, block.step)]
         end = min((e for e in ends if e is not None), key=lambda e: e.step, default=None)

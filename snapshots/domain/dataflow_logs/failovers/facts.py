@@ -6,6 +6,7 @@ the reports of the answers.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import final
 
 from snapshots.domain.dataflow_logs.checkpoints.tasks import (
     CheckpointEvents,
@@ -56,6 +57,7 @@ class Position:
     step: int
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Transaction:
     """What became of a transaction, and at which event.
@@ -204,9 +206,10 @@ def failovers_of(
     """
     answers = list(answers)
     totals = () if run.plan.is_derived else (answer.total for answer in answers)
+
     return Failovers(
         reports=tuple(
-            _report(run, number, failed, checkpoints.get(failed.snapshot), answers, count)
+            _report(run, number, failed, checkpoints, answers, count)
             for number, failed in enumerate(run.failures)
         ),
         sinks=tuple(total for total in totals if total is not None),
@@ -218,14 +221,16 @@ def _report(
     run: RunEvents,
     number: int,
     failed: Failed,
-    checkpoint: CheckpointEvents | None,
+    checkpoints: Mapping[str, CheckpointEvents],
     answers: list[Answer],
     count: Count,
 ) -> FailoverReport:
+    checkpoint = None if failed.snapshot is None else checkpoints.get(failed.snapshot)
     event, restarted = failed.event, failed.restarted
     re_read = tuple(item for answer in answers for item in answer.re_read.get(number, ()))
     sinks = tuple(answer.effects[number] for answer in answers if number in answer.effects)
-    caught_up = [item.caught_up_at for item in re_read] + [restarted and restarted.at]
+    caught_up = [*(item.caught_up_at for item in re_read), restarted and restarted.at]
+    known = [at for at in caught_up if at is not None]
     batch = _batch(run, failed)
     trigger = batch if checkpoint is None else checkpoint.trigger
     lost = event.at if failed.snapshot is None else trigger and event.at - trigger.at
@@ -244,7 +249,7 @@ def _report(
         discarded=sum(answer.discarded.get(number, 0) for answer in answers),
         counted_twice=_counted_twice(failed, checkpoint, count),
         re_read=re_read,
-        caught_up_at=None if None in caught_up else max(caught_up),
+        caught_up_at=max(known) if len(known) == len(caught_up) else None,
         sinks=sinks,
         sentence="",
     )

@@ -28,13 +28,13 @@ from snapshots.domain.dataflow_logs.failovers.report import (
 from snapshots.domain.dataflow_logs.failovers.sink_effects import (
     Effects,
     failure_at,
+    rid_in,
     rid_of,
     text_of,
     writes_of,
 )
 from snapshots.domain.dataflow_logs.kinds import READ
 from snapshots.domain.model.recording import RECEIVE, Event, Recording
-from snapshots.domain.model.values import parsed
 
 
 def failovers(recording: Recording) -> tuple[FailoverReport, ...]:
@@ -132,7 +132,7 @@ def _dropped(question: Question, events: list[Event], thrown_out: list[Event]) -
         return None
     received = _last(e for e in events if e.kind == RECEIVE and e.label != DISCARDED)
     lost = [rid for rid, step in _last(thrown_out).items() if received.get(rid, -1) < step]
-    examples = tuple(parsed(rid) for rid in lost[:MOST_EXAMPLES])
+    examples = tuple(map(rid_in, lost[:MOST_EXAMPLES]))
     return Dropped(question.vertex, len(lost), examples) if lost else None
 
 

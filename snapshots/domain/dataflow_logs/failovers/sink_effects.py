@@ -1,5 +1,6 @@
 """Counts what failures did at one sink, write by write: repeated, seen twice, lost."""
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from snapshots.domain.dataflow_logs.failovers.report import (
 )
 from snapshots.domain.dataflow_logs.kinds import WRITE
 from snapshots.domain.model.recording import Event
-from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.model.topology import JsonText, ProcessId
 from snapshots.domain.model.values import canonical, parsed
 
 
@@ -51,9 +52,11 @@ def writes_of(question: Question, events: list[Event]) -> list[Write]:
         if event.kind != WRITE:
             continue
         fields = fields_of(event.extra)
-        tx = fields.get("tx") if isinstance(fields.get("tx"), str) else None
-        is_open = tx is None or not question.is_two_phase
-        transaction = None if is_open else question.transactions[event.process].get(tx)
+        named = fields.get("tx")
+        tx = named if isinstance(named, str) else None
+        transaction = None
+        if tx is not None and question.is_two_phase:
+            transaction = question.transactions[event.process].get(tx)
         writes.append(
             Write(
                 event=event,
@@ -72,7 +75,13 @@ def text_of(rid: Rid | None) -> str | None:
     return None if rid is None else canonical(rid)
 
 
-def _key(value: str | None) -> str | None:
+def rid_in(text: str) -> Rid:
+    """Return the id of a record from its JSON text."""
+    rid: Rid = json.loads(text)
+    return rid
+
+
+def _key(value: JsonText | None) -> str | None:
     """Return the JSON text of a write's key, or None if it has none."""
     fields = parsed(value)
     if not isinstance(fields, dict) or not isinstance(fields.get("key"), str):
@@ -99,13 +108,13 @@ class Tally:
         if rid is not None:
             shown = self.examples.setdefault(name, [])
             if len(shown) < MOST_EXAMPLES:
-                shown.append(parsed(rid))
+                shown.append(rid_in(rid))
 
     def add_all(self, name: str, count: int, rids: list[str]) -> None:
         """Count effects, and keep as examples ``rids``, which are as many as are shown."""
         self.counts[name] = self.counts.get(name, 0) + count
         if rids:
-            self.examples.setdefault(name, []).extend(map(parsed, rids))
+            self.examples.setdefault(name, []).extend(map(rid_in, rids))
 
     def effect(self, question: Question) -> SinkEffect:
         """Return the counts and examples as the effect on a sink."""

@@ -77,8 +77,8 @@ def begin(recorder: Recorder) -> Step:
     return replace(recorder, has_recorded=True, arrived=arrived), (RecordState(), *markers)
 
 
-def on_marker(recorder: Recorder, channel: ChannelId) -> Step:
-    """Apply the marker-receiving rule.
+def on_marker(recorder: Recorder, channel: ChannelId, count: int | None = None) -> Step:
+    """Apply the marker-receiving rule; markers have no count.
 
     The first marker makes the process record and finds its channel empty; each later one closes its
     channel with what arrived on it since.

@@ -8,9 +8,9 @@ file; only such a checkpoint may be built on.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from snapshots.domain.dataflow_logs.events import fields_of
 from snapshots.domain.dataflow_logs.kinds import CP_ACK, CP_COMPLETE
 from snapshots.domain.model.recording import Event, LoggedEvent
-from snapshots.domain.model.values import parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ def needed_files(events: Iterable[Event | LoggedEvent]) -> dict[str, tuple[int, 
     files_of: dict[int, set[str]] = {}
     retained: list[int] = []
     for event in sorted(events, key=lambda event: event.line):
-        if event.kind == CP_ACK:
-            files = {handle["file"] for handle in parsed(event.extra)["handles"]}
+        if event.kind == CP_ACK and event.snapshot is not None:
+            files = {handle["file"] for handle in fields_of(event.extra)["handles"]}
             files_of.setdefault(int(event.snapshot), set()).update(files)
         elif event.kind == CP_COMPLETE:
-            retained = parsed(event.extra)["retained"]
+            retained = fields_of(event.extra)["retained"]
     return {
         file: tuple(cid for cid in retained if file in files_of.get(cid, ()))
         for file in sorted(set().union(*files_of.values()))

@@ -57,6 +57,12 @@ class Aligner:
     aborted: frozenset[int] = frozenset()
 
     @property
+    def followed(self) -> Barrier:
+        """The barrier of the checkpoint that the task follows; there must be one."""
+        assert self.barrier is not None
+        return self.barrier
+
+    @property
     def all_arrived(self) -> bool:
         return len(self.arrived) == len(self.inputs)
 
@@ -248,7 +254,7 @@ def _begin(aligner: Aligner, barrier: Barrier) -> Step:
 def _arrive(
     aligner: Aligner, channel: ChannelId, overtaking: bool, *, blocking: bool = True
 ) -> Step:
-    barrier = aligner.barrier
+    barrier = aligner.followed
     before: tuple[Effect, ...] = ()
     unaligned = barrier.mode == UNALIGNED or overtaking
     if unaligned and not aligner.has_recorded:
@@ -278,35 +284,33 @@ def _arrive_behind_end(aligner: Aligner, channel: ChannelId, overtaking: bool) -
         return _end(aligner)
     if aligner.has_recorded or channel in aligner.blocked:
         return aligner, ()
-    if aligner.barrier.mode == UNALIGNED or overtaking:
+    if aligner.followed.mode == UNALIGNED or overtaking:
         return _turn_unaligned(aligner)
     blocked = replace(aligner, blocked=(*aligner.blocked, channel))
-    return blocked, (Block(channel, aligner.barrier.cid),)
+    return blocked, (Block(channel, aligner.followed.cid),)
 
 
 def _turn_unaligned(aligner: Aligner) -> Step:
-    cid = aligner.barrier.cid
-    switch = () if aligner.barrier.mode == UNALIGNED else (SwitchUnaligned(cid),)
+    cid, mode = aligner.followed.cid, aligner.followed.mode
+    switch: tuple[Effect, ...] = () if mode == UNALIGNED else (SwitchUnaligned(cid),)
     aligner, snapshot = _record_unaligned(aligner)
     return aligner, (*switch, *snapshot)
 
 
 def _record_unaligned(aligner: Aligner) -> Step:
-    """Record the state as it is; of inputs that have not arrived, all up to the barrier will be
-    kept.
-    """
-    barrier = aligner.barrier
+    """Record the state as it is; of inputs that have not arrived, all up to the barrier is kept."""
+    barrier = aligner.followed
     if barrier.cid in aligner.aborted:
         return _give_up(aligner, ABORTED)
     still_open = tuple(channel for channel in aligner.inputs if channel not in aligner.arrived)
     closed = tuple(RecordChannel(channel, barrier.cid) for channel in aligner.arrived)
-    snapshot = (Snapshot(barrier, unaligned=True, collecting=still_open), *closed)
-    return replace(aligner, has_recorded=True), snapshot
+    snapshot = Snapshot(barrier, unaligned=True, collecting=still_open)
+    return replace(aligner, has_recorded=True), (snapshot, *closed)
 
 
 def _end(aligner: Aligner) -> Step:
     """Take the snapshot, because all barriers have come."""
-    barrier = aligner.barrier
+    barrier = aligner.followed
     snapshot: tuple[Effect, ...] = ()
     if not aligner.has_recorded:
         if barrier.cid in aligner.aborted:
@@ -328,7 +332,7 @@ def _give_up(aligner: Aligner, reason: str) -> Step:
 
 
 def _unblocked(aligner: Aligner) -> tuple[Effect, ...]:
-    return tuple(Unblock(channel, aligner.barrier.cid) for channel in aligner.blocked)
+    return tuple(Unblock(channel, aligner.followed.cid) for channel in aligner.blocked)
 
 
 def _idle(aligner: Aligner) -> Aligner:

@@ -162,4 +162,4 @@ def _place(event: Event) -> Place:
 
 
 def _json(place: Place | None) -> dict[str, object] | None:
-    return place and as_json(place)
+    return None if place is None else as_json(place)

@@ -100,11 +100,12 @@ def on_message(recorder: Recorder, channel: ChannelId, message: MessageId) -> St
     return _closed_if_all_came(recorder, channel)
 
 
-def on_marker(recorder: Recorder, channel: ChannelId, count: int) -> Step:
+def on_marker(recorder: Recorder, channel: ChannelId, count: int | None) -> Step:
     """Handle the first red message on a channel, or the marker by itself.
 
     A white process records. ``count``: how many white messages there are on the channel.
     """
+    assert count is not None  # every marker of this protocol has one
     recorder, effects = begin(recorder)
     if channel not in recorder.arrived:
         return recorder, effects

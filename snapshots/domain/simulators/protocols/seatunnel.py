@@ -203,7 +203,7 @@ def on_ack(coordinator: Coordinator, cid: int, task: ProcessId) -> Step:
     if pending.waiting:
         return replace(coordinator, pending=pending), ()
     if pending.type == COMPLETED_POINT:
-        return _complete(replace(coordinator, pending=pending))
+        return _complete(coordinator, pending)
     return replace(coordinator, pending=replace(pending, phase=STORING)), (Store(cid),)
 
 
@@ -211,7 +211,7 @@ def on_stored(coordinator: Coordinator, cid: int) -> Step:
     pending = coordinator.pending
     if pending is None or pending.cid != cid or pending.phase != STORING:
         return coordinator, ()
-    return _complete(coordinator)
+    return _complete(coordinator, pending)
 
 
 def on_confirmed(coordinator: Coordinator, cid: int, task: ProcessId, next_cid: int) -> Step:
@@ -237,8 +237,10 @@ def on_timeout(coordinator: Coordinator, cid: int) -> Step:
 
 def on_failure(coordinator: Coordinator, reason: str = FAILOVER) -> Step:
     """Handle the failure of a task of the pipeline, or (EXPIRED) of its checkpoint."""
-    complete = coordinator.pending is None or coordinator.pending.phase == NOTIFYING
-    dropped = () if complete else (Drop(coordinator.pending.cid, reason),)
+    pending = coordinator.pending
+    dropped: tuple[Effect, ...] = ()
+    if pending is not None and pending.phase != NOTIFYING:
+        dropped = (Drop(pending.cid, reason),)
     wish = SAVEPOINT if _wishes(coordinator, SAVEPOINT) else None
     coordinator = replace(coordinator, pending=None, wish=wish, ready=frozenset())
     if coordinator.restores >= coordinator.settings.retries:
@@ -267,11 +269,8 @@ def _as_wished(coordinator: Coordinator, cid: int) -> Step:
     return _trigger(coordinator, coordinator.wish, cid)
 
 
-def _complete(coordinator: Coordinator) -> Step:
-    """Complete the checkpoint: a failure goes back to it from now on, before all tasks are
-    notified.
-    """
-    pending = coordinator.pending
+def _complete(coordinator: Coordinator, pending: Pending) -> Step:
+    """Complete the checkpoint, to which a failure goes back even before all tasks are notified."""
     waiting = frozenset(coordinator.plan.tasks)
     coordinator = replace(
         coordinator,

@@ -75,6 +75,12 @@ class Driver:
     running: frozenset[ProcessId] = frozenset()
     failures: Mapping[ProcessId, int] = field(default_factory=dict)
 
+    @property
+    def under_way(self) -> Batch:
+        """The batch that is planned and not committed; there must be one."""
+        assert self.batch is not None
+        return self.batch
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -141,13 +147,13 @@ def on_trigger(driver: Driver, reach: Mapping[str, int]) -> Step:
 def on_task_end(driver: Driver, task: ProcessId) -> Step:
     driver = replace(driver, ended=driver.ended | {task}, running=driver.running - {task})
     if len(driver.ended) == len(driver.before):
-        return driver, (Deliver(driver.batch),)
+        return driver, (Deliver(driver.under_way),)
     return _run_ready(driver)
 
 
 def on_delivered(driver: Driver, latest: int) -> Step:
     """Commit the batch. ``latest``: the latest event time in us that was read so far."""
-    batch = driver.batch
+    batch = driver.under_way
     watermark = max(driver.watermark, latest - driver.settings.watermark_delay)
     ends = {split: end for split, (_, end) in batch.ranges.items()}
     driver = replace(
@@ -161,7 +167,7 @@ def on_task_failure(driver: Driver, task: ProcessId) -> Step:
     driver = replace(driver, failures={**driver.failures, task: failures})
     if failures >= driver.settings.task_attempts:
         return driver, (FailQuery(f"{task} has failed {failures} times in a batch"),)
-    return driver, (RunTask(task, driver.batch, again=True),)
+    return driver, (RunTask(task, driver.under_way, again=True),)
 
 
 def on_restart(driver: Driver) -> Step:
@@ -184,7 +190,7 @@ def _run_ready(driver: Driver) -> Step:
         if task not in driver.ended and task not in driver.running and before <= driver.ended
     ]
     begun = ready[: driver.settings.cores - len(driver.running)]
-    effects = tuple(RunTask(task, driver.batch) for task in begun)
+    effects = tuple(RunTask(task, driver.under_way) for task in begun)
     return replace(driver, running=driver.running | set(begun)), effects
 
 

@@ -97,6 +97,7 @@ class SeaTunnelSimulation:
 
     def before(self) -> "SeaTunnelSimulation":
         """Return the earlier run, which ends with the savepoint that this one starts from."""
+        assert self.start_from is not None  # else there is no earlier run
         dataflow = self.dataflow_before()
         slow = {
             task: factor for task, factor in self.slow.items() if task in dataflow.subtask_by_id
@@ -115,6 +116,7 @@ class SeaTunnelSimulation:
 
         Raises: DataflowRefused, with the field, if its parallelism is not possible.
         """
+        assert self.start_from is not None  # else there is no earlier run
         parallelism, vertices = self.start_from.parallelism, self.dataflow.vertex_by_id
         check_whole_numbers(self.start_from, "start_from")
         for name, number in parallelism.items():
