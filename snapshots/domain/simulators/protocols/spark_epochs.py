@@ -147,7 +147,7 @@ def on_trigger(driver: Driver, reach: Mapping[str, int]) -> Step:
 def on_task_end(driver: Driver, task: ProcessId) -> Step:
     driver = replace(driver, ended=driver.ended | {task}, running=driver.running - {task})
     if len(driver.ended) == len(driver.before):
-        return driver, (Deliver(driver.under_way),)
+        return driver, () if driver.batch is None else (Deliver(driver.batch),)
     return _run_ready(driver)
 
 
