@@ -36,7 +36,7 @@ class WrittenState:
     """Which partitions of an operator wrote the state of a batch, and which did not."""
 
     operator: str
-    """The id of the operator."""
+    """The name of the operator."""
     store: str | None
     """The name of the state store. None if the operator has only one."""
     wrote: int

@@ -157,7 +157,7 @@ class MissingFile:
     bytes: int | None
     """The size of the file. None if the checkpoint does not say."""
     reason: str
-    """What the checkpoint needs the file for, or why it is missing."""
+    """Why the file is missing, or what it would hold, in words for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class CheckpointInventory:
     status: str
     """``completed``, ``failed``, ``in progress`` or ``unknown``."""
     path: str | None = None
-    """The folder of the checkpoint in the upload. None if it has none."""
+    """The file or folder of the checkpoint in the upload. None if it has none."""
     triggered_at: int | None = None
     """When the checkpoint was triggered, in epoch milliseconds. None if it is not known."""
     completed_at: int | None = None
