@@ -43,7 +43,7 @@ class Load:
     @cached_property
     def largest_source(self) -> int:
         """The index of the source vertex with the most records."""
-        return max(self._sources, key=lambda place: self.taken[self.dataflow.vertices[place].id])
+        return max(self._sources, key=lambda index: self.taken[self.dataflow.vertices[index].id])
 
     @cached_property
     def duration(self) -> float:
@@ -85,23 +85,23 @@ class Load:
     @cached_property
     def _sources(self) -> list[int]:
         vertices = self.dataflow.vertices
-        return [place for place, vertex in enumerate(vertices) if vertex.kind == SOURCE]
+        return [index for index, vertex in enumerate(vertices) if vertex.kind == SOURCE]
 
     @cached_property
     def _slowest(self) -> tuple[float, int, str]:
         return max(
             time
-            for place, vertex in enumerate(self.dataflow.vertices)
-            for time in self._times(place, vertex)
+            for index, vertex in enumerate(self.dataflow.vertices)
+            for time in self._times(index, vertex)
         )
 
-    def _times(self, place: int, vertex: Vertex) -> list[tuple[float, int, str]]:
+    def _times(self, index: int, vertex: Vertex) -> list[tuple[float, int, str]]:
         slow = self.simulation.slow
         factor = max(slow.get(f"{vertex.id}[{n}]", 1) for n in range(vertex.parallelism))
         work = self.taken[vertex.id] / vertex.parallelism * vertex.cost * factor
-        times = [(work, place, "cost")]
+        times = [(work, index, "cost")]
         if vertex.kind == SOURCE and vertex.rate:
-            times.append((_quotient(vertex.records * 1e6, vertex.rate), place, "rate"))
+            times.append((_quotient(vertex.records * 1e6, vertex.rate), index, "rate"))
         return times
 
 
@@ -114,5 +114,5 @@ def _made(vertex: Vertex, taken: float) -> float:
     return taken * share.get(vertex.function, 1)
 
 
-def _quotient(above: float, below: float) -> float:
-    return above / below if below > above / 1e300 else 1e300
+def _quotient(numerator: float, denominator: float) -> float:
+    return numerator / denominator if denominator > numerator / 1e300 else 1e300

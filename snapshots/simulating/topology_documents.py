@@ -271,26 +271,26 @@ def _state(state: Any, field: str) -> Any:
 
 
 def _layout(layout: Any, processes: set[str]) -> dict[str, list[float]]:
-    places = {}
-    for process, place in _mapping(layout, "layout").items():
+    positions = {}
+    for process, position in _mapping(layout, "layout").items():
         if process not in processes:
             raise _refused(
                 f"The layout places “{process[:80]}”, which is not one of the processes.",
                 "unknown-process",
                 "layout",
             )
-        if not _is_place(place):
+        if not _is_position(position):
             raise _refused("A place is [x, y], both in 0..1.", "wrong-type", f"layout.{process}")
-        places[process] = [float(part) for part in place]
-    return places
+        positions[process] = [float(part) for part in position]
+    return positions
 
 
-def _is_place(place: Any) -> bool:
+def _is_position(position: Any) -> bool:
     return (
-        isinstance(place, list)
-        and len(place) == 2
-        and all(isinstance(part, int | float) and not isinstance(part, bool) for part in place)
-        and all(0 <= part <= 1 for part in place)
+        isinstance(position, list)
+        and len(position) == 2
+        and all(isinstance(part, int | float) and not isinstance(part, bool) for part in position)
+        and all(0 <= part <= 1 for part in position)
     )
 
 

@@ -35,9 +35,9 @@ class Coded:
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Coded":
         """Code texts by the order in which they first appear."""
-        places = {text: code for code, text in enumerate(dict.fromkeys(texts))}
-        codes = np.fromiter(map(places.__getitem__, texts), np.int32, len(texts))
-        return cls(codes, tuple(places))
+        codes_by_text = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+        codes = np.fromiter(map(codes_by_text.__getitem__, texts), np.int32, len(texts))
+        return cls(codes, tuple(codes_by_text))
 
     def __getitem__(self, row: int) -> str:
         return self.names[self.codes[row]]
@@ -123,8 +123,8 @@ class Filter:
         if self.status:
             passing &= columns.has_status(self.status)
         for name in ("kind", "cause", "phase", "slowest"):
-            if wanted := getattr(self, name):
-                passing &= getattr(columns, name).where(wanted.__eq__)
+            if text := getattr(self, name):
+                passing &= getattr(columns, name).where(text.__eq__)
         if self.pipeline is not None:
             passing &= columns.pipeline == self.pipeline
         if self.since is not None:
