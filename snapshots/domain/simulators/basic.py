@@ -99,23 +99,23 @@ class Simulation:
 
 
 class AnyRecorder(Protocol):
-    """How far a process is with a snapshot.
-
-    is_done: it has recorded its state and its channels.
-    is_waiting: messages that it knows of must come before it can be done.
-    """
+    """How far a process is with a snapshot."""
 
     @property
-    def snapshot(self) -> SnapshotId: ...
+    def snapshot(self) -> SnapshotId:
+        """The name of the snapshot."""
 
     @property
-    def has_recorded(self) -> bool: ...
+    def has_recorded(self) -> bool:
+        """Whether the process has recorded its state."""
 
     @property
-    def is_done(self) -> bool: ...
+    def is_done(self) -> bool:
+        """Whether the process has recorded its state and its channels."""
 
     @property
-    def is_waiting(self) -> bool: ...
+    def is_waiting(self) -> bool:
+        """Whether messages that the process knows of must come before it can be done."""
 
 
 Recorders = dict[SnapshotId, AnyRecorder]

@@ -129,23 +129,31 @@ class Decide:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
+    """Trigger a checkpoint at the tasks of its plan."""
+
     pending: Pending
 
 
 @dataclass(frozen=True, slots=True)
 class Complete:
+    """Note that a checkpoint is complete. ``retained``: the checkpoints that are kept now."""
+
     cid: int
     retained: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Abort:
+    """Call a checkpoint off."""
+
     cid: int
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Notify:
+    """Notify the tasks of what has become of a checkpoint."""
+
     cid: int
     what: str
     tasks: tuple[ProcessId, ...]
@@ -160,6 +168,8 @@ class RequestAgain:
 
 @dataclass(frozen=True, slots=True)
 class FailJob:
+    """Restart the job, because too many checkpoints have failed in a row."""
+
     cause: str
 
 
@@ -203,10 +213,12 @@ def on_ack(coordinator: Coordinator, cid: int, task: ProcessId, now: int) -> Ste
 
 
 def on_decline(coordinator: Coordinator, cid: int, reason: str, now: int) -> Step:
+    """Abort a checkpoint in which a task does not take part."""
     return _fail(coordinator, cid, SUBSUMED if reason == SUBSUMED else DECLINED, now)
 
 
 def on_expiry(coordinator: Coordinator, cid: int, now: int) -> Step:
+    """Abort a checkpoint whose time is over."""
     return _fail(coordinator, cid, EXPIRED, now)
 
 

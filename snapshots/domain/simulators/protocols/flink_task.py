@@ -64,6 +64,7 @@ class Aligner:
 
     @property
     def all_arrived(self) -> bool:
+        """Whether the barriers of all inputs have come."""
         return len(self.arrived) == len(self.inputs)
 
 
@@ -165,6 +166,7 @@ Step = tuple[Aligner, tuple[Effect, ...]]
 
 
 def start(inputs: tuple[ChannelId, ...]) -> Aligner:
+    """Return the aligner of a task that has seen no barrier."""
     return Aligner(inputs)
 
 

@@ -39,6 +39,7 @@ Step = tuple[Tracker, tuple[Effect, ...]]
 
 
 def start(inputs: tuple[ChannelId, ...]) -> Tracker:
+    """Return the tracker of a task that has seen no barrier."""
     return Tracker(inputs)
 
 

@@ -93,6 +93,8 @@ class Coordinator:
 
 @dataclass(frozen=True, slots=True)
 class RequestAgain:
+    """Repeat the request after this time in us."""
+
     after: int
 
 
@@ -105,11 +107,15 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True)
 class Store:
+    """Write the checkpoint, which all tasks have acknowledged."""
+
     cid: int
 
 
 @dataclass(frozen=True, slots=True)
 class Complete:
+    """Note that the checkpoint is complete."""
+
     cid: int
 
 
@@ -129,6 +135,8 @@ class Close:
 
 @dataclass(frozen=True, slots=True)
 class FailPipeline:
+    """Cancel and restore the pipeline."""
+
     cause: str
 
 
@@ -168,6 +176,7 @@ Step = tuple[Coordinator, tuple[Effect, ...]]
 
 
 def start(settings: PipelineSettings, plan: Plan) -> Coordinator:
+    """Return the coordinator of a pipeline that has not begun."""
     return Coordinator(settings, plan)
 
 
@@ -197,6 +206,9 @@ def on_ready_to_close(coordinator: Coordinator, enumerator: ProcessId, cid: int)
 
 
 def on_ack(coordinator: Coordinator, cid: int, task: ProcessId) -> Step:
+    """Note an acknowledgement; with the last one the checkpoint is stored, or complete if it is
+    final.
+    """
     pending = _without(coordinator, cid, task, ACKNOWLEDGING)
     if pending is None:
         return coordinator, ()
@@ -208,6 +220,7 @@ def on_ack(coordinator: Coordinator, cid: int, task: ProcessId) -> Step:
 
 
 def on_stored(coordinator: Coordinator, cid: int) -> Step:
+    """Complete the checkpoint that has been written."""
     pending = coordinator.pending
     if pending is None or pending.cid != cid or pending.phase != STORING:
         return coordinator, ()
@@ -229,6 +242,7 @@ def on_confirmed(coordinator: Coordinator, cid: int, task: ProcessId, next_cid: 
 
 
 def on_timeout(coordinator: Coordinator, cid: int) -> Step:
+    """Fail the pipeline if its checkpoint is not complete in time."""
     pending = coordinator.pending
     if pending is None or pending.cid != cid or pending.phase == NOTIFYING:
         return coordinator, ()

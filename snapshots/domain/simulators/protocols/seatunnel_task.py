@@ -53,6 +53,7 @@ Step = tuple[Aligner, tuple[Effect, ...]]
 
 
 def start(inputs: tuple[ChannelId, ...], *, blocking: bool = True) -> Aligner:
+    """Return the aligner of a task that has seen no barrier."""
     return Aligner(inputs, blocking)
 
 

@@ -110,12 +110,16 @@ class Deliver:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
+    """Write the commit of the batch, and move the watermark."""
+
     batch: Batch
     next_watermark: int
 
 
 @dataclass(frozen=True, slots=True)
 class FailQuery:
+    """Restart the query, because a task has failed too often in a batch."""
+
     cause: str
 
 
@@ -128,6 +132,7 @@ def start(
     before: Mapping[ProcessId, frozenset[ProcessId]],
     splits: tuple[str, ...],
 ) -> Driver:
+    """Return a driver that has planned nothing."""
     return Driver(settings, before, dict.fromkeys(splits, 1))
 
 
@@ -145,6 +150,7 @@ def on_trigger(driver: Driver, reach: Mapping[str, int]) -> Step:
 
 
 def on_task_end(driver: Driver, task: ProcessId) -> Step:
+    """Note that a task has ended; with the last one the batch is delivered."""
     driver = replace(driver, ended=driver.ended | {task}, running=driver.running - {task})
     if len(driver.ended) == len(driver.before):
         return driver, () if driver.batch is None else (Deliver(driver.batch),)
@@ -163,6 +169,7 @@ def on_delivered(driver: Driver, latest: int) -> Step:
 
 
 def on_task_failure(driver: Driver, task: ProcessId) -> Step:
+    """Run the task again, or fail the query with its last attempt."""
     failures = driver.failures.get(task, 0) + 1
     driver = replace(driver, failures={**driver.failures, task: failures})
     if failures >= driver.settings.task_attempts:
