@@ -137,7 +137,9 @@ def never_sending(channel: str, snapshot: str) -> SimpleNamespace:
 
     changed = {
         "begin": lambda recorder: without(chandy_lamport.begin(recorder)),
-        "on_marker": lambda recorder, over: without(chandy_lamport.on_marker(recorder, over)),
+        "on_marker": lambda recorder, over, count: without(
+            chandy_lamport.on_marker(recorder, over)
+        ),
     }
     return SimpleNamespace(**vars(chandy_lamport) | changed)
 

@@ -49,6 +49,10 @@ class Draft:
             raise too_large()
         self.file.write(chunk)
 
+    def flush(self) -> None:
+        """Write what is still in memory."""
+        self.file.flush()
+
     def keep(self) -> None:
         """Make the file outlive this object, on disk. Call it before its row is committed."""
         self.file.flush()

@@ -24,7 +24,7 @@ from snapshots.domain.inventory.model import (
     SubtaskInventory,
     UploadInventory,
 )
-from snapshots.domain.inventory.restore_plan import StoredSizes
+from snapshots.domain.inventory.operator_plan import StoredSizes
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.inventory.differences import ADDED, CHANGED, REMOVED, SAME, UNKNOWN
 from snapshots.store.inventory.layout import CONTENTS, ENTRIES, UPLOAD, VERSION

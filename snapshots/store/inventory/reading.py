@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
 from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, UNION, CheckpointInventory
-from snapshots.domain.inventory.restore_plan import StoredSizes
+from snapshots.domain.inventory.operator_plan import StoredSizes
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.inventory.differences import Comparison, compare, side
 from snapshots.store.inventory.layout import (

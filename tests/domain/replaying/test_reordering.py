@@ -298,7 +298,7 @@ def late_markers() -> SimpleNamespace:
         recorder, effects = chandy_lamport.begin(recorder)
         return recorder, tuple(e for e in effects if not isinstance(e, SendMarker))
 
-    def on_marker(recorder, channel):
+    def on_marker(recorder, channel, count):
         had_recorded = recorder.has_recorded
         recorder, effects = chandy_lamport.on_marker(recorder, channel)
         if had_recorded:

@@ -133,7 +133,7 @@ def test_a_checkpoint_that_times_out_fails_its_pipeline_and_nobody_is_told():
     assert not of_kind(run, "cp_notify")
     report = checkpoints(assemble(*run.log).recording)[0]
     assert report.status == "expired"
-    assert report.sentence.startswith("It was given up after 500 µs, for its time was over: ")
+    assert report.sentence.startswith("It was given up after 500 µs, because its time was over: ")
 
 
 def test_a_transaction_complete_but_not_committed_is_committed_by_the_restore():

@@ -137,12 +137,12 @@ def test_a_random_topology_is_strongly_connected(seed):
     assert all(topology.path([a], b) is not None for a in names for b in names)
 
 
-def test_a_degree_that_cannot_be_is_refused():
+def test_an_impossible_degree_is_refused():
     with pytest.raises(ValueError, match="between 1 and 3"):
         shapes.random_connected(4, 3.5, seed=1)
 
 
-def test_events_are_made_as_they_are_asked_for():
+def test_events_are_made_when_they_are_consumed():
     endless = Simulation(shapes.ring(3), RandomTraffic(), events=10**12)
     assert len(list(islice(simulate(endless), 100))) == 100
 

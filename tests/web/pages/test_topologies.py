@@ -42,7 +42,7 @@ def test_a_drawn_topology_is_kept_with_its_places(client, ada):
 def test_a_refused_field_keeps_what_was_typed(client):
     broken = {**TWO, "processes": [{"id": "A"}, {"id": "A"}]}
     page = text_of(client.post("/topologies/new", a_form("save", broken)), 422)
-    assert "is there twice" in page
+    assert "have the id" in page
     assert 'value="two"' in page
     assert not Topology.objects.exists()
 

@@ -330,10 +330,10 @@ def test_what_held_a_barrier_back_is_an_earlier_copy_or_not_known(tmp_path):
     assert path_of(second) == [("v2[0]", "busy", 50, 103), ("v2[0]", "travel", 103, 110)]
     assert second.critical_path[1].is_inferred
     assert second.sentence == (
-        "It took 60 ms; 53 ms of these v2[0] was still copying its state for checkpoint 1."
+        "It took 60 ms; for 53 ms of these v2[0] was still copying its state for checkpoint 1."
     )
     assert not any(one.phase == "busy" for one in third.critical_path)
-    assert third.sentence.startswith("It took 40 ms; 29 ms of these v1[1] waited for its first")
+    assert third.sentence.startswith("It took 40 ms; for 29 ms of these v1[1] waited for its first")
 
 
 def test_a_subtask_that_never_came_to_a_checkpoint_may_have_been_at_an_earlier_one(tmp_path):
@@ -352,7 +352,7 @@ def test_a_subtask_that_never_came_to_a_checkpoint_may_have_been_at_an_earlier_o
     assert path_of(second) == [("v2[0]", "busy", 60, 110)]
     assert second.sentence.endswith(": v2[0] was still copying its state for checkpoint 1.")
     assert third.critical_path == ()
-    assert third.sentence.endswith("for its time was over. v2[0] had not acknowledged.")
+    assert third.sentence.endswith("because its time was over. v2[0] had not acknowledged.")
 
 
 def test_a_source_begins_when_its_earlier_copy_is_done(tmp_path):

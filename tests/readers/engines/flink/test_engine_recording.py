@@ -151,7 +151,8 @@ def test_a_subtask_that_is_still_at_an_earlier_checkpoint_is_not_waiting_for_a_s
         assert slow.busy_until <= slow.first_barrier_at <= slow.busy_until + 1
     assert told == {"4": ("3", 4094), "8": ("7", 6000 + 111 + 2601), "12": ("11", 13_329)}
     assert reports["8"].sentence == (
-        "It took 713 ms; 709 ms of these slow-sink[0] was still copying its state for checkpoint 7."
+        "It took 713 ms; for 709 ms of these slow-sink[0] was still copying its state for "
+        "checkpoint 7."
     )
     others = (task for one in found for task in one.tasks if task.process != "slow-sink[0]")
     assert all(task.busy_until is None for task in others)
