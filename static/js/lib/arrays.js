@@ -1,4 +1,4 @@
-/** Typed arrays as the server and Plotly write them: {dtype, bdata} with base64 little-endian bytes. */
+/** Columns of numbers as the server sends them and Plotly reads them: {dtype, bdata}, base64 of little-endian bytes. */
 
 const TYPES = {
   i1: Int8Array,
@@ -13,7 +13,7 @@ const TYPES = {
 };
 
 /**
- * Reads a column of numbers; plain arrays pass, 64-bit integers become doubles (exact below 2^53).
+ * Decodes a column of numbers. A plain array is returned as it is; 64-bit integers become doubles, exact below 2^53.
  *
  * @param {Packed} packed
  * @returns {Column}
@@ -29,7 +29,7 @@ export function decode(packed) {
 }
 
 /**
- * Reads a matrix in row-major order.
+ * Decodes a matrix in row-major order.
  *
  * @param {any} packed
  * @returns {Matrix}
@@ -39,24 +39,14 @@ export function decodeMatrix(packed) {
   return { rows, columns, values: decode(packed) };
 }
 
-/** What decode reads; `dtype` as in TYPES. */
-export function encode(numbers, dtype) {
-  const column = TYPES[dtype].from(numbers);
-  const raw = new Uint8Array(column.buffer);
-  let text = "";
-  for (const byte of raw) text += String.fromCharCode(byte);
-  return { dtype, bdata: btoa(text) };
-}
-
 function bytes(base64) {
-  const text = atob(base64);
-  const raw = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i += 1) raw[i] = text.charCodeAt(i);
-  return raw;
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
-/** How many entries of the ascending `column`, from `low` up to `high`, are <= `x`, plus `low`. */
-export function upperBound(column, x, low = 0, high = column.length) {
+/** Returns how many entries of the ascending `column` are at most `x`. */
+export function upperBound(column, x) {
+  let low = 0;
+  let high = column.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (column[middle] <= x) low = middle + 1;

@@ -1,9 +1,9 @@
-/** Tables as CSV, the way a spreadsheet opens them without running what a log says. */
+/** Tables as CSV that a spreadsheet opens without running texts of a log as formulas. */
 
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 const NEEDS_QUOTES = /[",;\t\r\n]/;
 
-/** One line per row. Numbers stay numbers; a text that a spreadsheet would run gets an apostrophe. */
+/** Writes one line per row. Numbers stay numbers; a text that a spreadsheet would run gets an apostrophe. */
 export function csv(head, rows) {
   return [head, ...rows].map((row) => row.map((cell) => quoted(harmless(cell))).join(",")).join("\n") + "\n";
 }

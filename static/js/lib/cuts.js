@@ -1,9 +1,9 @@
 /**
  * Cuts inside an exact window: positions, channel contents, orphans, states and totals.
  *
- * A cut is an array of positions, one per process: how many of its events lie inside. The same rules
- * as snapshots/domain/judging/cuts.py; the window holds every message that overlaps it, so for positions
- * between its left and right edge nothing else is needed.
+ * A cut is an array of positions, one per process: how many of its events lie inside. The rules are those of
+ * snapshots/domain/judging/cuts.py. The window holds every message that overlaps it, so it suffices for all
+ * positions between its left and its right edge.
  */
 
 import { eventRow, IN_FLIGHT, positionAt } from "./window.js";
@@ -20,7 +20,7 @@ export function positionsAt(window, x) {
 }
 
 /**
- * Whether the window alone can answer for these positions.
+ * Returns whether the window alone holds everything about the cut at these positions.
  *
  * @param {OpenWindow | null} window
  * @param {number[]} positions
@@ -31,9 +31,8 @@ export function isInside(window, positions) {
 }
 
 /**
- * What lies in the channels at the cut.
- *
- * Channels with nothing in them have no entry. Rows stand in the order of sending.
+ * Returns the rows of the messages in each channel at the cut, and of the orphans. Empty channels have no entry.
+ * Rows are in the order of sending.
  *
  * @param {OpenWindow} window
  * @param {number[]} positions
@@ -57,7 +56,7 @@ export function channelsAt(window, positions) {
 }
 
 /**
- * Returns the rows of markers on their way at the cut, by channel.
+ * Returns the rows of the markers in flight at the cut, by channel.
  *
  * @param {OpenWindow} window
  * @param {number[]} positions
@@ -83,7 +82,7 @@ function pushTo(map, key, item) {
 }
 
 /**
- * Returns the state of each process after its last event inside, null where it is not known.
+ * Returns the state of each process after its last event inside the cut, null where it is not known.
  *
  * @param {OpenWindow} window
  * @param {number[]} positions
@@ -112,8 +111,8 @@ function stateOf(window, p, position) {
 }
 
 /**
- * The consistent cut that differs from `positions` by the fewest events: either the latest inside it
- * or the smallest around it. Both exist and are unique (consistent cuts are a lattice).
+ * Returns the consistent cut that differs from `positions` by the fewest events: the latest inside it or the
+ * smallest around it. Both exist and are unique, for consistent cuts form a lattice.
  *
  * @param {OpenWindow} window
  * @param {number[]} positions
@@ -150,9 +149,9 @@ function distance(a, b) {
 }
 
 /**
- * Where a handle for position `n` of process `p` stands on the window's axis: just after the last
- * event inside, halfway to the next but at most `gap` away; or as far before a record_state, since
- * that is where its snapshot cuts. -Infinity and Infinity lie outside the window.
+ * Returns where the handle for position `n` of process `p` stands on the window's axis: halfway from the last event
+ * inside to the next, but at most `gap` after it. Before a record_state it stands at most `gap` before that event,
+ * where its snapshot cuts. -Infinity and Infinity mean outside the window, NaN not known.
  */
 export function handleX(window, p, n, gap) {
   if (n < window.positions[p]) return -Infinity;
@@ -170,7 +169,7 @@ export function handleX(window, p, n, gap) {
 }
 
 /**
- * Returns the number that a state is, or carries as the only number of an object; else null.
+ * Returns a state that is a number, or the only number among the fields of an object; else null.
  *
  * @param {any} value
  * @returns {number | null}
@@ -183,7 +182,7 @@ export function numberIn(value) {
 }
 
 /**
- * Returns the sum of the numbers in `values`, null if one of them is not a number.
+ * Returns the sum of the numbers in `values` as `numberIn` finds them, null if one has none.
  *
  * @param {Iterable<unknown>} values
  * @returns {number | null}
@@ -199,9 +198,7 @@ export function total(values) {
 }
 
 /**
- * Everything the panels show about one cut, from the window alone.
- *
- * The rows of messages are those of `window`.
+ * Describes a cut inside the window: all that the panels show of it. Rows of messages are rows of `window`.
  *
  * @param {OpenWindow} window
  * @param {number[]} positions
@@ -229,7 +226,7 @@ export function describeCut(window, positions) {
 }
 
 /**
- * Adds to a cut how many events it has and the sums over processes and channels.
+ * Adds the number of events and the sums over processes and channels to a cut.
  *
  * @param {Cut} cut
  * @returns {Cut}
@@ -237,8 +234,13 @@ export function describeCut(window, positions) {
 export function summed(cut) {
   cut.events = cut.positions.reduce((sum, n) => sum + n, 0);
   cut.inProcesses = cut.known.every(Boolean) ? total(cut.states) : null;
-  cut.inChannels = total([...cut.channels.values()].flat().map((message) => message.value));
+  cut.inChannels = total(messagesInFlight(cut).map((message) => message.value));
   return cut;
+}
+
+/** Returns the messages of all channels of a cut. */
+export function messagesInFlight(cut) {
+  return [...cut.channels.values()].flat();
 }
 
 function orphanAt({ messages, topology }, row) {

@@ -1,15 +1,15 @@
-/** How deep channels are over time, as a heat map's bins or as one channel's steps. Pure. */
+/** The number of messages in channels (their depth) over time: in bins, or as the steps of one channel. Pure. */
 
 import { IN_FLIGHT } from "./window.js";
 
-/** Most messages in each channel per bin: {edges, channels, rows}; only channels that are ever filled. */
+/** Returns the largest depth of each channel in each of `count` bins, without the channels that are always empty. */
 export function depthBins(window, from, to, count) {
   const edges = Float64Array.from({ length: count + 1 }, (_, i) => from + ((to - from) * i) / count);
   const changes = changesByChannel(window);
   const channels = [];
   const rows = [];
-  const order = new Set([...changes.keys(), ...filledAtLeft(window)]);
-  for (const channel of [...order].sort((a, b) => a - b)) {
+  const candidates = new Set([...changes.keys(), ...filledAtLeft(window)]);
+  for (const channel of [...candidates].sort((a, b) => a - b)) {
     const row = binned(window.depths[channel] ?? 0, changes.get(channel) ?? [], edges);
     if (row.some((depth) => depth > 0)) {
       channels.push(channel);
@@ -19,7 +19,7 @@ export function depthBins(window, from, to, count) {
   return { edges, channels, rows };
 }
 
-/** The steps of one channel's depth from the window's left edge: {x, depth}, both starting there. */
+/** Returns the steps of one channel's depth, from the window's left edge to its right. */
 export function depthSteps(window, channel) {
   const x = [window.from];
   const depth = [window.depths[channel] ?? 0];
@@ -36,7 +36,7 @@ function filledAtLeft(window) {
   return Array.from(window.depths, (depth, channel) => (depth > 0 ? channel : -1)).filter((c) => c >= 0);
 }
 
-/** channel -> [[x, +1 or -1], …] in order; sends and receives inside the window, past its left edge. */
+/** Returns for each channel the changes of its depth inside the window, [x, +1 or -1] in order. */
 function changesByChannel(window) {
   const { messages, positions, topology } = window;
   const changes = new Map();

@@ -1,6 +1,6 @@
-/** Building and changing elements; text never passes through innerHTML. */
+/** Building and changing elements. Text never passes through innerHTML. */
 
-/** An element: h("button.quiet", {type: "button", onclick}, "Play"). Null children are left out. */
+/** Makes an element, such as h("button.quiet", {type: "button", onclick}, "Play"). Null children are left out. */
 export function h(selector, attributes = {}, ...children) {
   const [tag, ...classes] = selector.split(".");
   const element = document.createElement(tag);
@@ -24,12 +24,12 @@ export function showNote(text, level = "warning") {
   notes.hidden = false;
 }
 
-/** Replaces the text only where it changed, so that nothing is laid out again for nothing. */
+/** Replaces an element's text if it differs, so that the browser lays out the page only for a change. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Replaces the children when `key` differs from the last call's; returns whether it did. */
+/** Replaces the children if `key` differs from that of the last call. Returns whether it did. */
 export function renderOnce(element, key, build) {
   if (element.dataset.key === key) return false;
   element.dataset.key = key;
@@ -37,7 +37,7 @@ export function renderOnce(element, key, build) {
   return true;
 }
 
-/** A table: head is a list of texts (or [text, class]), rows are lists of cells (text or element). */
+/** Makes a table of texts or elements. The first cell of a row is its heading. */
 export function table(caption, head, rows) {
   const cells = head.map((name) => h("th", { scope: "col" }, name));
   const body = rows.map(
@@ -52,7 +52,7 @@ export function table(caption, head, rows) {
   );
 }
 
-/** Saves `text` as a file of the person's. */
+/** Downloads `text` as a file of this name and media type. */
 export function saveText(name, text, type) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   h("a", { href: url, download: name }).click();

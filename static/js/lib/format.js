@@ -13,36 +13,41 @@ const NANOSECONDS = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, m: 60e9, min:
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 
-/** 1234567 -> "1,234,567"; fractions keep at most three digits. */
+/** Writes a number with separators, 1234567 as "1,234,567". A fraction keeps at most three digits. */
 export function thousands(number) {
   return grouped.format(number);
 }
 
-/** "1 event", "2,000 events". */
+/** Writes a number with its noun: "1 event", "2,000 events". */
 export function counted(number, noun, plural = `${noun}s`) {
   return `${thousands(number)} ${number === 1 ? noun : plural}`;
 }
 
-/** A duration in `unit` in the largest unit that keeps three digits: 12400 us -> "12.4 ms". */
+/** Writes a duration in the largest unit of which it is at least one: 12400 us as "12.4 ms". */
 export function duration(amount, unit) {
   const [name, size] = unitFor(amount, unit);
-  if (size === null) return counted(amount, name, name.endsWith("s") ? name : `${name}s`);
+  if (size === null) return inOwnUnit(amount, name);
   return `${threeDigits((amount * NANOSECONDS[unit]) / size)} ${name}`;
 }
 
-/** An instant beside others that lie `span` apart: as many decimals as tell neighbours apart. */
+/** Writes an instant with as many decimals as distinguish it from its neighbours in a view of `span`. */
 export function instant(amount, unit, span) {
   const [name, size] = unitFor(Math.max(Math.abs(amount), span), unit);
-  if (size === null) return counted(amount, name, name.endsWith("s") ? name : `${name}s`);
+  if (size === null) return inOwnUnit(amount, name);
   const scale = NANOSECONDS[unit] / size;
-  const wanted = Math.ceil(-Math.log10(Math.max((span * scale) / 10000, 1e-12)));
+  const needed = Math.ceil(-Math.log10(Math.max((span * scale) / 10000, 1e-12)));
   const exact = Math.round(Math.log10(1 / scale)) + (Number.isInteger(amount) ? 0 : 1);
-  const digits = Math.max(0, Math.min(wanted, Math.max(exact, 0), 9));
+  const digits = Math.max(0, Math.min(needed, Math.max(exact, 0), 9));
   const decimals = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   return `${(amount * scale).toLocaleString("en", decimals)} ${name}`;
 }
 
-/** The unit that instants of this size are written in: [name, nanoseconds], or [unit, null]. */
+/** Writes an amount of a unit that is no unit of time: "12 ticks". */
+function inOwnUnit(amount, unit) {
+  return counted(amount, unit, unit.endsWith("s") ? unit : `${unit}s`);
+}
+
+/** Returns the unit for amounts of this size, [name, nanoseconds], or [unit, null] if `unit` is no unit of time. */
 export function unitFor(amount, unit) {
   if (!(unit in NANOSECONDS)) return [unit, null];
   const size = Math.abs(amount) * NANOSECONDS[unit];
@@ -50,7 +55,7 @@ export function unitFor(amount, unit) {
   return UNITS.filter(([, ns]) => ns <= size && ns >= own[1]).at(-1) ?? own;
 }
 
-/** "9.81", "12.4", "124", "12,400": three digits that count. */
+/** Writes a number with three significant digits: "9.81", "12.4", "124", "12,400". */
 export function threeDigits(number) {
   if (number === 0) return "0";
   const size = Math.floor(Math.log10(Math.abs(number)));
@@ -58,7 +63,13 @@ export function threeDigits(number) {
   return number.toLocaleString("en", { maximumFractionDigits: digits });
 }
 
-/** At most `most` characters of a name; what is left out is in its middle, for names differ at their ends. */
+/** Shortens a text to `most` characters at its end. */
+export function shortened(text, most) {
+  const letters = [...text];
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : text;
+}
+
+/** Shortens a name to `most` characters in its middle, for names differ at their ends. */
 export function shortenedInside(name, most) {
   const letters = [...name];
   if (letters.length <= most) return name;
@@ -66,7 +77,12 @@ export function shortenedInside(name, most) {
   return `${letters.slice(0, most - 1 - last).join("")}…${letters.slice(letters.length - last).join("")}`;
 }
 
-/** A state or message value on one line; `limit` characters, the rest shown as an ellipsis. */
+/** Returns whether there is a value to show. */
+export function isGiven(value) {
+  return value !== undefined && value !== null && value !== "";
+}
+
+/** Writes the value of a state or message on one line of at most `limit` characters. */
 export function valueText(value, limit = Infinity) {
   const text = plain(value);
   return text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
@@ -88,7 +104,7 @@ function isObject(value) {
   return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
-/** Round places for axis ticks: about `count` of them inside [from, to]. Whole numbers only if asked. */
+/** Returns about `count` round numbers inside [from, to] for the ticks of an axis, whole ones if `whole`. */
 export function ticks(from, to, count, whole = false) {
   const span = to - from;
   if (!(span > 0)) return [from];
@@ -101,12 +117,12 @@ export function ticks(from, to, count, whole = false) {
   }
   if (whole) step = Math.max(1, Math.round(step));
   const first = Math.ceil(from / step - 1e-9);
-  const places = [];
-  for (let k = first; k * step <= to + step * 1e-9; k += 1) places.push(Number((k * step).toPrecision(15)));
-  return places;
+  const values = [];
+  for (let k = first; k * step <= to + step * 1e-9; k += 1) values.push(Number((k * step).toPrecision(15)));
+  return values;
 }
 
-/** Plotly reads a little HTML in its texts; ids are not to be read so. */
+/** Escapes a text for Plotly, which reads a little HTML in its texts. */
 export function escapeText(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

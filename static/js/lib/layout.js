@@ -1,16 +1,16 @@
 /**
- * Where the processes of a topology stand, in the unit square. The same topology always looks the same.
+ * The positions of a topology's processes in the unit square. The same topology always looks the same.
  *
- * Graphs without a cycle, dataflows above all, stand in layers from left to right. Of the others, small or dense ones
- * stand on a ring; sparse ones are relaxed from it by attraction along channels and
- * repulsion between all (Fruchterman and Reingold, 1991), a fixed number of rounds.
+ * A graph without a cycle, such as a dataflow, is drawn in layers from left to right. A small or dense graph with
+ * cycles is drawn on a ring. A sparse one starts on the ring and is relaxed in a fixed number of rounds, by attraction
+ * along channels and repulsion between all processes (Fruchterman and Reingold, 1991).
  */
 
 const ROUNDS = 120;
 const SPARSE = 1.6; // channels per process below which relaxing helps
 export const MOST_DRAWN = 60;
 
-/** [{x, y}] for each of `count` processes; links: [[a, b], …] as indexes. */
+/** Returns the position of each of `count` processes. `links` are pairs of indexes of processes. */
 export function layoutTopology(count, links) {
   const layers = layered(count, links);
   if (layers) return layers;
@@ -19,7 +19,10 @@ export function layoutTopology(count, links) {
   return fitted(places);
 }
 
-/** Places in layers by the longest way from a start, processes without channels in a row above; null with a cycle. */
+/**
+ * Returns positions in layers by the longest path from a source, with the processes without channels in a row above.
+ * Returns null if there is a cycle, or no channel at all.
+ */
 function layered(count, links) {
   const waiting = new Int32Array(count);
   const linked = new Array(count).fill(false);
@@ -44,20 +47,16 @@ function layered(count, links) {
   const places = new Array(count);
   alone.forEach((p, i) => (places[p] = { x: (i + 1) / (alone.length + 1), y: 0 }));
   for (let layer = 0; layer <= deepest; layer += 1) {
-    const own = ready.filter((p) => linked[p] && depth[p] === layer).sort((a, b) => a - b);
-    own.forEach(
-      (p, i) => (
-        places[p] = {
-          x: layer / deepest,
-          y: own.length === 1 ? (1 + top) / 2 : top + (i / (own.length - 1)) * (1 - top),
-        }
-      ),
-    );
+    const members = ready.filter((p) => linked[p] && depth[p] === layer).sort((a, b) => a - b);
+    members.forEach((p, i) => {
+      const y = members.length === 1 ? (1 + top) / 2 : top + (i / (members.length - 1)) * (1 - top);
+      places[p] = { x: layer / deepest, y };
+    });
   }
   return places;
 }
 
-/** The processes to draw: the `limit` with most channels, in their own order. */
+/** Returns the `limit` processes with most channels, in the order of the topology. */
 export function drawnProcesses(count, links, limit = MOST_DRAWN) {
   if (count <= limit) return Array.from({ length: count }, (_, p) => p);
   const degree = new Int32Array(count);
@@ -121,7 +120,7 @@ function fitted(places) {
   return places.map((place) => ({ x: fitX(place.x), y: fitY(place.y) }));
 }
 
-/** A point `along` (0..1) the bowed line from a to b; `bow` moves its middle sideways by that length. */
+/** Returns the point at the share `along` (0 to 1) of a bowed line. `bow` is how far its middle lies to the side. */
 export function alongEdge(a, b, along, bow) {
   const dx = b.x - a.x;
   const dy = b.y - a.y;

@@ -1,4 +1,4 @@
-/** The kinds of traces that a sketch knows: lines, filled outlines, marks, bars and heat maps. */
+/** Painting the kinds of traces that a sketch knows: lines, filled outlines, marks, bars and heat maps. */
 
 const DASHES = { dash: [9, 9], dot: [3, 3] };
 const SHADES = 256;
@@ -10,7 +10,7 @@ const SHAPES = {
   x: (path, x, y, r) => polygon(path, [[x - r, y - r / 2], [x + r / 2, y + r], [x + r, y + r / 2], [x - r / 2, y - r]]),
 };
 
-/** frame: {x(value), y(value)} in pixels. */
+/** Paints one trace. `frame` turns values of the axes into pixels. */
 export function paintTrace(context, frame, trace) {
   if (trace.type === "heatmap") paintHeat(context, frame, trace);
   else if (trace.type === "bar") paintBars(context, frame, trace);
@@ -41,7 +41,7 @@ function paintFill(context, frame, { x, y, fillcolor }) {
   context.fill();
 }
 
-/** A path from place to place; null begins it anew. */
+/** Begins a path from point to point; after a null it starts again. */
 function trail(context, frame, x, y) {
   context.beginPath();
   let drawing = false;
@@ -78,7 +78,7 @@ function polygon(path, corners) {
   path.closePath();
 }
 
-/** width: of all bars, or of each, in the axis across. */
+/** Paints bars. `width` is that of all bars, or a list, on the axis across them. */
 function paintBars(context, frame, { orientation, x, y, base, width, marker }) {
   const isLying = orientation === "h";
   const [along, across] = isLying ? [frame.x, frame.y] : [frame.y, frame.x];
@@ -107,7 +107,7 @@ function paintHeat(context, frame, { x, y, z, ygap, zmax, colorscale }) {
   });
 }
 
-/** The colour scale in SHADES steps, as the browser blends it. */
+/** Returns a colour scale in SHADES steps, as the browser blends it. */
 function shades(scale) {
   const context = new OffscreenCanvas(SHADES, 1).getContext("2d");
   const blend = context.createLinearGradient(0, 0, SHADES, 0);

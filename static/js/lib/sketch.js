@@ -1,18 +1,18 @@
 /**
- * The first picture: a Plotly figure painted on a canvas, shown while Plotly itself is being read.
+ * A sketch of a Plotly figure, painted on a canvas while Plotly itself is being loaded.
  *
- * Reading Plotly takes a browser a second or two. The sketch knows the kinds of traces that our figures
- * have (sketch-traces.js), and puts everything where Plotly will put it, so that nothing moves when it
- * does. Every axis must therefore say its `range`, `tickvals` and `ticktext`, and the layout its margin.
+ * Loading Plotly takes a browser a second or two. The sketch knows the kinds of traces that our figures have
+ * (sketch-traces.js), and puts everything where Plotly will put it, so that nothing moves when Plotly has drawn.
+ * Therefore each axis needs its `range`, `tickvals` and `ticktext`, and the layout its margin.
  */
 
 import { fitCanvas, sizeOf } from "./canvas.js";
 import { paintTrace, setDash } from "./sketch-traces.js";
 
 const TICK = 4;
-const LINE = 1.3; // of a text's height, from one line of it to the next
+const LINE = 1.3; // distance from one line of text to the next, in heights of the text
 
-/** Paints {data, layout} on a canvas that lies over the figure's place. */
+/** Paints a figure on a canvas that covers it. */
 export function paintFigure(canvas, { data, layout }) {
   const context = fitCanvas(canvas);
   const frames = framesOf(layout, sizeOf(canvas));
@@ -27,7 +27,7 @@ export function paintFigure(canvas, { data, layout }) {
   for (const note of layout.annotations ?? []) paintNote(context, layout, sizeOf(canvas), note);
 }
 
-/** Where the diagram of each y axis lies: Map of "y", "y2" … to {left, right, top, bottom, x(value), y(value)}. */
+/** Returns the frame of each y axis ("y", "y2", …): its edges in pixels, and functions from values to pixels. */
 function framesOf(layout, { width, height }) {
   const { margin, xaxis } = layout;
   const [left, right] = [margin.l, width - margin.r];
@@ -38,19 +38,8 @@ function framesOf(layout, { width, height }) {
     if (!name.startsWith("yaxis")) continue;
     const [low, high] = yaxis.domain ?? [0, 1];
     const [top, bottom] = [margin.t + (1 - high) * tall, margin.t + (1 - low) * tall];
-    frames.set(
-      name.replace("axis", ""),
-      {
-        left,
-        right,
-        top,
-        bottom,
-        xaxis,
-        yaxis,
-        x: along(xaxis.range, left, right),
-        y: along(yaxis.range, bottom, top),
-      },
-    );
+    const [x, y] = [along(xaxis.range, left, right), along(yaxis.range, bottom, top)];
+    frames.set(name.replace("axis", ""), { left, right, top, bottom, xaxis, yaxis, x, y });
   }
   return frames;
 }
@@ -111,13 +100,13 @@ function paintTicksY(context, frame, font) {
   context.textBaseline = "middle";
   context.fillStyle = color;
   yaxis.tickvals.forEach((value, i) => {
-    const said = yaxis.ticktext[i];
-    context.font = `${said.startsWith("<b>") ? "bold " : ""}${size}px ${font.family}`;
-    context.fillText(plain(said)[0], left - 1, frame.y(value));
+    const text = yaxis.ticktext[i];
+    context.font = `${text.startsWith("<b>") ? "bold " : ""}${size}px ${font.family}`;
+    context.fillText(plain(text)[0], left - 1, frame.y(value));
   });
 }
 
-/** A line between two places: x along the axis, y in shares of the diagram. */
+/** Paints a line. x0 and x1 are values of the axis, y0 and y1 shares of the diagram's height. */
 function paintShape(context, frame, { x0, x1, y0, y1, line }) {
   const share = (part) => frame.bottom + (frame.top - frame.bottom) * part;
   context.strokeStyle = line.color;
@@ -127,7 +116,7 @@ function paintShape(context, frame, { x0, x1, y0, y1, line }) {
   setDash(context);
 }
 
-/** A text at a share of the figure, its left lower corner there. */
+/** Paints a text whose lower left corner is at the shares x and y of the figure. */
 function paintNote(context, { margin, font }, { width, height }, { x, y, text, font: own }) {
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
@@ -151,7 +140,7 @@ function crisp(at) {
   return Math.floor(at) + 0.5;
 }
 
-/** The lines of a text, without the little HTML that Plotly reads. */
+/** Returns the lines of a text without the little HTML that Plotly reads. */
 function plain(text) {
   return text.replaceAll("<b>", "").replaceAll("</b>", "").split("<br>").map(
     (line) => line.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&"),

@@ -1,4 +1,4 @@
-/** Where the workbench's data comes from: the websocket, or HTTP while it is not open. */
+/** The source of the workbench's data: the websocket, or HTTP while that is not open. */
 
 import { summed } from "./cuts.js";
 import { latestWins, Refused } from "./socket.js";
@@ -9,11 +9,11 @@ const KEPT_WINDOWS = 12;
 /**
  * Makes the source of one recording's data.
  *
- * @param {object} given
- * @param {Record<string, string>} given.urls addresses, see defaultUrls
- * @param {OpenTopology} given.topology
- * @param {ReplaySocket} given.socket
- * @param {() => string} [given.csrf] gives the token of the page's forms
+ * @param {object} options
+ * @param {Record<string, string>} options.urls addresses, see defaultUrls
+ * @param {OpenTopology} options.topology
+ * @param {ReplaySocket} options.socket
+ * @param {() => string} [options.csrf] returns the token of the page's forms
  */
 export function createSource({ urls, topology, socket, csrf = () => "" }) {
   const windows = new Map();
@@ -35,7 +35,7 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
     return window;
   }
 
-  /** A window's payload over HTTP; two who want the same at the same time share one answer. */
+  /** Fetches a window's payload over HTTP. Equal requests at the same time share one answer. */
   function overHttp(request) {
     const key = keyOf(request);
     if (!underWay.has(key)) {
@@ -67,22 +67,22 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
   }
 
   return {
-    /** The window, or null when a newer one was asked for meanwhile. {from, to, width, axis} */
+    /** Resolves with the window, or with null when a newer request has replaced this one. */
     window(request) {
       const kept = windows.get(keyOf(request));
       return kept ? Promise.resolve(kept) : loadWindow(request);
     },
-    /** A window beside the one in view (the overview, a snapshot's markers); never passed over. */
+    /** Loads a window other than the one in view (the overview, a snapshot's markers), which no request replaces. */
     async aside(request) {
       return windows.get(keyOf(request)) ?? openWindow(await overHttp(request), topology);
     },
-    /** Fetches a window that will be wanted soon, unless something is wanted now. */
+    /** Loads a window that will be needed soon, unless another is being loaded. */
     prefetch(request) {
       if (!loadWindow.isBusy() && !windows.has(keyOf(request))) loadWindow(request).catch(() => {});
     },
-    /** A cut by {positions}, {at} or {step}; null when a newer one was asked for meanwhile. */
+    /** Resolves with a cut, or with null when a newer request has replaced this one. */
     cut: loadCut,
-    /** One snapshot with recorded and recomputed contents; fetched once. */
+    /** Resolves with a snapshot's recorded and recomputed contents, which are fetched once. */
     snapshot(id) {
       if (!snapshots.has(id)) {
         const loading = getJson(`${urls.snapshots}/${encodeURIComponent(id)}`);
@@ -96,8 +96,8 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
   };
 }
 
-/** Returns the addresses of a recording's data; `given` ones win. */
-export function defaultUrls(id, given = {}) {
+/** Returns the addresses of a recording's data. Those of `urls` replace the usual ones. */
+export function defaultUrls(id, urls = {}) {
   const api = `/api/recordings/${id}`;
   return {
     topology: `${api}/topology`,
@@ -108,7 +108,7 @@ export function defaultUrls(id, given = {}) {
     cones: `${api}/cones`,
     socket: `/ws/recordings/${id}`,
     snapshotPage: `/recordings/${id}/snapshots`,
-    ...given,
+    ...urls,
   };
 }
 
@@ -117,7 +117,7 @@ function keyOf({ axis, from, to, width }) {
 }
 
 /**
- * Brings a cut that the server describes into the form of describeCut.
+ * Converts a cut that the server describes to the form of describeCut.
  *
  * @param {CutPayload} answer
  * @param {OpenTopology} topology
@@ -144,7 +144,7 @@ export function openCut(answer, topology) {
 }
 
 /**
- * Returns positions as a list; -1 where a process has none.
+ * Returns positions as a list in the order of the processes, -1 for a process without one.
  *
  * @param {Record<string, number> | number[] | undefined} positions
  * @param {ProcessPayload[]} processes
@@ -155,7 +155,7 @@ export function inOrder(positions, processes) {
   return processes.map(({ id }) => positions?.[id] ?? -1);
 }
 
-/** Fetches JSON. Throws an Error with the server's sentence if it refuses. */
+/** Fetches JSON. Throws an Error with the server's sentence if the server refuses. */
 export async function getJson(url) {
   return answered(await fetch(url, { headers: { Accept: "application/json" }, credentials: "same-origin" }));
 }

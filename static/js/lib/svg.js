@@ -1,4 +1,4 @@
-/** Making SVG elements; text never passes through innerHTML. */
+/** Making SVG elements. Text never passes through innerHTML. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -17,18 +17,12 @@ export function title(content) {
   return create("title", {}, content);
 }
 
-/** A marker to end lines with; `id` names its class, too. */
+/** Makes an arrow head for the ends of lines. `id` is also the end of its class. */
 export function arrowHead(id) {
   const box = { viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 8, markerHeight: 8 };
-  const marker = create(
+  return create(
     "marker",
     { id, ...box, markerUnits: "userSpaceOnUse", orient: "auto", class: `drawing-${id}` },
+    create("path", { d: "M0 0L8 4L0 8z" }),
   );
-  marker.append(create("path", { d: "M0 0L8 4L0 8z" }));
-  return marker;
-}
-
-export function shortened(content, most) {
-  const letters = [...content];
-  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : content;
 }

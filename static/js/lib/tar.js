@@ -1,16 +1,16 @@
 /**
- * Files as one tar archive, without reading them: a Blob of headers and of the files themselves,
- * which the browser reads while it sends. Source: POSIX.1-2017, pax, ustar and pax headers.
+ * Files as one tar package, without reading them: a Blob of headers and of the files themselves, which the browser
+ * reads while it sends. Source: POSIX.1-2017, pax, ustar and pax headers.
  */
 
 const BLOCK = 512;
 const LONGEST_NAME = 100; // bytes, in a plain header
 const LARGEST_SIZE = 8 ** 11 - 1; // bytes, in a plain header
 const FILE = "0";
-const FURTHER = "x"; // what the next header has no room for
+const EXTENDED = "x"; // a record of values for which the next header has no room
 const text = new TextEncoder();
 
-/** A Blob of the archive. parts: [{file, path}], with / in the paths. */
+/** Returns the package as a Blob. Paths have "/" between their parts. */
 export function tarOf(parts) {
   const pieces = parts.flatMap(({ file, path }) => [...headersOf(path, file.size), file, padding(file.size)]);
   return new Blob([...pieces, new Uint8Array(2 * BLOCK)], { type: "application/x-tar" });
@@ -23,11 +23,11 @@ function headersOf(path, size) {
   if (size > LARGEST_SIZE) records.push(record("size", String(size)));
   const plain = header(name.slice(0, LONGEST_NAME), Math.min(size, LARGEST_SIZE), FILE);
   if (!records.length) return [plain];
-  const further = text.encode(records.join(""));
-  return [header(text.encode("further"), further.length, FURTHER), further, padding(further.length), plain];
+  const extended = text.encode(records.join(""));
+  return [header(text.encode("further"), extended.length, EXTENDED), extended, padding(extended.length), plain];
 }
 
-/** "LENGTH key=value\n"; the length counts its own digits. */
+/** Writes "LENGTH key=value\n", where the length includes its own digits. */
 function record(key, value) {
   const rest = text.encode(` ${key}=${value}\n`).length;
   let length = rest + String(rest).length;

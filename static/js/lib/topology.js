@@ -1,5 +1,5 @@
 /**
- * Adds to a topology from the API what every view looks up: codes by id, and ends as codes.
+ * Adds the codes by id, and the ends of channels as codes, to a topology from the API.
  *
  * @param {TopologyPayload} payload
  * @returns {OpenTopology}

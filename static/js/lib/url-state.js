@@ -1,9 +1,9 @@
-/** What a link to the workbench holds; docs/workbench.md lists the parameters. Pure. */
+/** The view that a link to the workbench names. docs/workbench.md lists the parameters. Pure. */
 
-const LONGEST_CUT = 1500;
+const LONGEST_CUT = 1500; // characters
 
 /**
- * Reads the view that a query string asks for; what it does not name, or names wrongly, is absent.
+ * Reads the view of a query string. Parameters that are absent or wrong are absent from the view.
  *
  * @param {string} query
  * @param {OpenTopology} topology
@@ -47,18 +47,19 @@ export function writeView(view, topology) {
   params.set("to", plain(view.to));
   if (view.snapshot !== null && view.snapshot !== undefined) params.set("snapshot", view.snapshot);
   writeSelection(params, view.selection, topology);
-  if (view.cut) {
-    const text = view.cut.map((n) => n.toString(36)).join(".");
-    if (text.length <= LONGEST_CUT) params.set("cut", text);
-  }
+  if (view.cut && cutFits(view.cut)) params.set("cut", cutText(view.cut));
   if (view.folded?.size) params.set("fold", [...view.folded].sort().join("."));
   if (view.tables?.size) params.set("table", [...view.tables].sort().join("."));
   return params.toString();
 }
 
-/** Whether a cut of this many processes fits into a link. */
+/** Returns whether a cut fits into a link. */
 export function cutFits(cut) {
-  return cut.map((n) => n.toString(36)).join(".").length <= LONGEST_CUT;
+  return cutText(cut).length <= LONGEST_CUT;
+}
+
+function cutText(cut) {
+  return cut.map((n) => n.toString(36)).join(".");
 }
 
 function plain(number) {
@@ -87,8 +88,7 @@ function split(text) {
 }
 
 /**
- * Reads a message and its channel. Both ids may hold an @: the first split whose right half is a
- * channel counts.
+ * Reads a message and its channel. Both ids may hold an @, so the first split whose right half is a channel counts.
  *
  * @returns {Chosen | null}
  */

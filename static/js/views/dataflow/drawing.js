@@ -1,14 +1,14 @@
 /** The drawing of a dataflow: its vertices in layers, or unfolded to subtasks and channels. */
 
-import { counted, thousands } from "../../lib/format.js";
-import { arrowHead, create, shortened, text, title } from "../../lib/svg.js";
+import { counted, shortened, thousands } from "../../lib/format.js";
+import { arrowHead, create, text, title } from "../../lib/svg.js";
 import { chip, edgeLine, HEAD, layers, place, pipelines, ports, unfold } from "./layout.js";
 import { role, width } from "./model.js";
 
 const NARROW = 640;
 const MOST_DRAWN = 200; // vertices
 
-/** editor: {now, selected, unfolded, select(key), focusRow(key)}, see dataflow.js. */
+/** Mounts the drawing on `root`. */
 export function mountDrawing(root, editor) {
   const svg = create("svg", { class: "flow", role: "group", "aria-label": "Dataflow" });
   const scroll = document.createElement("div");
@@ -93,13 +93,13 @@ export function mountDrawing(root, editor) {
     return group;
   }
 
-  /** The subtasks, over the lines of their channels. */
+  /** Draws the subtasks of a vertex, over the lines of their channels. */
   function chips(vertex, { layout, unfolded, down }) {
-    const [here, all] = [unfolded.shown.get(vertex.key), unfolded.widths.get(vertex.key)];
+    const [shown, all] = [unfolded.shown.get(vertex.key), unfolded.widths.get(vertex.key)];
     const at = (index) => chip(layout.boxes.get(vertex.key), index, down);
     const group = create("g", { class: "flow-chips" });
     group.addEventListener("click", () => editor.focusRow(vertex.key));
-    const drawn = Array.from({ length: here }, (_, index) => {
+    const drawn = Array.from({ length: shown }, (_, index) => {
       const { x, y, width: wide, height } = at(index);
       return create("g", { class: "flow-chip" },
         create("rect", { x, y, width: wide, height, rx: 3 }),
@@ -107,27 +107,22 @@ export function mountDrawing(root, editor) {
         title(`${vertex.id}[${index}]`));
     });
     group.append(...drawn);
-    if (here === all) return group;
-    const { x, y, width: wide } = at(here);
-    group.append(text(`+${thousands(all - here)}`, { x: x + wide / 2, y: y + 15, class: "flow-more" }));
+    if (shown === all) return group;
+    const { x, y, width: wide } = at(shown);
+    group.append(text(`+${thousands(all - shown)}`, { x: x + wide / 2, y: y + 15, class: "flow-more" }));
     return group;
   }
 
   function channelLines({ layout, unfolded, down }) {
     const spot = (key, index) => chip(layout.boxes.get(key), index, down);
-    return unfolded.channels.map(({ edge, source, target }) =>
-      create("path", {
-        class: "flow-channel",
-        "data-edge": edge.key,
-        d: edgeLine(
-          spot(edge.source, source),
-          spot(edge.target, target),
-          { down, bends: layout.bends.get(edge.key), arrow: 0 },
-        ).path,
-      }));
+    return unfolded.channels.map(({ edge, source, target }) => {
+      const [from, to] = [spot(edge.source, source), spot(edge.target, target)];
+      const { path } = edgeLine(from, to, { down, bends: layout.bends.get(edge.key), arrow: 0 });
+      return create("path", { class: "flow-channel", "data-edge": edge.key, d: path });
+    });
   }
 
-  /** Lines with their exchange; unfolded, the channels are the lines and the exchange stands there. */
+  /** Draws each edge with its exchange. Unfolded, the channels are drawn instead of the edge's line. */
   function edgeGroups({ layout, unfolded, down, edges }) {
     const sides = ports(edges, layout, down);
     return edges.map((edge) => {
@@ -147,7 +142,7 @@ export function mountDrawing(root, editor) {
   return { show };
 }
 
-/** Above the first channels of an edge; below the name of its source where layers run down. */
+/** Returns where the exchange of an unfolded edge is written: above its first channels, or below its source. */
 function besideChannels({ key, source, target }, { boxes, bends }, down) {
   const from = boxes.get(source);
   if (down) return { x: from.x + 14, y: from.y + from.height + 22, "text-anchor": "start" };
@@ -155,25 +150,26 @@ function besideChannels({ key, source, target }, { boxes, bends }, down) {
   return { x: (first.x + to.x + first.width) / 2, y: (first.y + to.y) / 2 };
 }
 
+/** Returns the edges that join two different vertices. */
 function linked({ vertices, edges }) {
   const keys = new Set(vertices.map(({ key }) => key));
   return edges.filter(({ source, target }) => keys.has(source) && keys.has(target) && source !== target);
 }
 
-/** What the drawing shows, in words, and what it leaves out. */
+/** Says in words what the drawing shows, and what it leaves out. */
 function summary(dataflow, unfolded) {
   if (dataflow.vertices.length === 0) return "No vertex yet: add one in the table below.";
   const groups = pipelines(dataflow).length;
   const { subtaskTotal, channelTotal, shown, channels } = unfolded ?? unfold(dataflow);
-  const parts = [
-    `${counted(layers(dataflow).length, "layer")}, ${counted(groups, "pipeline")}, ` +
-        `${counted(subtaskTotal, "subtask")}, ${counted(channelTotal, "channel")}.`,
+  const counts = [
+    counted(layers(dataflow).length, "layer"),
+    counted(groups, "pipeline"),
+    counted(subtaskTotal, "subtask"),
+    counted(channelTotal, "channel"),
   ];
-  if (!unfolded) return parts[0];
+  const words = `${counts.join(", ")}.`;
   const drawn = [...shown.values()].reduce((total, number) => total + number, 0);
-  if (drawn < subtaskTotal || channels.length < channelTotal) {
-    const hidden = [counted(subtaskTotal - drawn, "subtask"), counted(channelTotal - channels.length, "channel")];
-      parts.push(`${hidden.join(" and ")} are not drawn.`);
-  }
-  return parts.join(" ");
+  if (!unfolded || (drawn === subtaskTotal && channels.length === channelTotal)) return words;
+  const hidden = [counted(subtaskTotal - drawn, "subtask"), counted(channelTotal - channels.length, "channel")];
+  return `${words} ${hidden.join(" and ")} are not drawn.`;
 }

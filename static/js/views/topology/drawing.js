@@ -1,18 +1,15 @@
-/** The drawing of the topology editor: an SVG to change with pointer and keyboard. */
+/** The drawing of the topology editor, an SVG that pointer and keyboard change. */
 
-import { valueText } from "../../lib/format.js";
-import { arrowHead, create, shortened, text, title } from "../../lib/svg.js";
+import { shortened, valueText } from "../../lib/format.js";
+import { arrowHead, create, text, title } from "../../lib/svg.js";
 import { channelPath, point, processAt, RADIUS, sizeFor, toPlace } from "./geometry.js";
 import { channelBetween, channelId, processIds, readState } from "./model.js";
 
-const STEP = 0.02;
-const CLICK = 4;
+const STEP = 0.02; // share of the drawing by which an arrow key moves a process
+const CLICK = 4; // pixels that a press may move and still be a click
 export const MOST_DRAWN = 300;
 
-/**
- * editor: {now, selected, tool, ...commands}, see topology.js. Returns {show()} which draws what
- * the editor holds now.
- */
+/** Mounts the drawing on `root`. */
 export function mountDrawing(root, editor) {
   const svg = create("svg", {
     class: "drawing",
@@ -148,8 +145,8 @@ export function mountDrawing(root, editor) {
   }
 
   function otherEnd(at) {
-    const found = processAt(editor.now(), at, size);
-    return found && found.key !== gesture.process.key ? found : null;
+    const process = processAt(editor.now(), at, size);
+    return process && process.key !== gesture.process.key ? process : null;
   }
 
   svg.addEventListener("pointerup", (event) => {
@@ -237,14 +234,14 @@ function offset(process, at, size) {
   return { x: at.x - centre.x, y: at.y - centre.y };
 }
 
-/** What stands below a process: its state as values are written everywhere. */
+/** Returns the words of a typed state, written as values are everywhere. */
 function stateWords(typed) {
   const { value, problem } = readState(typed);
   if (problem) return typed.trim();
   return value === undefined ? "" : valueText(value);
 }
 
-/** Where the pointer is, in the drawing's own pixels. */
+/** Returns where the pointer is, in the drawing's own pixels. */
 function position(svg, event) {
   const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(
     svg.getScreenCTM().inverse(),

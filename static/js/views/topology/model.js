@@ -1,10 +1,9 @@
 /**
- * A topology while it is edited: pure values, every change gives a new one.
+ * A topology while it is edited. Pure: every change returns a new value.
  *
- * A process is {key, id, state, x, y}, a channel {key, id, source, target, fifo, named}. `key` is
- * ours and never changes, so that an id may be empty or taken for as long as somebody types;
- * `state` is what was typed; x and y lie in 0..1, null until placed. A channel that is not `named`
- * is called after its ends, "A->B", and follows when they are renamed.
+ * Unlike an id, a key never changes, so an id may be empty or taken while somebody types. A state is the text that was
+ * typed. x and y lie in 0..1, and are null until placed. A channel that is not `named` is called after its ends,
+ * "A->B", and follows when they are renamed.
  */
 
 const GRID = 500; // places across the drawing
@@ -48,7 +47,12 @@ export function toDocument(topology) {
   };
 }
 
-/** What a typed state means: {value}, {} where it is empty (not known), or {problem}. */
+/** Writes the document as text for the form; an empty topology is an empty text. */
+export function asText(topology) {
+  return topology.processes.length === 0 ? "" : JSON.stringify(toDocument(topology), null, 1);
+}
+
+/** Reads a typed state: {value}, {} if it is empty (not known), or {problem}. */
 export function readState(text) {
   const typed = text.trim();
   if (typed === "") return {};
@@ -81,7 +85,7 @@ export function rename(topology, name) {
   return { ...topology, name };
 }
 
-/** Adds a process at (x, y), or where there is room; its id is the next free letter or number. */
+/** Adds a process at (x, y), or where there is room. Its id is the next free letter or number. */
 export function addProcess(topology, { x = null, y = null, state = "" } = {}) {
   const key = `k${topology.nextKey}`;
   const process = { key, id: freeId(topology), state, ...clamped(x, y) };
@@ -92,13 +96,8 @@ export function addProcess(topology, { x = null, y = null, state = "" } = {}) {
   });
 }
 
-export function changeProcess(topology, key, change) {
-  return {
-    ...topology,
-    processes: topology.processes.map((process) =>
-      process.key === key ? { ...process, ...change } : process,
-    ),
-  };
+export function changeProcess(topology, key, fields) {
+  return { ...topology, processes: changed(topology.processes, key, fields) };
 }
 
 export function moveProcess(topology, key, x, y) {
@@ -114,7 +113,7 @@ export function removeProcess(topology, key) {
   };
 }
 
-/** Adds source -> target; the same topology where there is one already, or the ends are one. */
+/** Adds a channel, unless there is one already or its ends are the same process. */
 export function addChannel(topology, source, target) {
   if (source === target || channelBetween(topology, source, target)) return topology;
   const channel = { key: `k${topology.nextKey}`, id: "", source, target, fifo: true, named: false };
@@ -129,7 +128,7 @@ export function addBothWays(topology, one, other) {
   return addChannel(addChannel(topology, one, other), other, one);
 }
 
-/** Adds what is missing so that every channel has one in the other direction. */
+/** Adds the channels that are missing so that each has one in the other direction. */
 export function makeBidirectional(topology) {
   return topology.channels.reduce(
     (grown, { source, target }) =>
@@ -143,66 +142,75 @@ export function isBidirectional(topology) {
 }
 
 export function channelBetween(topology, source, target) {
-  return topology.channels.find(
-    (channel) => channel.source === source && channel.target === target,
-  );
+  return topology.channels.find((channel) => channel.source === source && channel.target === target);
 }
 
-export function changeChannel(topology, key, change) {
-  return {
-    ...topology,
-    channels: topology.channels.map((channel) =>
-      channel.key === key ? { ...channel, ...change } : channel,
-    ),
-  };
+/** Returns two processes without a channel from the first to the second, or null. */
+export function freePair(topology) {
+  for (const { key: source } of topology.processes) {
+    for (const { key: target } of topology.processes) {
+      if (source !== target && !channelBetween(topology, source, target)) return [source, target];
+    }
+  }
+  return null;
+}
+
+export function changeChannel(topology, key, fields) {
+  return { ...topology, channels: changed(topology.channels, key, fields) };
+}
+
+/** Returns the items with new values of some fields of one of them. */
+export function changed(items, key, fields) {
+  return items.map((item) => (item.key === key ? { ...item, ...fields } : item));
 }
 
 export function removeChannel(topology, key) {
   return { ...topology, channels: topology.channels.filter((channel) => channel.key !== key) };
 }
 
-/** What would be refused: [{key, field, sentence}], in the order of the tables. */
+/** Returns what the server would refuse, in the order of the tables. */
 export function problems(topology) {
   return [...processProblems(topology), ...channelProblems(topology)];
 }
 
 function processProblems(topology) {
-  const found = [];
+  const all = [];
   const taken = new Set();
   for (const { key, id, state } of topology.processes) {
-    if (id.trim() === "") {
-      found.push({ key, field: "id", sentence: "A process needs an id. Type one." });
-    } else if (taken.has(id)) {
-      found.push({ key, field: "id", sentence: `There is already a process ${id}. Choose another id.` });
-    }
-    taken.add(id);
+    all.push(...idProblems("process", key, id, taken));
     const { problem } = readState(state);
-    if (problem) found.push({ key, field: "state", sentence: problem });
+    if (problem) all.push({ key, field: "state", sentence: problem });
   }
-  return found;
+  return all;
 }
 
 function channelProblems(topology) {
-  const found = [];
+  const all = [];
   const taken = new Set();
   const idOf = processIds(topology);
   for (const channel of topology.channels) {
     const { key, source, target } = channel;
-    const id = channelId(topology, channel, idOf);
-    if (!idOf.has(source)) {
-      found.push({ key, field: "source", sentence: "Choose the process this channel leaves." });
-    }
-    if (!idOf.has(target)) {
-      found.push({ key, field: "target", sentence: "Choose the process this channel enters." });
-    }
-    if (id.trim() === "") {
-      found.push({ key, field: "id", sentence: "A channel needs an id. Type one." });
-    } else if (taken.has(id)) {
-      found.push({ key, field: "id", sentence: `There is already a channel ${id}. Choose another id.` });
-    }
-    taken.add(id);
+    if (!idOf.has(source)) all.push({ key, field: "source", sentence: "Choose the process this channel leaves." });
+    if (!idOf.has(target)) all.push({ key, field: "target", sentence: "Choose the process this channel enters." });
+    all.push(...idProblems("channel", key, channelId(topology, channel, idOf), taken));
   }
-  return found;
+  return all;
+}
+
+/** Returns the problem of an empty id, or of one that is taken. Adds the id to those taken. */
+export function idProblems(noun, key, id, taken) {
+  const isTaken = taken.has(id);
+  taken.add(id);
+  if (id.trim() === "") return [{ key, field: "id", sentence: `A ${noun} needs an id. Type one.` }];
+  if (isTaken) return [{ key, field: "id", sentence: `There is already a ${noun} ${id}. Choose another id.` }];
+  return [];
+}
+
+/** Returns the row and field of the server's refusal, such as "processes[3].id"; [] if it names none. */
+export function refusalsOf(refusal, topology) {
+  const match = /^(processes|channels)\[(\d+)\](?:\.(\w+))?/.exec(refusal?.field ?? "");
+  const row = match && topology[match[1]][Number(match[2])];
+  return row ? [{ key: row.key, field: match[3] ?? "id", sentence: refusal.detail }] : [];
 }
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -221,14 +229,13 @@ function clamped(x, y) {
   return { x: within(x), y: within(y) };
 }
 
-/** Puts every process that has no place yet on a circle, or in the emptiest spot beside others. */
+/** Places every process that has no place yet: on a circle, or where it is farthest from those that have one. */
 export function placed(topology) {
-  const homeless = topology.processes.filter(({ x }) => x === null);
-  if (homeless.length === 0) return topology;
+  const unplaced = topology.processes.filter(({ x }) => x === null);
+  if (unplaced.length === 0) return topology;
   const settled = topology.processes.filter(({ x }) => x !== null);
-  const places =
-    settled.length === 0 ? circle(homeless.length) : emptySpots(settled, homeless.length);
-  const placeOf = new Map(homeless.map(({ key }, order) => [key, places[order]]));
+  const places = settled.length === 0 ? circle(unplaced.length) : emptySpots(settled, unplaced.length);
+  const placeOf = new Map(unplaced.map(({ key }, order) => [key, places[order]]));
   return {
     ...topology,
     processes: topology.processes.map((process) => {
@@ -240,12 +247,7 @@ export function placed(topology) {
 
 function circle(count) {
   if (count === 1) return [[0.5, 0.5]];
-  if (count === 2) {
-    return [
-      [0.22, 0.5],
-      [0.78, 0.5],
-    ];
-  }
+  if (count === 2) return [[0.22, 0.5], [0.78, 0.5]];
   const angles = Array.from({ length: count }, (_, order) => (2 * Math.PI * order) / count - Math.PI / 2);
   const lowest = Math.max(...angles.map(Math.sin));
   return angles.map((angle) => [
@@ -254,7 +256,7 @@ function circle(count) {
   ]);
 }
 
-/** `count` places of a grid, each the farthest from everything already there. */
+/** Returns `count` places of a grid, each the farthest from all that are taken. */
 function emptySpots(settled, count) {
   const taken = settled.map(({ x, y }) => [x, y]);
   const grid = [];
@@ -269,57 +271,4 @@ function emptySpots(settled, count) {
     taken.push(best);
   }
   return spots;
-}
-
-/** Undo and redo over values; `change` drops what was undone. Every step is one value. */
-export function history(first, limit = 200) {
-  let past = [];
-  let now = first;
-  let future = [];
-  let typing = null;
-
-  function change(next) {
-    typing = null;
-    if (next === now) return;
-    past = [...past, now].slice(-limit);
-    future = [];
-    now = next;
-  }
-
-  return {
-    get now() {
-      return now;
-    },
-    get canUndo() {
-      return past.length > 0;
-    },
-    get canRedo() {
-      return future.length > 0;
-    },
-    change,
-    /** What is typed into one field is one step, however many keys it takes. */
-    type(field, next) {
-      if (typing === field) now = next;
-      else change(next);
-      typing = field;
-    },
-    /** Replaces the present without a step of its own: the middle of a drag. */
-    amend(next) {
-      typing = null;
-      now = next;
-    },
-    undo() {
-      typing = null;
-      if (past.length === 0) return;
-      future = [now, ...future];
-      now = past.at(-1);
-      past = past.slice(0, -1);
-    },
-    redo() {
-      typing = null;
-      if (future.length === 0) return;
-      past = [...past, now];
-      [now, ...future] = future;
-    },
-  };
 }
