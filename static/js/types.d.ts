@@ -21,6 +21,12 @@ declare const OffscreenCanvas: new (width: number, height: number) => any;
 /** A trace as Plotly and the sketches take it. */
 type Trace = Record<string, any>;
 
+/** What Plotly and the sketches draw. */
+interface Figure {
+  data: Trace[];
+  layout: any;
+}
+
 /** A time axis, or the number of events that have happened. */
 type Axis = "time" | "order";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { encode } from "../../static/js/lib/arrays.js";
 import { clicked, formTime, slowestFigure, trendFigure } from "../../static/js/views/archive/figures.js";
+import { encode } from "./builders.js";
 
 const colours = () => "rgb(1, 2, 3)";
 const f8 = (...numbers) => encode(numbers, "f8");

@@ -5,7 +5,6 @@ import { isNewer, jobLine, jobWords } from "../../static/js/views/jobs/words.js"
 import { timelineLayout, timelineTraces } from "../../static/js/views/snapshot/timeline.js";
 import { channelPath, point, processAt, sizeFor, toPlace } from "../../static/js/views/topology/geometry.js";
 import {
-  asked,
   formOf,
   grouped,
   offered,
@@ -13,6 +12,7 @@ import {
   postFile,
   problemOf,
   sendAll,
+  withFormat,
 } from "../../static/js/views/recordings/upload-queue.js";
 
 const RUNNING = {
@@ -158,11 +158,11 @@ test("of several executions each is offered, to be sent as a recording of its ow
 
 test("a format that was chosen goes along, and may be taken back", () => {
   const file = new File(["log"], "runs.log");
-  assert.equal(asked(file), file);
-  const chosen = asked(file, "shiviz");
+  assert.equal(withFormat(file), file);
+  const chosen = withFormat(file, "shiviz");
   assert.equal(formOf(chosen).get("format"), "shiviz");
-  assert.equal(formOf(asked(chosen)).has("format"), false);
-  assert.equal(formOf(asked({ name: "job", size: 1, parts: [] }, "flink")).get("file").name, "job.tar");
+  assert.equal(formOf(withFormat(chosen)).has("format"), false);
+  assert.equal(formOf(withFormat({ name: "job", size: 1, parts: [] }, "flink")).get("file").name, "job.tar");
 });
 
 test("more files than an archive may hold are not sent", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countSwaps, messagesOf, orderAfter, swapAt, told } from "../../static/js/lib/reordering.js";
+import { countSwaps, eventWords, messagesOf, orderAfter, swapAt } from "../../static/js/lib/reordering.js";
 
 const PAPER = [false, true, false]; // e0 after p recorded, e1 before q recorded, e2 after
 
@@ -43,6 +43,6 @@ test("sends meet receives of the same id in order, and ends outside are null", (
 });
 
 test("events are told in words", () => {
-  assert.equal(told({ kind: "send", process: "p", message: "M", channel: "c" }), "p sends M on c");
-  assert.equal(told({ kind: "internal", process: "p", label: "work" }), "p: work");
+  assert.equal(eventWords({ kind: "send", process: "p", message: "M", channel: "c" }), "p sends M on c");
+  assert.equal(eventWords({ kind: "internal", process: "p", label: "work" }), "p: work");
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { decode, decodeMatrix, encode, upperBound } from "../../static/js/lib/arrays.js";
+import { decode, decodeMatrix, upperBound } from "../../static/js/lib/arrays.js";
 import { depthBins, depthSteps } from "../../static/js/lib/depth.js";
 import { covers, eventRow, eventsBefore, neighbour, openWindow } from "../../static/js/lib/window.js";
-import { aRecording, twoBanks } from "./builders.js";
+import { aRecording, encode, twoBanks } from "./builders.js";
 
 test("typed arrays come out as they went in", () => {
   for (const [dtype, numbers] of [

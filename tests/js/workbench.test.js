@@ -14,7 +14,7 @@ import {
   nearestLine,
   progress,
 } from "../../static/js/views/workbench/geometry.js";
-import { cutSentence, derivedSilence, linked, nounsOf } from "../../static/js/views/workbench/sentences.js";
+import { cutSentence, derivedContents, linked, nounsOf } from "../../static/js/views/workbench/sentences.js";
 import { describeCut } from "../../static/js/lib/cuts.js";
 import { twoBanks } from "./builders.js";
 
@@ -219,14 +219,14 @@ test("what no checkpoint tells of the channels is not known, and not empty", () 
   const detail = (channels, more = {}) => (
     { snapshot: "3", recorded: { channels }, why_empty: "Aligned.", why_unknown: "It failed.", ...more }
   );
-  assert.equal(derivedSilence(null, 2, between), between);
+  assert.equal(derivedContents(null, 2, between), between);
   assert.equal(
-    derivedSilence(detail({ "A->B": [], "B->A": [] }), 2, between),
+    derivedContents(detail({ "A->B": [], "B->A": [] }), 2, between),
     "Snapshot 3: 2 channels known to be empty. Aligned.",
   );
-  assert.equal(derivedSilence(detail({}), 2, between), "Snapshot 3: 2 channels not known. It failed.");
+  assert.equal(derivedContents(detail({}), 2, between), "Snapshot 3: 2 channels not known. It failed.");
   assert.equal(
-    derivedSilence(detail({ "A->B": [] }), 2, between),
+    derivedContents(detail({ "A->B": [] }), 2, between),
     "Snapshot 3: 1 channel known to be empty. Aligned. 1 more channel not known. It failed.",
   );
 });

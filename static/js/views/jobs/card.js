@@ -1,9 +1,9 @@
-/** A card that shows how one job goes; templates/snapshots/jobs/card.html is its first state. */
+/** A card that shows the progress of one job. templates/snapshots/jobs/card.html is its first state. */
 
 import { h, setText } from "../../lib/dom.js";
 import { isOpen, jobWords } from "./words.js";
 
-/** Shows `job` on a card of the page. */
+/** Shows a job on a card of the page. */
 export function showJob(card, job) {
   const words = jobWords(job);
   const part = (name) => card.querySelector(`[data-job-${name}]`);
@@ -24,7 +24,7 @@ export function showJob(card, job) {
   setText(button, job.cancel_requested ? "Stopping" : "Cancel");
 }
 
-/** A card for a job that the page did not have when it was loaded. onCancel() is asked to stop it. */
+/** Makes a card for a job that is newer than the page. `onCancel` is called when it shall stop. */
 export function makeCard(job, onCancel) {
   const number = (title, name) => h("div", {}, h("dt", {}, title), h("dd", { [`data-job-${name}`]: true }));
   const card = h("div.job-card", { "data-job": job.id, "data-state": job.state },

@@ -1,4 +1,4 @@
-/** A page with job cards: they follow their jobs, and the page goes on when one has ended. */
+/** A page with cards of jobs. They follow their jobs, and the page goes on to the result when one has ended. */
 
 import { showJob } from "./card.js";
 import { isOpen } from "./words.js";
@@ -16,14 +16,14 @@ if (waiting.length) {
       if (!card) return;
       const wasOpen = isOpen({ state: card.dataset.state });
       showJob(card, job);
-      if (wasOpen && !isOpen(job) && card.dataset.then) goOn(card.dataset.then);
+      if (wasOpen && !isOpen(job) && card.dataset.then) open(card.dataset.then);
     },
     () => waiting.filter((id) => isOpen({ state: cards.get(id).dataset.state })),
   );
 }
 
-/** The same page, which now shows what came of the job. */
-function goOn(address) {
+/** Opens the page of the result, which may be this page again. */
+function open(address) {
   const here = location.pathname + location.search;
   if (address === here) location.reload();
   else location.assign(address);

@@ -1,14 +1,15 @@
-/** What lies in each channel at the cursor (or the dragged cut), and what the chosen snapshot says. */
+/** The messages in each channel at the cursor or at the dragged cut, beside those of the chosen snapshot. */
 
 import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, thousands, valueText } from "../../lib/format.js";
 import { blockedAt, spansOf } from "../../lib/blocked.js";
-import { isInside, markersAt } from "../../lib/cuts.js";
-import { derivedSilence } from "./sentences.js";
+import { isInside, markersAt, messagesInFlight } from "../../lib/cuts.js";
+import { hasAny } from "../../lib/player.js";
+import { derivedContents } from "./sentences.js";
 
 const MOST_CHANNELS = 150;
 const MOST_VALUES = 24;
-const FEW = 12; // channels that are all shown to begin with
+const FEW = 12; // channels that are all shown at first, even empty ones
 const BETWEEN =
   "Between checkpoints it is not known what lies in the channels: the engine keeps it only at a checkpoint.";
 
@@ -29,17 +30,11 @@ export function createContents(app) {
     const detail = app.snapshots.detail();
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const selected = state.selection?.of === "channel" ? state.selection.channel : null;
-    const wanted = topology.channels.filter(
-      (channel) => matches(channel, words) && (
-        !onlyFull.checked || channel.code === selected || isFull(channel, state.shown, detail)
-      ),
-    );
-    const drawn = selected === null
-      ? wanted.slice(0, MOST_CHANNELS)
-      : [
-        ...wanted.filter(({ code }) => code === selected),
-        ...wanted.filter(({ code }) => code !== selected),
-      ].slice(0, MOST_CHANNELS);
+    const listed = topology.channels
+      .filter((channel) => matches(channel, words))
+      .filter((channel) => !onlyFull.checked || channel.code === selected || isFull(channel, state.shown, detail))
+      .sort((a, b) => Number(b.code === selected) - Number(a.code === selected));
+    const drawn = listed.slice(0, MOST_CHANNELS);
     const markers = state.shown && isInside(state.window, state.shown.positions)
       ? markersAt(state.window, state.shown.positions)
       : new Map();
@@ -51,7 +46,7 @@ export function createContents(app) {
     if (elements.length !== list.children.length || elements.some((element, i) => list.children[i] !== element)) {
       list.replaceChildren(...elements);
     }
-    tell(state, wanted.length, drawn.length);
+    drawNotices(state, listed.length, drawn.length);
   }
 
   function matches({ id }, words) {
@@ -116,7 +111,10 @@ export function createContents(app) {
     return element;
   }
 
-  /** Recorded beside recomputed, marked where they differ; in a derived recording the second repeats the first. */
+  /**
+   * Makes the lines of the recorded and the recomputed messages, marked if they differ. In a derived recording one line
+   * is enough if they agree.
+   */
   function snapshotLines(recorded, recomputed, ids, detail) {
     const agree = JSON.stringify(recorded) === JSON.stringify(recomputed);
     if (app.recording.is_derived && agree) {
@@ -158,42 +156,45 @@ export function createContents(app) {
     return shown;
   }
 
-  /** A message without a value is shown by its id. detail: of a derived snapshot, which says why. */
-  function values(known, ids, detail) {
-    if (known === undefined || known === null) return [h("span.soft", { title: detail?.why_unknown }, "not known")];
-    if (!known.length) {
+  /** Shows values, or the ids of messages without one. The detail of a derived snapshot says why there are none. */
+  function values(contents, ids, detail) {
+    if (contents === undefined || contents === null) {
+      return [h("span.soft", { title: detail?.why_unknown }, "not known")];
+    }
+    if (!contents.length) {
       return [h("span.soft", { title: detail?.why_empty }, detail?.why_empty ? "known to be empty" : "empty")];
     }
-    const shown = known.slice(0, MOST_VALUES).map(
+    const shown = contents.slice(0, MOST_VALUES).map(
       (value, i) => h("span.wb-value", {}, valueText(value ?? ids?.[i], 40)),
     );
-    if (known.length > MOST_VALUES) shown.push(h("span.soft", {}, `and ${thousands(known.length - MOST_VALUES)} more`));
+    const more = contents.length - MOST_VALUES;
+    if (more > 0) shown.push(h("span.soft", {}, `and ${thousands(more)} more`));
     return shown;
   }
 
-  function tell(state, wanted, drawn) {
-    const inFlight = state.shown ? [...state.shown.channels.values()].reduce((sum, own) => sum + own.length, 0) : 0;
-    const isTold = inFlight > 0 || !app.recording.is_derived;
-    const total = () => `${counted(inFlight, "message")} in ${counted(state.shown.channels.size, "channel")}`;
-    setText(totals, state.shown && isTold ? total() : "");
-    const more = wanted > drawn ? `${thousands(wanted - drawn)} more channels: filter by name.` : "";
-    setText(notice, more || (drawn === 0 ? nothing(app.snapshots.detail()) : ""));
+  function drawNotices({ shown }, listed, drawn) {
+    const inFlight = shown ? messagesInFlight(shown).length : 0;
+    const isKnown = inFlight > 0 || !app.recording.is_derived;
+    const total = () => `${counted(inFlight, "message")} in ${counted(shown.channels.size, "channel")}`;
+    setText(totals, shown && isKnown ? total() : "");
+    const more = listed > drawn ? `${thousands(listed - drawn)} more channels: filter by name.` : "";
+    setText(notice, more || (drawn === 0 ? whyEmpty(app.snapshots.detail()) : ""));
   }
 
-  /** Why no channel is listed. */
-  function nothing(detail) {
+  /** Says why no channel is listed. */
+  function whyEmpty(detail) {
     if (!topology.channels.length) {
       return app.recording.is_derived ? "The upload does not tell the channels." : "There are no channels.";
     }
     if (filter.value) return "No channel has this name.";
     return app.recording.is_derived
-      ? derivedSilence(detail, topology.channels.length, BETWEEN)
+      ? derivedContents(detail, topology.channels.length, BETWEEN)
       : "All channels are empty here.";
   }
 
   return {
     update(state, keys) {
-      if (["shown", "snapshot", "detail", "selection", "cut"].some((key) => keys.has(key))) draw(state);
+      if (hasAny(keys, "shown", "snapshot", "detail", "selection", "cut")) draw(state);
     },
   };
 }

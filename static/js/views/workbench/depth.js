@@ -1,16 +1,18 @@
-/** Depth of the channels over the part in view: a heat map, or the steps of the selected channel. */
+/** The depth of the channels in the part in view: a heat map, or the steps of the selected channel. */
 
 import { fitCanvas, sizeOf } from "../../lib/canvas.js";
 import { depthBins, depthSteps } from "../../lib/depth.js";
 import { setText } from "../../lib/dom.js";
 import { counted, escapeText, shortenedInside, thousands } from "../../lib/format.js";
+import { hasAny } from "../../lib/player.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, CONFIG, plainAxis, wirePanel } from "./panel.js";
 import { timeAxis } from "./still.js";
 
-const ROW_LEAST = 12;
+const ROW_LEAST = 12; // pixels
 const BINS = 200;
-const SETTLE = 120; // ms
+const SETTLE = 120; // ms between a change and the next drawing
+const LONGEST_NAME = 11; // characters
 
 export function createDepth(app) {
   const { player, topology, recording } = app;
@@ -38,17 +40,16 @@ export function createDepth(app) {
     return { edges, channels, rows: cells };
   }
 
-  /** The deepest channels that fit, in the topology's order. */
+  /** Returns the deepest channels that fit, in the topology's order. */
   function fitting({ channels, rows }) {
     const room = Math.max(1, Math.floor((plot.clientHeight - margin.t - margin.b) / ROW_LEAST));
-    const deepest = rows.map(
-      (row, i) => [row.reduce((most, depth) => Math.max(most, depth), 0), i],
-    ).filter(([most]) => most > 0);
-    const kept = deepest.toSorted(
-      (a, b) => b[0] - a[0] || a[1] - b[1],
-    ).slice(0, room).map(([, i]) => i).sort((a, b) => channels[a] - channels[b]);
+    const deepest = rows
+      .map((row, i) => ({ i, most: row.reduce((most, depth) => Math.max(most, depth), 0) }))
+      .filter(({ most }) => most > 0)
+      .sort((a, b) => b.most - a.most || a.i - b.i);
+    const kept = deepest.slice(0, room).map(({ i }) => i).sort((a, b) => channels[a] - channels[b]);
     const hidden = deepest.length - kept.length + (player.state.window?.bins?.hiddenChannels ?? 0);
-    return { kept, hidden, most: Math.max(0, ...deepest.map(([most]) => most)) };
+    return { kept, hidden, most: deepest[0]?.most ?? 0 };
   }
 
   function figure() {
@@ -63,20 +64,18 @@ export function createDepth(app) {
     return channel === null ? heatFigure(layout) : stepFigure(layout, channel);
   }
 
-  function sentence(drawn, most, hidden) {
-    if (drawn) {
+  function sentence(rowCount, most, hidden) {
+    if (rowCount) {
       const rest = hidden > 0 ? ` ${counted(hidden, "channel")} with less not shown.` : "";
       return `Darkest: ${counted(most, "message")}.${rest}`;
     }
-    return app.recording.is_derived
-      ? "No message is known to wait here."
-      : "No message waits in a channel here.";
+    return app.recording.is_derived ? "No message is known to wait here." : "No message waits in a channel here.";
   }
 
   function heatFigure(layout) {
     matrix = measure();
     const { kept, hidden, most } = fitting(matrix);
-    const names = kept.map((i) => escapeText(shortened(topology.channels[matrix.channels[i]].id)));
+    const names = kept.map((i) => escapeText(shortenedInside(topology.channels[matrix.channels[i]].id, LONGEST_NAME)));
     setText(notice, player.state.window ? sentence(kept.length, most, hidden) : "");
     const data = kept.length === 0 ? [] : [{
       type: "heatmap",
@@ -89,17 +88,14 @@ export function createDepth(app) {
       colorscale: heatScale(app.colours),
       showscale: false,
     }];
-    layout.yaxis = plainAxis(
-      app.colours,
-      {
-        range: [Math.max(kept.length, 1) - 0.5, -0.5],
-        tickvals: names.map((_, i) => i),
-        ticktext: names,
-        ticks: "",
-        showline: false,
-        tickfont: { size: 11 },
-      },
-    );
+    layout.yaxis = plainAxis(app.colours, {
+      range: [Math.max(kept.length, 1) - 0.5, -0.5],
+      tickvals: names.map((_, i) => i),
+      ticktext: names,
+      ticks: "",
+      showline: false,
+      tickfont: { size: 11 },
+    });
     return { data, layout };
   }
 
@@ -148,21 +144,17 @@ export function createDepth(app) {
     drawCursor();
   }
 
-  function drawCursor(again = true) {
+  function drawCursor(isStale = true) {
     const { now, from, to } = player.state;
     const { width: all, height } = sizeOf(canvas);
     const width = all - margin.l - margin.r;
     const x = Math.round(margin.l + ((now - from) / (to - from)) * width);
-    if (x === cursorAt && !again) return;
+    if (x === cursorAt && !isStale) return;
     cursorAt = x;
     const context = fitCanvas(canvas);
     if (x < margin.l || x > margin.l + width) return;
     context.fillStyle = app.colours.ink;
     context.fillRect(x - 0.75, margin.t, 1.5, height - margin.t - margin.b);
-  }
-
-  function shortened(id) {
-    return shortenedInside(id, 11);
   }
 
   canvas.addEventListener("pointermove", (event) => {
@@ -194,17 +186,8 @@ export function createDepth(app) {
   return {
     update(state, keys) {
       panel.update(state, keys);
-      const content = [
-        "window",
-        "from",
-        "to",
-        "axis",
-        "selection",
-        "theme",
-        "size",
-        "folded",
-      ].some((key) => keys.has(key));
-      if (state.window && content && !settle) {
+      const isStale = hasAny(keys, "window", "from", "to", "axis", "selection", "theme", "size", "folded");
+      if (state.window && isStale && !settle) {
         settle = drawn ? setTimeout(drawStill, SETTLE) : app.firstPicture.then(drawStill);
       }
       if (keys.has("now") && !panel.isFolded()) drawCursor(false);

@@ -1,14 +1,11 @@
-/** Pixels of the space-time diagram: time runs along x, lanes down y. Pure. */
+/** The geometry of the space-time diagram: time runs along x, lanes down y. Pure; lengths are in pixels. */
 
 import { IN_FLIGHT } from "../../lib/window.js";
 
 export const LANE_LEAST = 10;
 const PAD = 14;
 
-/**
- * Measures of a diagram: size in pixels, `left` what labels take, `lanes` how many processes are
- * drawn from `first` on. `x(at)`, `at(px)`, `y(process)`, `lane(py)`.
- */
+/** Measures a diagram. As many lanes are drawn, from the process `first` on, as fit into the height. */
 export function geometry({ width, height, left, right, top, bottom, from, to, processes, first }) {
   const inner = { width: Math.max(width - left - right, 1), height: Math.max(height - top - bottom, 1) };
   const lanes = Math.min(processes, Math.max(1, Math.floor(inner.height / LANE_LEAST)));
@@ -28,7 +25,7 @@ export function geometry({ width, height, left, right, top, bottom, from, to, pr
   };
 }
 
-/** The event nearest to a pixel, within `reach` pixels; its row or -1. */
+/** Returns the row of the event nearest to a pixel, within `reach`, or -1. */
 export function nearestEvent(window, g, px, py, reach) {
   const { events } = window;
   let best = -1;
@@ -46,7 +43,7 @@ export function nearestEvent(window, g, px, py, reach) {
   return best;
 }
 
-/** The message (or marker) whose line is nearest to a pixel, within `reach` pixels; its row or -1. */
+/** Returns the row of the message or marker whose line is nearest to a pixel, within `reach`, or -1. */
 export function nearestLine(table, channels, g, now, px, py, reach) {
   let best = -1;
   let least = reach;
@@ -62,7 +59,7 @@ export function nearestLine(table, channels, g, now, px, py, reach) {
   return best;
 }
 
-/** Pixels of a message's line; one that never arrives ends at `now`, short of its target. */
+/** Returns the line of a message, [x0, y0, x1, y1]. If it never arrives, it ends at `now`, short of its target. */
 export function lineOf(table, channels, g, now, row) {
   const { sourceCode, targetCode } = channels[table.channel[row]];
   const y0 = g.y(sourceCode);
@@ -79,14 +76,14 @@ export function distanceToLine(px, py, x0, y0, x1, y1) {
   return Math.hypot(px - x0 - along * dx, py - y0 - along * dy);
 }
 
-/** How far along its line (0..1) a message in flight is at `now`. */
+/** Returns at which share of its line (0 to 1) a message in flight is at `now`. */
 export function progress(table, row, now) {
   if (table.received_index[row] === IN_FLIGHT) return 1;
   const span = table.receivedX[row] - table.sentX[row];
   return span <= 0 ? 1 : (now - table.sentX[row]) / span;
 }
 
-/** Whether a message is on its way at `now`. */
+/** Returns whether a message is in flight at `now`. */
 export function inFlight(table, row, now) {
   return table.sentX[row] <= now && (table.received_index[row] === IN_FLIGHT || table.receivedX[row] > now);
 }

@@ -1,9 +1,9 @@
-/** The handles of the dragged cut: one per lane, for pointers and for the keyboard. */
+/** The handles of the dragged cut: one on each lane, for pointers and the keyboard. */
 
-import { positionAt } from "../../lib/window.js";
+import { covers, positionAt } from "../../lib/window.js";
 import { h } from "../../lib/dom.js";
 
-/** steer(p, n) is called when a handle asks for position n of process p. */
+/** Makes the handles. `steer(p, n)` is called when a handle moves to position `n` of process `p`. */
 export function createHandles(app, box, measures, steer) {
   const { player, topology } = app;
   const layer = h("div.wb-handles", { hidden: true, role: "group", "aria-label": "Handles of the dragged cut" });
@@ -57,15 +57,13 @@ export function createHandles(app, box, measures, steer) {
     app.spacetime.drawFrame();
   }
 
-  /** Puts lane p where it stands at `x`: from the window, or from the server where it is too full. */
+  /** Moves the handle of lane `p` to its position at `x`, which the window or else the server knows. */
   function seekHandle(p, x) {
-    const { state } = player;
-    const window = state.window;
-    if (window?.exact && window.axis === state.axis && window.from <= x && x <= window.to) {
+    const { axis, window } = player.state;
+    if (covers(window, axis, x, x)) {
       steer(p, positionAt(window, p, x));
       return;
     }
-    const { axis } = state;
     const place = Math.floor(x);
     app.cutHints.set(p, { [axis]: place });
     app.source.cut(axis === "order" ? { step: place } : { at: place }).then(
@@ -75,38 +73,38 @@ export function createHandles(app, box, measures, steer) {
   }
 
   function onKey(event, p) {
-    const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
-    const lane = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-    if (by) steer(p, Math.max(0, Math.min(player.state.cut[p] + by, app.eventsOf(p))));
-    if (lane) focus(p + lane);
-    if (by || lane) {
+    const events = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
+    const lanes = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (events) steer(p, Math.max(0, Math.min(player.state.cut[p] + events, app.eventsOf(p))));
+    if (lanes) focus(p + lanes);
+    if (events || lanes) {
       event.preventDefault();
       event.stopPropagation();
     }
   }
 
   function focus(p) {
-    const last = topology.processes.length - 1;
-    const goal = Math.max(0, Math.min(p, last));
+    const goal = Math.max(0, Math.min(p, topology.processes.length - 1));
     app.spacetime.showLane(goal);
     app.spacetime.drawFrame();
     buttons.get(goal)?.focus();
   }
 
+  /** Puts the handles where the cut crosses the lanes; without a cut, hides them. */
   function place(g, cutX, state) {
     shown = Boolean(cutX);
     layer.hidden = !shown;
     if (!shown) return;
     const wrong = wrongLanes(state.shown);
-    const least = Math.min(40, Math.max(g.pitch || 40, 18));
+    const height = Math.min(40, Math.max(g.pitch || 40, 18));
     for (const [p, button] of buttons) if (!g.shows(p)) button.hidden = true;
-    const stop = g.shows(focused) ? focused : g.first;
+    const tabStop = g.shows(focused) ? focused : g.first;
     for (let p = g.first; p < g.first + g.lanes; p += 1) {
       const button = buttons.get(p) ?? make(p);
       button.hidden = cutX[p] < g.left - 20 || cutX[p] > g.width - g.right + 20;
-      button.style.transform = `translate(${cutX[p] - 20}px, ${g.y(p) - least / 2}px)`;
-      button.style.height = `${least}px`;
-      button.tabIndex = p === stop ? 0 : -1;
+      button.style.transform = `translate(${cutX[p] - 20}px, ${g.y(p) - height / 2}px)`;
+      button.style.height = `${height}px`;
+      button.tabIndex = p === tabStop ? 0 : -1;
       button.classList.toggle("is-dragged", drag?.p === p);
       button.classList.toggle("is-wrong", wrong.has(p));
       button.setAttribute("aria-valuenow", String(state.cut[p]));
@@ -114,6 +112,7 @@ export function createHandles(app, box, measures, steer) {
     }
   }
 
+  /** Returns the codes of the processes that send or receive an orphan of the cut. */
   function wrongLanes(cut) {
     const codes = (cut?.orphans ?? []).flatMap(({ sent, received }) => [sent?.process, received?.process]);
     return new Set(codes.map((id) => topology.processCode.get(id)));
@@ -124,7 +123,7 @@ export function createHandles(app, box, measures, steer) {
     focus,
     wereShown: () => shown,
     isDragging: () => drag !== null,
-    /** The pixel where the pointer holds handle p, or null. */
+    /** Returns the pixel to which the pointer drags handle `p`, or null. */
     dragged: (p) => (drag?.p === p ? drag.x : null),
   };
 }

@@ -1,7 +1,7 @@
-/** The card beside the pointer: every field of the event or message under it. */
+/** The card beside the pointer, with the fields of the event or message under it. */
 
 import { h } from "../../lib/dom.js";
-import { valueText } from "../../lib/format.js";
+import { isGiven, valueText } from "../../lib/format.js";
 import { IN_FLIGHT } from "../../lib/window.js";
 
 export function createHover(app, box) {
@@ -14,7 +14,7 @@ export function createHover(app, box) {
       card.hidden = true;
       return;
     }
-    const [title, facts] = /** @type {[string, any[][]]} */ (describe(app, window, target));
+    const [title, facts] = describe(app, window, target);
     card.replaceChildren(
       h("b", {}, title),
       h("dl", {}, facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])),
@@ -28,12 +28,17 @@ export function createHover(app, box) {
   return { show };
 }
 
-/** [title, [[name, text]]] of an event, message or marker of the window. */
+/**
+ * Returns the title and the facts, as [name, value], of an event, message or marker of the window.
+ *
+ * @returns {[string, [string, any][]]}
+ */
 export function describe(app, window, target) {
   if (target.of === "event") return describeEvent(app, window, target.row);
   return describeFlight(app, window, target);
 }
 
+/** @returns {[string, any[]]} */
 function describeEvent({ topology, readInstant }, window, row) {
   const { events } = window;
   const facts = [
@@ -46,9 +51,10 @@ function describeEvent({ topology, readInstant }, window, row) {
     ["state after", events.known[row] ? valueText(events.state[row], 80) : null],
   ];
   const title = `${topology.processes[events.process[row]].id}: ${window.kinds[events.kind[row]]}`;
-  return [title, facts.filter(([, value]) => value !== undefined && value !== null && value !== "")];
+  return [title, facts.filter(([, value]) => isGiven(value))];
 }
 
+/** @returns {[string, any[]]} */
 function describeFlight({ topology, readInstant }, window, { of, row }) {
   const table = of === "message" ? window.messages : window.markers;
   const channel = topology.channels[table.channel[row]];

@@ -29,7 +29,7 @@ import { createTransport } from "./transport.js";
 
 const MESSAGE_STAYS = 6000; // ms
 
-/** Mounts on `root`; data is the json_script of the page (docs/workbench.md). What it leaves out is fetched. */
+/** Mounts the workbench on `root`. Data that the page leaves out (docs/workbench.md) is fetched. */
 export async function mountWorkbench(root, data) {
   const { recording } = data;
   const urls = defaultUrls(recording.id, data.urls);
@@ -73,7 +73,7 @@ export async function mountWorkbench(root, data) {
   app.plotWidth = app.spacetime.plotWidth;
   const feed = createFeed(app);
   const overview = createOverview(app);
-  const words = [
+  const panels = [
     feed,
     app.snapshots,
     createTransport(app),
@@ -88,12 +88,12 @@ export async function mountWorkbench(root, data) {
   app.loadView = () => feed.reload();
   await openingView(app);
   await feed.reload();
-  player.subscribe((state, keys) => words.forEach((view) => view.update(state, keys)));
-  player.tellAll();
+  player.subscribe((state, keys) => panels.forEach((view) => view.update(state, keys)));
+  player.notifyAll();
   await app.spacetime.sketch();
   await readPlotly(root.dataset.plotly);
   player.subscribe((state, keys) => charts.forEach((view) => view.update(state, keys)));
-  player.tellAll();
+  player.notifyAll();
   keepLink(app);
   mountGuide(app, data.guide);
   redrawOnChange(app, feed);
@@ -107,7 +107,7 @@ function onState(app, state, sentence) {
   if (state === "ended") showNote(sentence);
 }
 
-/** say(text) shows a message for a while, "" takes it away. */
+/** Returns a function that shows a message for a while, and removes it if the text is empty. */
 function speaker(element) {
   let timer = null;
   return (text) => {
@@ -117,12 +117,12 @@ function speaker(element) {
   };
 }
 
-/** Themes and sizes are no part of the player's state, but views must hear of them. */
+/** Makes the views draw again when the theme or their size has changed. */
 function redrawOnChange(app, feed) {
-  let turn = 0;
+  let changes = 0;
   document.addEventListener("themechange", () => {
     app.colours = readColours();
-    app.player.set({ theme: (turn += 1) });
+    app.player.set({ theme: (changes += 1) });
   });
   const boxes = [...app.root.querySelectorAll(".wb-plot")];
   const measured = () => boxes.map((box) => `${box.clientWidth} ${box.clientHeight}`).join();
@@ -131,7 +131,7 @@ function redrawOnChange(app, feed) {
     const now = measured();
     if (now === before) return;
     before = now;
-    app.player.set({ size: (turn += 1) });
+    app.player.set({ size: (changes += 1) });
     feed.reload();
   });
   for (const box of boxes) sizes.observe(box);

@@ -1,7 +1,8 @@
-/** The strip above the diagram: the whole recording's density, its snapshots, the part in view. */
+/** The strip above the diagram: the density of the whole recording, its snapshots, and the part in view. */
 
 import { fitCanvas, sizeOf } from "../../lib/canvas.js";
 import { thousands } from "../../lib/format.js";
+import { hasAny } from "../../lib/player.js";
 import { faded } from "./colours.js";
 import { baseLayout, CONFIG, plainAxis } from "./panel.js";
 
@@ -42,18 +43,9 @@ export function createOverview(app) {
     if (!density) return;
     const { x, y } = density;
     const { colours } = app;
-    const fill = faded(colours.message, 0.45);
-    const data = [
-      {
-        type: "scatter",
-        mode: "lines",
-        x,
-        y,
-        line: { shape: "hvh", width: 1, color: colours.message },
-        fill: "tozeroy",
-        fillcolor: fill,
-      },
-    ];
+    const line = { shape: "hvh", width: 1, color: colours.message };
+    const fillcolor = faded(colours.message, 0.45);
+    const data = [{ type: "scatter", mode: "lines", x, y, line, fill: "tozeroy", fillcolor }];
     const layout = {
       ...baseLayout(colours, { l: 0, r: 0, t: 4, b: 2 }),
       width: plot.clientWidth,
@@ -127,11 +119,7 @@ export function createOverview(app) {
     else if (grip.kind === "from") player.zoom(Math.min(from + shift, to), to);
     else player.zoom(from, Math.max(to + shift, from));
   });
-  const release = () => {
-    grip = null;
-  };
-  canvas.addEventListener("pointerup", release);
-  canvas.addEventListener("pointercancel", release);
+  for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => (grip = null));
   canvas.addEventListener("dblclick", () => player.fitAll());
 
   return {
@@ -140,7 +128,7 @@ export function createOverview(app) {
       if (keys.has("axis")) load();
       if (keys.has("theme") || keys.has("size")) drawStill();
       const moved = keys.has("now") && Math.round(toX(state.now)) !== cursorAt;
-      if (moved || ["from", "to", "snapshot", "theme", "size", "axis"].some((key) => keys.has(key))) drawMoving();
+      if (moved || hasAny(keys, "from", "to", "snapshot", "theme", "size", "axis")) drawMoving();
     },
   };
 }

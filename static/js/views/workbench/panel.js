@@ -1,4 +1,4 @@
-/** What all charts share: fold, table view, downloads (PNG, SVG, CSV), and a Plotly figure's frame. */
+/** What all charts share: folding, a table of the data, downloads (PNG, SVG, CSV), and the frame of a figure. */
 
 import { csv } from "../../lib/csv.js";
 import { h, saveText, table } from "../../lib/dom.js";
@@ -6,10 +6,7 @@ import { thousands } from "../../lib/format.js";
 
 const MOST_ROWS = 500;
 
-/**
- * Wires the section `[data-panel=name]`. chart: {figure: () => {data, layout}, rows: () => ({head, rows}),
- * plot: the Plotly element}. Its buttons say what they do; the table stands where the chart stands.
- */
+/** Adds the buttons to the section `[data-panel=name]`, and the table that takes the place of its chart. */
 export function wirePanel(app, name, chart) {
   const section = app.root.querySelector(`[data-panel="${name}"]`);
   const title = section.querySelector("h2").textContent;

@@ -15,7 +15,7 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     return [event.clientX - box.left, event.clientY - box.top];
   };
 
-  /** What lies under a pixel: an event, a message or marker line, or null. */
+  /** Returns the event, or the line of a message or marker, within `reach` of a pixel, or null. */
   function hit(px, py, reach) {
     const shown = window();
     const g = measures();
@@ -88,7 +88,7 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     return { a: g.at(ax), b: g.at(bx) };
   }
 
-  /** Keeps the two instants that were first touched under the two fingers. */
+  /** Keeps the two instants that were touched first under the two fingers. */
   function movePinch() {
     const [[ax], [bx]] = pointers.values();
     if (Math.abs(bx - ax) < 8) return;
@@ -133,7 +133,7 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
   }, { passive: false });
 }
 
-/** Rows are those of one window; a selection outlives it. */
+/** Drops the row of a target, which belongs to one window, for a selection outlives the window. */
 function withoutRow(/** @type {any} */ { row, ...target }) {
   return target;
 }

@@ -1,13 +1,14 @@
-/** Sentences whose nouns are links: verdicts of snapshots and of dragged cuts. Pure, but for the elements. */
+/** Sentences whose nouns are links: the verdicts of snapshots and of dragged cuts. Pure, but for the elements. */
 
+import { messagesInFlight } from "../../lib/cuts.js";
 import { h } from "../../lib/dom.js";
-import { counted, thousands, valueText } from "../../lib/format.js";
+import { counted, isGiven, thousands, valueText } from "../../lib/format.js";
 
-/** A sentence in pieces: texts and {text, target}; each noun is linked where it stands as a whole word. */
+/** Splits a sentence into texts and nouns. A noun is found where it is a whole word. */
 export function linked(sentence, nouns) {
-  const known = nouns.filter(({ text }) => text !== undefined && text !== null && String(text) !== "");
-  if (!known.length) return [sentence];
-  const ordered = known.toSorted((a, b) => String(b.text).length - String(a.text).length);
+  const given = nouns.filter(({ text }) => isGiven(text));
+  if (!given.length) return [sentence];
+  const ordered = given.toSorted((a, b) => String(b.text).length - String(a.text).length);
   const pattern = ordered.map(({ text }) => escaped(String(text))).join("|");
   const pieces = [];
   let end = 0;
@@ -24,36 +25,29 @@ function escaped(text) {
   return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 
-/** The nouns of a finding and what they select. */
-export function nounsOf(finding) {
-  const sent = finding.sent && { of: "event", ...finding.sent };
-  const received = finding.received && { of: "event", ...finding.received };
-  return [
-    {
-      text: finding.message,
-      target: finding.channel !== undefined
-        ? { of: "message", channel: finding.channel, id: finding.message, near: finding.sent ?? finding.received }
-        : null,
-    },
-    { text: finding.channel, target: { of: "channel", channel: finding.channel } },
-    { text: finding.sent?.process, target: sent },
-    { text: finding.received?.process, target: received },
-    { text: finding.process, target: { of: "process", process: finding.process } },
-  ].filter(({ text, target }) => text !== undefined && text !== null && target);
+/** Returns the nouns of a finding and what each of them selects. */
+export function nounsOf({ message, channel, process, sent, received }) {
+  const nouns = [
+    { text: channel, target: { of: "channel", channel } },
+    { text: sent?.process, target: sent && { of: "event", ...sent } },
+    { text: received?.process, target: received && { of: "event", ...received } },
+    { text: process, target: { of: "process", process } },
+  ];
+  if (channel !== undefined) {
+    nouns.unshift({ text: message, target: { of: "message", channel, id: message, near: sent ?? received } });
+  }
+  return nouns.filter(({ text }) => text !== undefined && text !== null);
 }
 
-/** "B received m42 (1000) inside this cut, but A sends it after." */
+/** Says what is wrong with an orphan: "B has received m42 (1000) inside this cut, but A sends it only after." */
 export function orphanSentence({ message, value, sent, received }) {
   const amount = value === undefined || value === null ? "" : ` (${valueText(value, 40)})`;
   const arrival = `${received.process} has received ${message}${amount} inside this cut`;
   return `${arrival}, but ${sent.process} sends it only after.`;
 }
 
-/**
- * Says for a derived recording without messages in channels how many channels are known to be empty
- * in the chosen snapshot, and why.
- */
-export function derivedSilence(detail, channels, between) {
+/** Says how many channels of a derived recording are known to be empty in the chosen snapshot, and why. */
+export function derivedContents(detail, channels, between) {
   if (!detail) return between;
   const known = Object.values(detail.recorded?.channels ?? {}).length;
   const name = `Snapshot ${detail.snapshot}: `;
@@ -63,10 +57,10 @@ export function derivedSilence(detail, channels, between) {
   return [empty.trim(), unknown.trim()].filter(Boolean).join(" ");
 }
 
-/** The verdict of a dragged cut in one sentence, without links. isDerived: no message was logged but at checkpoints. */
+/** Says the verdict of a dragged cut. A derived recording has messages only at checkpoints. */
 export function cutSentence(cut, isDerived = false) {
   if (cut.consistent) {
-    const waiting = [...cut.channels.values()].reduce((sum, messages) => sum + messages.length, 0);
+    const waiting = messagesInFlight(cut).length;
     const nothing = isDerived ? "What else lies in the channels is not known." : "All channels are empty.";
     return `No message is received before it is sent. ${waiting === 0 ? nothing : `${thousands(waiting)} in flight.`}`;
   }
@@ -75,7 +69,7 @@ export function cutSentence(cut, isDerived = false) {
   return `${orphanSentence(cut.orphans[0])}${more}`;
 }
 
-/** The elements of a sentence; go(target) is called when a noun is pressed. */
+/** Makes the elements of a sentence. `go` is called with the target of a noun that is pressed. */
 export function sentenceElements(sentence, nouns, go) {
   return linked(sentence, nouns).map(
     (piece) => (

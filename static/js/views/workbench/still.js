@@ -7,10 +7,10 @@ import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, plainAxis } from "./panel.js";
 
-const MANY = 400; // messages, markers or events from which they are drawn lighter
-const NEVER = 0.6; // how far toward its target a message that never arrives is drawn
+const MANY = 400; // messages, markers or events from which on they are drawn lighter
+const NEVER = 0.6; // share of the way to its target to which a message that never arrives is drawn
 
-/** {data, layout} for Plotly. scene: {window, g, topology, positions (of the chosen snapshot or null), …}. */
+/** Makes the figure of a scene. */
 export function stillFigure(scene) {
   const { window } = scene;
   /** @type {Trace[]} */
@@ -31,7 +31,7 @@ function lanes({ g, colours, bounds }) {
   return line(x, y, colours.rule, 1);
 }
 
-/** Where a task takes nothing from a channel, because the barrier of another has not come. */
+/** Draws where a task takes nothing from a channel, because it waits for the barrier of another. */
 function blocked({ window, colours, g }) {
   const x = [];
   const y = [];
@@ -65,17 +65,13 @@ function points(x, y, symbol, size, color, border) {
   };
 }
 
-/** Messages in four kinds of lines: before the cut, after it, in flight across it, orphans of it. */
+/** Draws messages in five kinds of lines: before the cut, after it, in flight across it, orphans, never received. */
 function messages(scene) {
   const { window, colours, positions } = scene;
   const inside = positions && isInside(window, positions) ? channelsAt(window, positions) : null;
   const flight = new Set(inside ? [...inside.contents.values()].flat() : []);
   const orphans = new Set(inside?.orphans ?? []);
-  const before = lineSet();
-  const after = lineSet();
-  const across = lineSet();
-  const wrong = lineSet();
-  const never = lineSet();
+  const [before, after, across, wrong, never] = [lineSet(), lineSet(), lineSet(), lineSet(), lineSet()];
   for (let row = 0; row < window.messages.count; row += 1) {
     const set = orphans.has(row) ? wrong : flight.has(row) ? across : isAfter(scene, row) ? after : before;
     addLine(scene, window.messages, row, window.messages.received_index[row] === IN_FLIGHT ? never : set);
@@ -112,8 +108,8 @@ function markers(scene) {
   const chosen = lineSet();
   const others = lineSet();
   for (let row = 0; row < window.markers.count; row += 1) {
-    const own = snapshot === null || window.snapshots[window.markers.snapshot[row]] === snapshot;
-    if (own || window.exact) addLine(scene, window.markers, row, own ? chosen : others);
+    const isChosen = snapshot === null || window.snapshots[window.markers.snapshot[row]] === snapshot;
+    if (isChosen || window.exact) addLine(scene, window.markers, row, isChosen ? chosen : others);
   }
   const many = window.markers.count > MANY;
   const ends = { x: chosen.x.filter((_, i) => i % 3 === 1), y: chosen.y.filter((_, i) => i % 3 === 1) };
@@ -124,7 +120,7 @@ function markers(scene) {
   ].filter((trace) => trace.x.length);
 }
 
-/** Diamonds as one path: Plotly makes an element of every marker, and thousands slow the page down. */
+/** Draws diamonds as one path, for Plotly makes an element of each marker, and thousands slow the page down. */
 function outlines({ x, y }, colour, g) {
   const [dx, dy] = [3 * g.perPixel, 3 / (g.pitch || 30)];
   const set = lineSet();
@@ -135,7 +131,7 @@ function outlines({ x, y }, colour, g) {
   return line(set.x, set.y, colour, 1.5);
 }
 
-/** Events as short strokes across their lanes, one path. */
+/** Draws events as short strokes across their lanes, in one path. */
 function strokes({ x, y }, colour, height, g) {
   const dy = height / 2 / (g.pitch || 30);
   const set = lineSet();
@@ -149,13 +145,8 @@ function strokes({ x, y }, colour, height, g) {
 function events({ window, colours, snapshot, g }) {
   const places = new Map();
   for (let row = 0; row < window.events.count; row += 1) {
-    const name = window.kinds[window.events.kind[row]];
-    const own = snapshot === null || window.snapshots[window.events.snapshot[row]] === snapshot;
-    const key = name === "record_state" ? (
-      own ? "record" : "record-other"
-    ) : name === "crash" || name === "restore" ? name : name.startsWith(
-      "marker",
-    ) || name === "record_channel" ? "control" : "event";
+    const isChosen = snapshot === null || window.snapshots[window.events.snapshot[row]] === snapshot;
+    const key = lookOf(window.kinds[window.events.kind[row]], isChosen);
     if (!places.has(key)) places.set(key, lineSet());
     places.get(key).x.push(window.events.x[row]);
     places.get(key).y.push(window.events.process[row]);
@@ -179,7 +170,14 @@ function events({ window, colours, snapshot, g }) {
     });
 }
 
-/** The cut of the chosen snapshot, from lane to lane; lanes whose place is not known are left out. */
+/** Returns which of the looks in `events` an event of this kind has. */
+function lookOf(kind, isChosen) {
+  if (kind === "record_state") return isChosen ? "record" : "record-other";
+  if (kind === "crash" || kind === "restore") return kind;
+  return kind.startsWith("marker") || kind === "record_channel" ? "control" : "event";
+}
+
+/** Draws the cut of the chosen snapshot from lane to lane, without the lanes at which its place is not known. */
 function cutLine(scene) {
   const { colours, g, positions } = scene;
   if (!positions || scene.dragging) return [];
@@ -189,13 +187,11 @@ function cutLine(scene) {
   for (let p = g.first; p < g.first + g.lanes; p += 1) {
     const place = cutX(scene, p);
     if (place === null) {
-      if (scene.topology.processes[p].scope !== scope && x.length) {
-        push(x, y, null, null); // not through what it is not of
-      }
+      const isOtherScope = scene.topology.processes[p].scope !== scope;
+      if (isOtherScope && x.length) push(x, y, null, null); // the line does not cross lanes of other scopes
       continue;
     }
-    const last = p === g.first ? -0.4 : 0;
-    if (last) push(x, y, place, p + last);
+    if (p === g.first) push(x, y, place, p - 0.4);
     push(x, y, place, p);
     if (p === g.first + g.lanes - 1) push(x, y, place, p + 0.4);
   }
@@ -207,7 +203,7 @@ function push(x, y, a, b) {
   y.push(b);
 }
 
-/** Where the chosen cut crosses lane `p`; null where it is not known. */
+/** Returns where the chosen cut crosses lane `p`, or null if it is not known. */
 export function cutX({ window, g, positions, recordedAt, topology }, p) {
   if (!positions || positions[p] < 0) return null;
   const far = g.to - g.from;
@@ -241,6 +237,7 @@ function heat({ window, colours, g }) {
 function layout({ g, colours, axis, unit, topology, dragging }) {
   const shown = topology.processes.slice(g.first, g.first + g.lanes);
   const every = g.pitch && g.pitch < 13 ? 2 : 1;
+  const most = Math.max(3, Math.floor((g.left - 12) / 7.2)); // characters of a name
   return {
     ...baseLayout(colours, { l: g.left, r: g.right, t: g.top, b: g.bottom }),
     width: g.width,
@@ -249,7 +246,7 @@ function layout({ g, colours, axis, unit, topology, dragging }) {
     yaxis: plainAxis(colours, {
       range: laneRange(g),
       tickvals: shown.map((_, i) => g.first + i),
-      ticktext: shown.map(({ id }, i) => (i % every ? "" : `<b>${escapeText(shortened(id, g.left))}</b>`)),
+      ticktext: shown.map(({ id }, i) => (i % every ? "" : `<b>${escapeText(shortenedInside(id, most))}</b>`)),
       tickfont: { color: dragging ? colours.accent : colours.ink, size: g.pitch && g.pitch < 18 ? 10 : 12 },
       ticks: "",
       showline: false,
@@ -264,12 +261,7 @@ function laneRange(g) {
   return [g.first + g.lanes - 1 + pad, g.first - pad];
 }
 
-function shortened(id, left) {
-  const most = Math.max(3, Math.floor((left - 12) / 7.2));
-  return shortenedInside(id, most);
-}
-
-/** The x axis with ticks in the unit that fits what is in view. */
+/** Makes the x axis, with ticks in the unit that fits the part in view. */
 export function timeAxis(colours, axis, unit, from, to, width, more = {}) {
   const count = Math.max(2, Math.floor(width / 110));
   const values = ticks(from, to, count, true);

@@ -1,9 +1,10 @@
-/** The topology: processes by snapshot phase, what each channel holds, messages and markers on their way. */
+/** The topology: the phases of processes, the number of messages in channels, messages and markers in flight. */
 
 import { fitCanvas } from "../../lib/canvas.js";
 import { setText } from "../../lib/dom.js";
 import { blockedAt, spansOf } from "../../lib/blocked.js";
 import { counted, escapeText, shortenedInside, thousands } from "../../lib/format.js";
+import { hasAny } from "../../lib/player.js";
 import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
 import { inFlight, progress } from "./geometry.js";
 import { faded } from "./colours.js";
@@ -13,7 +14,8 @@ const NODE = 15;
 const SMALL_NODE = 7;
 const MANY = 20;
 const CURVE_POINTS = 9;
-const CROWD = 40; // channels with messages
+const CROWD = 40; // channels with messages; in a larger crowd a single message gets no number
+const LONGEST_NAME = 8; // characters
 const PHASES = ["not recorded", "recording", "done", "never records", "not part of it"];
 
 export function createTopology(app) {
@@ -48,7 +50,7 @@ export function createTopology(app) {
     );
   }
 
-  /** A point along a channel, from rim to rim; channels that go both ways bow apart. */
+  /** Returns the point at the share `along` of a channel, from rim to rim. Channels that go both ways bow apart. */
   function pointOn({ sourceCode, targetCode }, along) {
     const a = places[placeOf.get(sourceCode)];
     const b = places[placeOf.get(targetCode)];
@@ -73,7 +75,7 @@ export function createTopology(app) {
     return { type: "scatter", mode: "lines", x, y, line: { color: colour, width, simplify: false } };
   }
 
-  /** Arrow heads at two thirds of each channel. */
+  /** Draws an arrow head at two thirds of each channel. */
   function arrows(channels, colour) {
     const at = channels.map((channel) => [pointOn(channel, 0.66), pointOn(channel, 0.7)]);
     const angle = at.map(([a, b]) => 90 + (Math.atan2(b.y - a.y, b.x - a.x) * 180) / Math.PI);
@@ -125,7 +127,7 @@ export function createTopology(app) {
           color: now.map((phase) => fills[phase] ?? colours.panel),
           line: { width: 2, color: now.map((phase) => rims[phase] ?? colours.quiet) },
         },
-        text: shown.map((p) => escapeText(shortened(topology.processes[p].id))),
+        text: shown.map((p) => escapeText(shortenedInside(topology.processes[p].id, LONGEST_NAME))),
         textposition: big ? "middle center" : places.map(outward),
         textfont: { color: colours.ink, size: big ? 12 : 10 },
       },
@@ -143,7 +145,7 @@ export function createTopology(app) {
     };
   }
 
-  /** Names of small nodes stand away from the middle. */
+  /** Returns on which side of a small node its name is written: away from the middle. */
   function outward({ x, y }) {
     if (x < size.width * 0.25) return "middle left";
     if (x > size.width * 0.75) return "middle right";
@@ -161,27 +163,23 @@ export function createTopology(app) {
     };
   }
 
-  function shortened(id) {
-    return shortenedInside(id, 8);
-  }
-
   function drawStill() {
     measure();
     drawnKey = phases().join();
     const { data, layout } = figure();
     Plotly.react(plot, data, layout, CONFIG);
-    tell();
+    drawNotice();
   }
 
-  function tell() {
+  function drawNotice() {
     const hidden = topology.processes.length - shown.length;
     const now = phases();
-    const counts = PHASES.map((phase) => [phase, now.filter((own) => own === phase).length]).filter(([, n]) => n);
+    const counts = PHASES.map((phase) => [phase, now.filter((name) => name === phase).length]).filter(([, n]) => n);
     const { snapshot } = player.state;
-    const numbers = counts.map(([phase, n]) => `${thousands(n)} ${phase}`).join(", ");
-    const words = snapshot === null ? "" : `Snapshot ${snapshot}: ${numbers}.`;
-    const hiddenOnes = counted(hidden, "process", "processes");
-    const missing = hidden > 0 ? ` ${hiddenOnes} not shown: those with fewest channels.` : "";
+    const phaseCounts = counts.map(([phase, n]) => `${thousands(n)} ${phase}`).join(", ");
+    const words = snapshot === null ? "" : `Snapshot ${snapshot}: ${phaseCounts}.`;
+    const hiddenProcesses = counted(hidden, "process", "processes");
+    const missing = hidden > 0 ? ` ${hiddenProcesses} not shown: those with fewest channels.` : "";
     const crowd = leastCounted(player.state.shown) > 1 ? " Numbers: channels with 2 or more; the table has all." : "";
     setText(notice, words + missing + crowd);
     notice.title = notice.textContent;
@@ -222,7 +220,7 @@ export function createTopology(app) {
     context.closePath();
   }
 
-  /** The numbers change far less often than the tokens move: they are a picture of their own. */
+  /** Draws the numbers of messages, on a canvas of their own: they change less often than the tokens move. */
   function drawCounts(cut) {
     const context = fitCanvas(numbers);
     if (!cut) return;
@@ -247,7 +245,7 @@ export function createTopology(app) {
     }
   }
 
-  /** A bar across the end of each channel that its reader has blocked. */
+  /** Draws a bar across the end of each blocked channel. */
   function drawBlocked(context, blocked) {
     context.strokeStyle = app.colours.orphan;
     context.lineWidth = 4;
@@ -264,25 +262,16 @@ export function createTopology(app) {
     context.lineWidth = 1;
   }
 
-  /** In a crowd only the fuller channels get their number; the notice says so. */
+  /** Returns from how many messages on a channel gets its number. The notice says if that is more than one. */
   function leastCounted(cut) {
     return cut && cut.channels.size > CROWD ? 2 : 1;
   }
 
   function rows() {
     const cut = player.state.shown;
-    return {
-      head: ["channel", "source", "target", "FIFO", "messages now"],
-      rows: topology.channels.map(
-        ({ id, source, target, fifo, code }) => [
-          id,
-          source,
-          target,
-          fifo ? "yes" : "no",
-          cut?.channels.get(code)?.length ?? 0,
-        ],
-      ),
-    };
+    const row = ({ id, source, target, fifo, code }) =>
+      [id, source, target, fifo ? "yes" : "no", cut?.channels.get(code)?.length ?? 0];
+    return { head: ["channel", "source", "target", "FIFO", "messages now"], rows: topology.channels.map(row) };
   }
 
   canvas.addEventListener("click", (event) => {
@@ -297,10 +286,8 @@ export function createTopology(app) {
 
   function titleOf(target) {
     if (target?.of === "process") {
-      return [
-        topology.processes[target.process].id,
-        app.snapshots.phaseOf(target.process, player.state),
-      ].filter(Boolean).join(": ");
+      const phase = app.snapshots.phaseOf(target.process, player.state);
+      return [topology.processes[target.process].id, phase].filter(Boolean).join(": ");
     }
     if (target?.of === "channel") {
       const messages = player.state.shown?.channels.get(target.channel)?.length ?? 0;
@@ -335,17 +322,12 @@ export function createTopology(app) {
   }
 
   function draw(state, keys) {
-    const key = keys.has("shown") || keys.has("phases") ? phases().join() : drawnKey;
-    if (
-      key !== drawnKey ||
-      !places.length ||
-      ["theme", "size", "folded", "snapshot", "selection"].some((name) => keys.has(name))
-    ) {
-      drawStill();
-    }
-    if (keys.has("shown")) tell();
-    if (["shown", "size", "theme", "folded"].some((name) => keys.has(name))) drawCounts(state.shown);
-    if (["now", "shown", "window", "cut", "size", "theme", "folded"].some((name) => keys.has(name))) drawMoving(state);
+    const key = hasAny(keys, "shown", "phases") ? phases().join() : drawnKey;
+    const isStale = key !== drawnKey || !places.length;
+    if (isStale || hasAny(keys, "theme", "size", "folded", "snapshot", "selection")) drawStill();
+    if (keys.has("shown")) drawNotice();
+    if (hasAny(keys, "shown", "size", "theme", "folded")) drawCounts(state.shown);
+    if (hasAny(keys, "now", "shown", "window", "cut", "size", "theme", "folded")) drawMoving(state);
   }
 
   return { update };
