@@ -1,4 +1,4 @@
-"""The archive: filled from real answers of Flink, asked over the API and on its pages."""
+"""The archive is filled from real answers of Flink, and read over the API and on its pages."""
 
 import base64
 import re
@@ -29,13 +29,13 @@ def nothing_kept():
 
 @pytest.fixture
 def failures(shared_data) -> JobFacts:
-    """The job of the case ``failures``: 15 checkpoints, 7 of them failed."""
+    """Return the job of the case ``failures``: 15 checkpoints, 7 of them failed."""
     (told,) = facts_of_upload(read_upload(shared_data / "flink" / "failures" / "rest"))
     return told
 
 
 def state(job: EngineJob) -> list[dict]:
-    """All that the database holds of the job's checkpoints, but the version."""
+    """Return all that the database holds of the job's checkpoints, except the version."""
     rows = job.checkpoints.select_related("detail")
     return [
         {"facts": filling.facts_of(row), "slowest": row.slowest, "cause": row.cause} for row in rows

@@ -1,4 +1,4 @@
-"""Collecting from a Flink over real HTTP: no gap, no double, whoever is killed and when."""
+"""Collecting from a Flink over real HTTP leaves no gap and no double, whatever is killed and when."""
 
 import json
 import sys
@@ -44,7 +44,7 @@ def kept(job: EngineJob) -> dict:
 
 
 def require_all(job: EngineJob, flink: RecordedFlink, rest) -> None:
-    """Each number once, each with what every subtask took as recorded."""
+    """Require each number once, with the recorded times of every subtask."""
     (told,) = facts_of_upload(read_upload(rest))
     recorded = {one.number: one for one in told.checkpoints}
     found = kept(job)

@@ -1,4 +1,4 @@
-"""What the archive says of a job of which a running Flink has told, and tells no more."""
+"""What the archive shows of a job that a running Flink has reported, but reports no more."""
 
 import time
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ def flink(shared_data):
 
 
 def listing(flink: RecordedFlink, *keys: str):
-    """As ``flink`` answers, but these are its jobs."""
+    """Return a function that answers like ``flink``, but with these jobs."""
     whole = RecordedFlink.answer
 
     def answer(path):
@@ -136,7 +136,7 @@ def test_failures_that_flink_alone_has_counted_are_told(ada):
 
 @pytest.mark.parametrize("is_engine_first", [True, False])
 def test_the_size_that_flink_told_stays_beside_that_of_a_file(ada, is_engine_first):
-    """As in a folder that was copied after the answers: its newest checkpoint is not in them."""
+    """The newest checkpoint is missing in the answers, as in a folder that was copied later."""
     both = [
         CheckpointFacts(77, status="completed", bytes=312_144, is_bytes_told=True),
         CheckpointFacts(77, status="completed", bytes=312_160),
@@ -160,7 +160,7 @@ def test_the_list_says_that_a_collector_fails_and_its_row_says_why(ada, flink):
 
 
 def rounds(monkeypatch, *steps) -> None:
-    """The command sleeps between its rounds; so each of ``steps`` happens, then Ctrl-C."""
+    """Replace each sleep between the command's rounds by the next of ``steps``, the last by Ctrl-C."""
     left = list(steps)
 
     def sleep(seconds):

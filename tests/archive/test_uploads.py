@@ -37,7 +37,7 @@ def zipped(folder: Path, *parts: str) -> bytes:
 
 
 def ingest(api, name: str, content: bytes) -> int:
-    """The recording's id."""
+    """Upload a file, run its job, and return the recording's id."""
     answer = api.post("/api/recordings", {"file": SimpleUploadedFile(name, content)})
     assert answer.status_code == 202, answer.content
     running.run(answer.json()["job"])

@@ -1,4 +1,4 @@
-"""A real upload of Flink's in a browser, from its checkpoints down to a record in flight."""
+"""A real upload of Flink in a browser, from its checkpoints to a record in flight."""
 
 import io
 import re
@@ -26,7 +26,7 @@ def zipped(case: Path) -> bytes:
 
 @pytest.fixture(scope="module")
 def orders(stack, browser, signed_in_state, shared_data) -> str:
-    """The address of the contents of a case with records in flight, uploaded once."""
+    """Return the address of the inventory of a case with records in flight, uploaded once."""
     context = browser.new_context(base_url=stack.url, storage_state=signed_in_state)
     page = context.new_page()
     page.goto("/")
@@ -136,6 +136,6 @@ def test_every_page_of_contents_is_pictured(orders, browser, stack, signed_in_st
 
 
 def named(page, name) -> str:
-    """The query and the anchor of a link."""
+    """Return the query and the anchor of a link."""
     address = page.get_by_role("link", name=name).first.get_attribute("href")
     return address[address.index("?") :]

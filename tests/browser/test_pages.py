@@ -48,7 +48,7 @@ print(refused.pk, running.pk, job.pk, topology.pk, banks.pk, pressed.pk, twice.p
 
 @pytest.fixture(scope="module")
 def furnished(stack, browser, signed_in_state):
-    """Addresses of one page of each kind, by the name of its picture."""
+    """Return the address of one page of each kind, by the name of its picture."""
     stack.manage("load_samples", "--wait")
     late = upload(stack, browser, signed_in_state, record_late(simulated()).log)
     found = stack.manage("shell", "--verbosity", "0", "-c", FURNISH).split()

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 @pytest.fixture
 def banks(stack, page):
-    """The workbench of the two banks; nothing has been asked of them."""
+    """Return the workbench of the two banks, without any predicate yet."""
     stack.manage("load_samples", "--wait")
     page.goto("/")
     page.get_by_role("link", name="Two banks").click()

@@ -1,4 +1,4 @@
-"""The topology editor: with the pointer, with the keyboard alone, in tables, from text."""
+"""The topology editor: by pointer, by keyboard alone, in tables, from text."""
 
 import re
 
@@ -14,7 +14,7 @@ def editor(page):
 
 
 def at(page, x: float, y: float) -> dict[str, float]:
-    """A place on the drawing, x and y in 0..1 of it."""
+    """Return the pixels of a place on the drawing, x and y in 0..1."""
     box = page.locator("svg.drawing").bounding_box()
     return {"x": box["x"] + x * box["width"], "y": box["y"] + y * box["height"]}
 

@@ -1,4 +1,4 @@
-"""Guided tours in a browser: each step shows what it speaks of."""
+"""Guided tours in a browser: each step shows what its text describes."""
 
 import re
 
@@ -10,21 +10,21 @@ PHONE = {"width": 390, "height": 844}
 
 @pytest.fixture
 def gallery(stack, page):
-    """The page Learn, with all samples ready."""
+    """Return the page Learn with all samples ready."""
     stack.manage("load_samples", "--wait")
     page.goto("/learn")
     return page
 
 
 def tour(page, name: str):
-    """Opens a sample's tour; gives its panel."""
+    """Open a sample's tour and return its panel."""
     page.get_by_role("link", name=name).click()
     page.locator("#workbench.is-ready").wait_for()
     return page.locator("#wb-guide")
 
 
 def go_on(panel, title: str) -> None:
-    """On to the step of this title."""
+    """Go on to the step with this title."""
     panel.get_by_role("button", name="Next").click()
     expect(panel.get_by_role("heading", name=title)).to_be_visible()
 
@@ -62,7 +62,7 @@ def test_the_words_of_a_tour_are_explained_beside_it(gallery):
 
 
 def test_the_topology_shows_the_phases_of_the_snapshot_that_is_chosen(gallery):
-    """The phases are the same words at both snapshots, and others in between."""
+    """The counts of phases are the same at both snapshots, and differ in between."""
     tour(gallery, "A computation that ends")
     for name in ("s3", "s4"):
         gallery.locator(".wb-chip", has_text=name).click()

@@ -1,4 +1,4 @@
-"""What every answer carries, and what a request that is not for us gets."""
+"""What every answer contains, and how a request for another host is refused."""
 
 import logging
 

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 
 class Launched:
-    """`make run`'s launcher in a session of its own, as a terminal would have it."""
+    """The launcher of `make run` in a session of its own, as in a terminal."""
 
     def __init__(self, data_dir: Path, **variables: object):
         self.mark = f"launched-by-{os.getpid()}-{data_dir}"
@@ -57,7 +57,7 @@ class Launched:
         return found
 
     def left(self) -> list[str]:
-        """The command lines of what it started and what still runs."""
+        """Return the command lines of the processes that it started and that still run."""
         return [self.command_of(process) for process in self.descendants()]
 
     def command_of(self, process: psutil.Process) -> str:
@@ -77,7 +77,8 @@ class Launched:
             return False
 
     def is_the_first(self, process: psutil.Process) -> bool:
-        """Whether it is a line's own command: uvicorn's or Celery's process, no child of it."""
+        """Return whether a process is a line's own command, that of uvicorn or Celery, and not its
+        child."""
         command, parent = self.command_of(process), process.parent()
         is_command = "uvicorn webapp" in command or "celery --quiet" in command
         return is_command and not (parent and "celery --quiet" in self.command_of(parent))
@@ -277,7 +278,7 @@ sys.exit(0 if supervisor.stopped_by_person else 1)
 
 
 class Supervised(Launched):
-    """The supervisor with commands of the test's own."""
+    """The supervisor with commands of the test."""
 
     def __init__(self, folder: Path, kept: str):
         self.mark = f"supervised-by-{os.getpid()}-{folder}"
@@ -315,7 +316,7 @@ SLOW_TO_END = "worker: echo begun $$; trap '' TERM; while :; do sleep 0.1; done\
 
 
 class LaunchedWith(Launched):
-    """The real launcher with a Procfile of the test's own."""
+    """The real launcher with a Procfile of the test."""
 
     def __init__(self, folder: Path, procfile: str):
         (folder / "Procfile").write_text(procfile)
@@ -341,7 +342,7 @@ class LaunchedWith(Launched):
         return self.log_path.read_text()
 
     def workers(self) -> list[int]:
-        """The shells of the Procfile's line that run now, of both launchers.
+        """Return the shells of the Procfile's line that run now, of both launchers.
 
         A shell that starts a program is, for a moment, two processes with the same command.
         """
@@ -490,7 +491,7 @@ def test_a_killed_launcher_leaves_nothing(supervised):
 
 
 def sign_in_link_of(folder: Path) -> str:
-    """Return what the command prints in another shell, with this DATA_DIR."""
+    """Return what the command prints in another shell with this DATA_DIR."""
     ran = subprocess.run(
         [sys.executable, "manage.py", "sign_in_link"],
         cwd=ROOT,
@@ -546,7 +547,7 @@ def test_a_real_stack_starts_again_right_after_a_kill(launched, tmp_path):
 
 
 def running(launched: Launched, folder: Path) -> dict[str, set[int]]:
-    """The first processes of each line of the Procfile; Redis hides its environment."""
+    """Return the first process of each line of the Procfile. Redis hides its environment."""
     pids: dict[str, set[int]] = {}
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):

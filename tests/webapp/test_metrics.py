@@ -1,4 +1,4 @@
-"""What Prometheus reads at /metrics, and who may read it."""
+"""The metrics that Prometheus reads at /metrics, and who may read them."""
 
 import json
 
@@ -36,7 +36,7 @@ def token(settings):
 
 
 def scraped(client, headers) -> dict[tuple, float]:
-    """Return the samples by name and labels, read as Prometheus reads them."""
+    """Return the samples by name and labels, parsed like Prometheus does."""
     answer = client.get("/metrics", headers=headers)
     assert answer.status_code == 200, answer.content
     assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")

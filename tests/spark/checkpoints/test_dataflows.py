@@ -1,4 +1,4 @@
-"""Logs of dataflows go through Spark as they go through the reference."""
+"""Spark and the reference agree on the logs of dataflows."""
 
 import pytest
 

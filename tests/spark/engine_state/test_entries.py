@@ -1,4 +1,4 @@
-"""Entries of recorded checkpoints as Spark reads them, in the words of every engine."""
+"""Entries of recorded checkpoints as Spark reads them, in the words of all engines."""
 
 import pytest
 
@@ -23,7 +23,7 @@ CASES = {
 
 @pytest.fixture
 def case(shared_data, tmp_path):
-    """Unpacks a case: its folder and its expected answers."""
+    """Unpack a case and return its folder and its expected answers."""
 
     def unpacked(name: str):
         return unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)

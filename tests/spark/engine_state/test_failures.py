@@ -1,4 +1,4 @@
-"""What Spark says of state that it cannot read, as a sentence for a person."""
+"""A sentence for users explains why Spark cannot read a state."""
 
 from pathlib import Path
 

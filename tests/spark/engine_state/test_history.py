@@ -1,6 +1,6 @@
-"""Many batches of one state with few reads: what is put together is what a read would give.
+"""Many batches of one state with few reads: the combined answer is what a read of each batch gives.
 
-What answers here is the decoder of the files, which agrees with Spark (``test_streaming_entries``).
+The answers come from the decoder of the files, which agrees with Spark (``test_entries``).
 """
 
 from dataclasses import replace
@@ -22,7 +22,7 @@ LAST = 11
 
 
 class Files:
-    """Answers requests from the files of a case, and keeps what it was asked for."""
+    """Answers requests from the files of a case, and keeps the requests."""
 
     def __init__(self, checkpoint, spoil=lambda row: row) -> None:
         self.checkpoint, self.spoil, self.asked = checkpoint, spoil, []
@@ -51,7 +51,7 @@ def history(files: Files, batches=range(LAST + 1), has_changes=lambda batch: Tru
 
 
 def as_each_is_read(files: Files, told: History, batches) -> bool:
-    """Whether the history gives what a read of every batch gives."""
+    """Return whether the history is what a read of every batch gives."""
     return all(
         same_rows(told.at(batch), Files(files.checkpoint).read(StateRequest(batch=batch)))
         for batch in reversed(batches)

@@ -1,4 +1,4 @@
-"""The state of real checkpoints as Spark's data source reads it, and of a query run here."""
+"""The state of real checkpoints, and of a query that runs here, as Spark's data source reads it."""
 
 import json
 import os
@@ -165,7 +165,8 @@ def _window_and_user(row: dict) -> tuple:
 
 
 def _counted(folder) -> set[tuple]:
-    """Clicks per window of 20 s and user, with the sum of their amounts, in all input files."""
+    """Return the clicks per window of 20 s and user, with the sum of their amounts, in all input
+    files."""
     totals: dict[tuple, list[int]] = {}
     for path in folder.rglob("*.json"):
         for line in path.read_text().splitlines():
@@ -227,7 +228,7 @@ def test_a_read_changes_nothing_in_the_checkpoint(spark, case):
 
 @pytest.fixture
 def stopped_query(spark, tmp_path):
-    """See ``query_stopped``, in a folder of this test's."""
+    """Run ``query_stopped`` in a folder of this test."""
     return lambda before_writing: query_stopped(spark, tmp_path / "stopped", before_writing)
 
 
@@ -265,7 +266,7 @@ def test_a_query_stopped_before_it_wrote_shows_what_was_planned(spark, stopped_q
 
 
 def _totals(answer) -> dict:
-    """Users to count and sum; the other buffers are compared with the decoder's."""
+    """Return count and sum by user. The other buffers are compared with the decoder's."""
     rows = [row for rows in answer.rows.values() for row in rows]
     assert all(row["value"]["max#2"] == "2026-02-03" for row in rows)
     return {row["key"]["user"]: (row["value"]["count"], row["value"]["sum"]) for row in rows}

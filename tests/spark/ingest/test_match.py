@@ -1,4 +1,4 @@
-"""Sends meet receives on whole columns, whatever was lost, repeated or overtaken."""
+"""Sends are matched with receives on whole columns, even if some are lost, repeated or overtaken."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def met(sends: dict[int, list[int]], receives: dict[int, list[int]]) -> list[int]:
-    """``meet`` for ids by channel, as columns sorted by channel."""
+    """Call ``meet`` for ids by channel, as columns sorted by channel."""
     columns = []
     for ends in (sends, receives):
         channel = np.repeat(sorted(ends), [len(ends[code]) for code in sorted(ends)])

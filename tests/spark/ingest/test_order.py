@@ -1,4 +1,4 @@
-"""Events are put in order on whole columns, and what is wrong with their indexes is told."""
+"""Events are ordered on whole columns, and faults of their indexes are reported."""
 
 import itertools
 
@@ -11,7 +11,7 @@ from tasks.spark.ingest.schemas import ranges
 
 
 def ordered(*processes: list[int | None]) -> Order:
-    """The order of the events of p0, p1 … with these indexes, in lines 2, 3, 4 …"""
+    """Return the order of the events of p0, p1 … with these indexes, in lines 2, 3, 4 …"""
     indexes = [-1 if index is None else index for process in processes for index in process]
     starts = np.cumsum([0, *map(len, processes)])
     names = tuple(f"p{code}" for code in range(len(processes)))

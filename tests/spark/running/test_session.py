@@ -1,4 +1,4 @@
-"""The session: one a process, and a sentence where there can be none."""
+"""Each process has one Spark session, or a sentence that says why it has none."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from tasks.spark import session
 
 
 def told_without(environment: dict[str, str]) -> str:
-    """What a new process says that asks for a session in this environment."""
+    """Return the output of a new process that starts a session in this environment."""
     code = (
         "from tasks.spark import session\n"
         "try: session.get()\n"

@@ -1,4 +1,4 @@
-"""A stage gives every task's result in order, tells how far it is, and can be called off."""
+"""A stage returns every task's result in order, reports its progress, and can be cancelled."""
 
 import tempfile
 import time
@@ -12,7 +12,7 @@ from tasks.spark.stages import SparkStages, StagesHere
 
 
 class CalledOff(Exception):
-    """What a caller's progress raises to cancel."""
+    """The exception of a progress callback that cancels."""
 
 
 def doubled(task: int) -> int:

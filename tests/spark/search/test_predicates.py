@@ -1,7 +1,7 @@
 """Predicates by the Spark job and by the reference: the same answer, key by key.
 
-The job's stages run here, in this process, and evaluate without the sandbox, but for the last
-tests; AGREEMENT_EXAMPLES says how many generated recordings are tried.
+The job's stages run in this process and evaluate without the sandbox, except in the last tests.
+AGREEMENT_EXAMPLES is the number of generated recordings.
 """
 
 import json
@@ -53,7 +53,7 @@ FEW = {
 
 @pytest.fixture
 def pieces(monkeypatch):
-    """Parts of some rows."""
+    """Let each task take few rows."""
     monkeypatch.setattr(job, "ROWS_PER_TASK", 8)
 
 
@@ -64,7 +64,7 @@ def stored(recording: Recording, folder: Path) -> Path:
 
 
 def agree(recording: Recording, folder: Path, *texts: str) -> list[dict]:
-    """The JSON of each answer, which is the same both ways. folder: holds the recording."""
+    """Return the JSON of each answer, after comparing both. ``folder`` holds the recording."""
     answers = []
     for text in texts:
         expected = detect(recording, text)
@@ -76,12 +76,12 @@ def agree(recording: Recording, folder: Path, *texts: str) -> list[dict]:
 
 
 def condition(process: str, state: str, sign: str = "==") -> str:
-    """sign: ".x ==" is not known of states without an x."""
+    """Return a condition on a state. With the sign ".x ==" it is not known of states without an x."""
     return f"processes[{json.dumps(process)}]{'' if sign[0] == '.' else ' '}{sign} {state}"
 
 
 def questions(recording: Recording, most: int = 3) -> list[str]:
-    """Conjunctions about the states that the recording holds: of one process, of several."""
+    """Return conjunctions about the states of the recording, of one process or of several."""
     found = []
     for sign in ("==", "!="):
         asked = [
@@ -96,7 +96,7 @@ def questions(recording: Recording, most: int = 3) -> list[str]:
 
 @st.composite
 def asked(draw, recording: Recording) -> str:
-    """A conjunction about some of the recording's states."""
+    """Generate a conjunction about some of the recording's states."""
     names = [process.id for process in recording.topology.processes]
     parts = []
     for name in draw(st.lists(st.sampled_from(names), min_size=1, max_size=4)):
@@ -141,7 +141,7 @@ def test_both_agree_on_the_cos418_cases(shared_data, tmp_path, case):
 
 
 def meeting() -> Log:
-    """A and B are both open until each has heard of the other."""
+    """Return a run in which A and B are both open until each has received the other's message."""
     return (
         a_run({"A": 0, "B": 0, "C": None}, ["A->B", "B->A"])
         .send("A->B", "m1", state=1)
@@ -157,7 +157,7 @@ def meeting() -> Log:
 
 
 def telling() -> list[tuple[Log, str]]:
-    """Questions that between them get every kind of answer."""
+    """Return questions that together get every kind of answer."""
     return [
         (meeting(), "A == 1 && B == 1"),
         (meeting(), "A == 1 && C == 1"),

@@ -1,4 +1,4 @@
-"""The API from outside: what each call answers, and what a wrong one gets."""
+"""The API from outside: the answer of each call, and the refusals of wrong ones."""
 
 import json
 import urllib.parse
@@ -40,7 +40,7 @@ def problem_of(answer, status: int, code: str) -> dict:
 
 
 def fits(declared, answer) -> dict:
-    """The answer's body, which is of the type that OpenAPI shows."""
+    """Return the answer's body, after checking it against the type in the OpenAPI document."""
     assert answer.status_code < 300, answer.content
     TypeAdapter(declared).validate_python(answer.json(), strict=False)
     return answer.json()
@@ -187,7 +187,7 @@ def test_an_event_tells_its_fields_and_its_message(api, banks):
 
 
 def test_an_event_has_a_past_and_a_future(api, banks):
-    """B receives m1: before it lie A's opening and sending, and what B did before."""
+    """B receives m1. Before that, A has opened and sent, and B has acted, too."""
     found = fits(cuts.ConesPayload, api.get(f"/api/recordings/{banks.pk}/cones/B/2"))
     assert found["past"]["positions"] == [2, 3]
     assert found["past"]["at"] == [1500, 3800]

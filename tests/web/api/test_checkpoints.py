@@ -1,4 +1,4 @@
-"""What the API answers about checkpoints and failures of a dataflow."""
+"""The API's answers about checkpoints and failures of a dataflow."""
 
 import pytest
 

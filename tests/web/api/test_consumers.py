@@ -1,4 +1,4 @@
-"""The websockets, over the in-memory channel layer."""
+"""The websockets, over the channel layer in memory."""
 
 import asyncio
 import json
@@ -141,7 +141,7 @@ async def test_a_message_that_is_too_large_ends_the_connection(ada, banks):
 
 
 async def test_of_many_windows_the_first_and_the_newest_are_answered(ada, banks, monkeypatch):
-    """The first is being computed while the others come."""
+    """The first is being computed while the others arrive."""
     begun, release = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -233,7 +233,7 @@ def looking_often(monkeypatch):
 
 @pytest.fixture
 def lost(monkeypatch):
-    """What is told to open pages does not reach them."""
+    """Lose every message to open pages."""
     monkeypatch.setattr(live, "_send", lambda group, message: None)
 
 

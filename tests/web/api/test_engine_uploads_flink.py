@@ -1,4 +1,4 @@
-"""Flink's files uploaded through the API: ingested for real, and what can be asked then."""
+"""Files of Flink are uploaded through the API, ingested by the real job, and asked about."""
 
 import io
 import json
@@ -34,7 +34,8 @@ def zipped(folder: Path, *parts: str) -> bytes:
 
 @pytest.fixture
 def uploaded(api, shared_data):
-    """Uploads parts of a case and runs its job: answers for paths below the recording."""
+    """Upload parts of a case, run its job, and return a function that gets paths below the
+    recording."""
 
     def upload(name: str, *parts: str, file: str | None = None):
         folder = shared_data / "flink" / name
@@ -74,14 +75,14 @@ def operator(checkpoint: dict, name: str) -> str:
 
 
 def total(get, number: int, name: str, state: str) -> tuple[int, int]:
-    """Entries of a state, and the sum of their values."""
+    """Return the number of a state's entries and the sum of their values."""
     place = {"operator": operator(get(f"/contents/{number}"), name), "state": state}
     items = get(f"/contents/{number}/entries", **place, limit=500)["items"]
     return len(items), sum(item["value"] for item in items)
 
 
 def amounts_in(get, number: int, channel: dict) -> list[int]:
-    """What the transfers in a channel are about, page by page."""
+    """Return the amounts of the transfers in a channel, read page by page."""
     path, items = f"/contents/{number}/channels/{channel['number']}", []
     while len(items) < channel["elements"]:
         found = get(path, type="tuple<string,string,long>", offset=len(items), limit=500)

@@ -1,4 +1,4 @@
-"""Checkpoints of Spark uploaded through the API: ingested for real, and what can be asked then."""
+"""Checkpoints of Spark are uploaded through the API, ingested by the real job, and asked about."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ pytestmark = [
 
 @pytest.fixture
 def uploaded(api, shared_data):
-    """Uploads a case and runs its job: answers for paths below the recording."""
+    """Upload a case, run its job, and return a function that gets paths below the recording."""
 
     def upload(name: str):
         content = (shared_data / "spark-streaming" / f"{name}.zip").read_bytes()
@@ -45,7 +45,7 @@ def verdicts(get) -> dict[str, str]:
 
 
 def pages_of(name: str):
-    """The words of the pages below a case's recording."""
+    """Return the words of the pages below a case's recording."""
     recording = Recording.objects.get(name=f"{name}.zip")
     client = signed_in(recording.owner)
     return lambda path, **query: words(

@@ -1,4 +1,4 @@
-"""Every case of SeaTunnel's, uploaded as it is: what the API tells is what was expected."""
+"""Every case of SeaTunnel is uploaded as it is: the API's answers are the expected ones."""
 
 import json
 import zipfile

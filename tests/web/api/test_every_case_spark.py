@@ -1,4 +1,4 @@
-"""Every checkpoint of Spark's, uploaded as it is: what the API tells is what was recorded."""
+"""Every checkpoint of Spark is uploaded as it is: the API's answers are what was recorded."""
 
 import json
 import zipfile

@@ -37,7 +37,7 @@ def banks(ada):
 
 @pytest.fixture
 def here(monkeypatch):
-    """The job without Spark."""
+    """Run the job without Spark."""
     monkeypatch.setattr(spark_job, "SparkStages", lambda session: StagesHere())
     monkeypatch.setattr(spark_job.session, "get", lambda: None)
 
@@ -193,7 +193,8 @@ def test_an_answer_has_its_cuts_as_links_into_the_workbench_and_as_a_table(ada, 
 
 
 def apart() -> Script:
-    """A is open, then B; A may be through before B begins. C never says how it is."""
+    """Return a run in which A is open, then B. A may be through before B begins. C never says how
+    it is."""
     return (
         Script("apart", {"A": 0, "B": 0, "C": None}, ["A->B"])
         .internal("A", "opens", state=1)

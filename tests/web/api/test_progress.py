@@ -1,4 +1,5 @@
-"""What a job says of how far it is: events where they are counted, an estimate where it holds."""
+"""The progress of a job: a number of events where they are counted, an estimate where it is
+reliable."""
 
 from datetime import timedelta
 
@@ -16,7 +17,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 def told(format: str, *report, seconds: float = 10) -> dict:
-    """What is told of a job that has run for so long when it reports."""
+    """Return the progress of a job that reports after having run for so long."""
     ada = a_person()
     recording = Recording.objects.create(owner=ada, name="log", upload="file", format=format)
     job = create_job(Job.Kind.INGEST, ada, recording=recording)

@@ -1,4 +1,4 @@
-"""What an upload was recognised as and by what, what its log cannot tell, and overruling it."""
+"""As what an upload is recognised and why, what its log does not say, and how a user overrules it."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A query run here and stopped in the middle of a batch, uploaded: what the API tells of it."""
+"""The checkpoint of a query that was stopped in the middle of a batch is uploaded."""
 
 import pytest
 

@@ -24,7 +24,7 @@ BY_SLUG = {sample.slug: sample for sample in SAMPLES_OF_DATAFLOWS}
 
 
 def explained(owner, of: str | Log, **fields) -> Recording:
-    """A ready recording with what the checkpoints job would have found. of: a sample, or a log."""
+    """Return a ready recording with the report of a checkpoints job. `of`: a sample, or a log."""
     log = of if isinstance(of, Log) else BY_SLUG[of].log()
     row = a_ready_recording(owner, log, **fields)
     found = assemble(log.header, log.events).recording

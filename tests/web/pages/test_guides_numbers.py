@@ -1,4 +1,4 @@
-"""The tours say numbers: each is in the log of its sample."""
+"""Every number in the tours is in the log of its sample."""
 
 import json
 from collections import Counter
@@ -21,7 +21,7 @@ def text_of(slug: str, number: int) -> str:
 
 
 def states(events, at: float) -> dict[str, object]:
-    """By process, as they are at ``at`` microseconds."""
+    """Return the states by process at ``at`` microseconds."""
     found = {}
     for event in events:
         if event.at <= at and event.state is not None:
@@ -30,7 +30,7 @@ def states(events, at: float) -> dict[str, object]:
 
 
 def times(events, kind: str, process: str, **facts: object) -> list[float]:
-    """In milliseconds, of the events that have these facts."""
+    """Return the instants, in ms, of the events that have these facts."""
     return [
         event.at / 1000
         for event in events
@@ -40,7 +40,7 @@ def times(events, kind: str, process: str, **facts: object) -> list[float]:
 
 
 def recorded_at(events, snapshot: str) -> dict[str, float]:
-    """In milliseconds, by process."""
+    """Return the instants, in ms, at which each process recorded."""
     return {
         event.process: event.at / 1000
         for event in events
@@ -49,7 +49,7 @@ def recorded_at(events, snapshot: str) -> dict[str, float]:
 
 
 def in_flight(events, snapshot: str) -> int:
-    """Messages that the snapshot's record_channel events hold."""
+    """Return how many messages the snapshot's record_channel events hold."""
     return sum(
         len(event.messages or ())
         for event in events

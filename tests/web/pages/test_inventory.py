@@ -1,4 +1,4 @@
-"""The pages of contents: what they say of real checkpoints. No Spark has to read them."""
+"""The pages of inventories of real checkpoints, without Spark."""
 
 import html
 import re
@@ -20,7 +20,7 @@ PLAIN = re.compile(r"<[^>]*>")
 
 @pytest.fixture
 def given(ada, shared_data):
-    """A recording beside which the contents of a case lie: its address."""
+    """Return the address of a recording beside which the inventory of a case is stored."""
 
     def written(name: str) -> str:
         recording = a_ready_recording(ada, format="flink")
@@ -32,7 +32,7 @@ def given(ada, shared_data):
 
 
 def words(page) -> str:
-    """What a page says, without marks, its spaces as one."""
+    """Return the text of a page without tags, with each run of white space as one space."""
     return " ".join(html.unescape(PLAIN.sub(" ", text_of(page))).split())
 
 

@@ -1,4 +1,4 @@
-"""The page of Theorem 1, before it is asked for, done, and where nothing can be reordered."""
+"""The page of Theorem 1: before the job, after it, and for a snapshot that cannot be reordered."""
 
 import pytest
 from django.utils import timezone
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 
 def reordered(owner, log: Log) -> Recording:
-    """A ready recording whose first snapshot has been reordered."""
+    """Return a ready recording whose first snapshot has been reordered."""
     row = a_ready_recording(owner, log)
     recording = assemble(log.header, log.events).recording
     report = judge(recording)[0]
