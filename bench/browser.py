@@ -1,6 +1,6 @@
 """The workbench in Chromium: frames per second while playing, and the time to the first picture.
 
-python -m bench.browser URL [--sign-in LINK] [--seconds 8]
+    python -m bench.browser URL [--sign-in LINK] [--seconds 8]
 
 URL is a recording's page; LINK is the output of `manage.py sign_in_link`.
 """
@@ -74,7 +74,8 @@ def measure(url: str, *, sign_in: str | None = None, seconds: float = 8) -> Meas
 
 
 def open_once(page: Page, url: str) -> float:
-    """Return the seconds until the diagram is drawn. The second time, the browser has the scripts."""
+    """Return the seconds until the diagram is drawn. The second time, the browser has the
+    scripts."""
     page.goto("about:blank")
     page.goto(url, wait_until="commit")
     while (at := page.evaluate(FIRST_PICTURE)) is None:

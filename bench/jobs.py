@@ -153,7 +153,8 @@ def _measure(folder: Path, size: int) -> None:
 
 
 def _measure_reordering(store: Path, rounds: int) -> None:
-    """Measure Theorem 1 on the first snapshot. DuckDB could only sort, so there is no comparison."""
+    """Measure Theorem 1 on the first snapshot. DuckDB could only sort, so there is no
+    comparison."""
     snapshot = Manifest.read(store).snapshots[0]
     between = reorder_snapshot(store, snapshot, _silent).events_total
     spark = _best(rounds, lambda: reorder_snapshot(store, snapshot, _silent))

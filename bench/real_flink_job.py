@@ -2,7 +2,7 @@
 
 For `docs/real-flink.md`. It runs in a Python that has `apache-flink`, not in Cutline's own:
 
-python bench/real_flink_job.py CHECKPOINT_FOLDER REST_PORT
+    python bench/real_flink_job.py CHECKPOINT_FOLDER REST_PORT
 
 Numbers go in turn to two slow subtasks. The buffers before these fill, barriers overtake them, and
 what they overtake becomes part of the checkpoint. The job runs until it is stopped.

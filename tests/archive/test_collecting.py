@@ -1,4 +1,5 @@
-"""Collecting from a Flink over real HTTP leaves no gap and no double, whatever is killed and when."""
+"""Collecting from a Flink over real HTTP leaves no gap and no double, whatever is killed and
+when."""
 
 import json
 import sys

@@ -160,7 +160,8 @@ def test_the_list_says_that_a_collector_fails_and_its_row_says_why(ada, flink):
 
 
 def rounds(monkeypatch, *steps) -> None:
-    """Replace each sleep between the command's rounds by the next of ``steps``, the last by Ctrl-C."""
+    """Replace each sleep between the command's rounds by the next of ``steps``, the last by
+    Ctrl-C."""
     left = list(steps)
 
     def sleep(seconds):

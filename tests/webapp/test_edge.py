@@ -34,7 +34,8 @@ def edge(live_redis, tmp_path_factory):
 
 @pytest.fixture
 def connected(edge):
-    """Provide a function that opens connections to the server. They are closed when the test ends."""
+    """Provide a function that opens connections to the server. They are closed when the test
+    ends."""
     with contextlib.ExitStack() as connections:
         yield lambda: connections.enter_context(
             socket.create_connection(("127.0.0.1", edge.port), timeout=30)
@@ -42,7 +43,8 @@ def connected(edge):
 
 
 def spooled(stack: Stack) -> list[str]:
-    """Return the files in the data folder, even deleted ones, that the server has open for a body."""
+    """Return the files in the data folder, even deleted ones, that the server has open for a
+    body."""
     here = [path for path in descriptors(stack) if path.startswith(str(stack.folder))]
     return [path for path in here if "sqlite" not in path and not path.endswith(".log")]
 

@@ -1,4 +1,5 @@
-"""Logs as they arrive in practice: out of order, without times or indexes, with different clocks."""
+"""Logs as they arrive in practice: out of order, without times or indexes, with different
+clocks."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -104,7 +104,8 @@ def orderless(log: Log) -> Log:
 
 @st.composite
 def busy_runs(draw) -> Log:
-    """Generate runs with much between start and end of the snapshots, some damaged or disordered."""
+    """Generate runs with much between start and end of the snapshots, some damaged or
+    disordered."""
     topology = draw(some_topologies(draw(st.integers(2, 6))))
     order = draw(st.sampled_from(("fifo", "any", "broken")))
     log = simulated(

@@ -163,7 +163,8 @@ def check_good(session) -> None:
 
 
 def interfere(number: int) -> list[int]:
-    """Send a signal to the JVM as soon as PySpark has its pid, which the returned list then holds."""
+    """Send a signal to the JVM as soon as PySpark has its pid, which the returned list then
+    holds."""
     pids: list[int] = []
     threading.Thread(target=_send, args=(number, pids), daemon=True).start()
     return pids

@@ -76,7 +76,8 @@ def agree(recording: Recording, folder: Path, *texts: str) -> list[dict]:
 
 
 def condition(process: str, state: str, sign: str = "==") -> str:
-    """Return a condition on a state. With the sign ".x ==" it is not known of states without an x."""
+    """Return a condition on a state. With the sign ".x ==" it is not known of states without an
+    x."""
     return f"processes[{json.dumps(process)}]{'' if sign[0] == '.' else ' '}{sign} {state}"
 
 

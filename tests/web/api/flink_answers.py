@@ -76,7 +76,8 @@ class Answer:
     # --- in flight -------------------------------------------------------------------------------
 
     def _edges(self) -> Iterator[tuple[dict, str, str, str | None]]:
-        """Yield each expected edge, with the API's names of its ends and the type of its records."""
+        """Yield each expected edge, with the API's names of its ends and the type of its
+        records."""
         called = {}
         for operator in self.checkpoint.operators:
             label = operator.vertex or operator.name
@@ -186,7 +187,8 @@ def _is_value(where: tuple) -> bool:
 
 
 def _job_name(end: str, expected: dict) -> str:
-    """Return the name of an operator in the job's code, for version 4 of the metadata has only ids."""
+    """Return the name of an operator in the job's code, for version 4 of the metadata has only
+    ids."""
     known = {id_of_uid(uid): uid for uid in ON_THE_WIRE}
     known |= {id_of_uid(uid): uid for uid in expected.get("job", ())}
     return known.get(end, end)
@@ -289,7 +291,8 @@ def _found_values(entries: list[StateEntry]) -> Iterator[tuple]:
 
 
 def _place(where: tuple, name: str, told: dict, time: int | None, seen: Counter) -> tuple:
-    """Return the place of a value. A key with several values, such as timers, has a place for each."""
+    """Return the place of a value. A key with several values, such as timers, has a place for
+    each."""
     own = told["keyGroup"], _text(told["key"]), _text(told.get("namespace")), time
     place = ("value", *where, name, *own)
     seen[place] += 1
@@ -301,7 +304,8 @@ def _text(value: object) -> str:
 
 
 def _notes_of(expected: dict) -> Iterator[tuple]:
-    """Yield the notes of operators whose keyed state Flink could not restore: changelogs and ForSt."""
+    """Yield the notes of operators whose keyed state Flink could not restore: changelogs and
+    ForSt."""
     told = {
         operator["id"]
         for operator in expected["flink"]["operators"]

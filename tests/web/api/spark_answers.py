@@ -109,7 +109,8 @@ def found(uploaded: Uploaded, expected: dict) -> Facts:
 
 
 def _without(contents: UploadInventory, start: str) -> UploadInventory:
-    """Return the inventory with the case's names of folders. A package has them in one of its own."""
+    """Return the inventory with the case's names of folders. A package has them in one of its
+    own."""
     jobs = tuple(replace(one, name=one.name.removeprefix(start)) for one in contents.jobs)
     return replace(contents, jobs=jobs)
 

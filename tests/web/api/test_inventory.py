@@ -1,4 +1,5 @@
-"""The inventory of a real checkpoint on pages and in the API: a bank's money, partly in channels."""
+"""The inventory of a real checkpoint on pages and in the API: a bank's money, partly in
+channels."""
 
 import io
 import zipfile

@@ -1,4 +1,5 @@
-"""As what an upload is recognised and why, what its log does not say, and how a user overrules it."""
+"""As what an upload is recognised and why, what its log does not say, and how a user overrules
+it."""
 
 from dataclasses import replace
 
