@@ -58,11 +58,11 @@ def counts(tmp_path, description, before, after):
     return {kind: count for kind, count in found.items() if count}
 
 
-def timers(*timers):
+def timers(*all_timers):
     """Return timers (time, key, namespace) as pairs of the full layout."""
     return [
         (GROUP + i64(time - 2**63) + types.string(key) + long(namespace), b"")
-        for time, key, namespace in timers
+        for time, key, namespace in all_timers
     ]
 
 
@@ -77,11 +77,11 @@ def test_a_timer_is_the_same_by_key_namespace_and_time(tmp_path):
 
 
 def test_a_key_that_cannot_be_decoded_is_found_again_by_its_bytes(tmp_path):
-    description = write.meta(write.state("totals", LONG.snapshot), key=write.UNKNOWN)
+    description = write.meta(write.state("totals", LONG.snapshot), key=KRYO)
     before = [
         (GROUP + b"stays\0", long(1)),
         (GROUP + b"grows\0", long(1)),
-        (GROUP + b"goes\0", b"1"),
+        (GROUP + b"goes\0", long(1)),
     ]
     after = [
         (GROUP + b"comes\0", long(1)),
