@@ -3,12 +3,14 @@
 /**
  * Returns when each channel is blocked, on the window's axis. A span that begins or ends outside the window ends
  * at its edge. A task that crashes or starts again blocks nothing any more.
+ * @param {OpenWindow | null} window @returns {BlockedSpan[]}
  */
 export function blockedSpans(window) {
   if (!window?.exact) return [];
   const names = ["block", "unblock", "crash", "restore", "restart"];
   const [block, unblock, ...ends] = names.map((name) => window.kinds.indexOf(name));
   if (block < 0) return [];
+  /** @type {BlockedSpan[]} */
   const spans = [];
   window.rows.forEach((rows, process) => {
     const open = new Map();
@@ -30,14 +32,20 @@ export function blockedSpans(window) {
   return spans;
 }
 
-/** Returns the codes of the channels that are blocked at `x`. */
+/**
+ * Returns the codes of the channels that are blocked at `x`.
+ * @param {BlockedSpan[]} spans @param {number} x
+ */
 export function blockedAt(spans, x) {
   return new Set(spans.filter(({ from, to }) => from <= x && x < to).map(({ channel }) => channel));
 }
 
 const spansByWindow = new WeakMap();
 
-/** Returns the blocked spans of a window, computed once for each window. */
+/**
+ * Returns the blocked spans of a window, computed once for each window.
+ * @param {OpenWindow | null} window @returns {BlockedSpan[]}
+ */
 export function spansOf(window) {
   if (!window) return [];
   if (!spansByWindow.has(window)) spansByWindow.set(window, blockedSpans(window));

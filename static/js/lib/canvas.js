@@ -5,7 +5,10 @@ const observer =
   globalThis.ResizeObserver &&
   new ResizeObserver((entries) => entries.forEach(({ target }) => sizes.delete(target)));
 
-/** Returns an element's size in CSS pixels. As measuring costs a layout, it is measured only after a change. */
+/**
+ * Returns an element's size in CSS pixels. As measuring costs a layout, it is measured only after a change.
+ * @param {Element} element @returns {Size}
+ */
 export function sizeOf(element) {
   if (!sizes.has(element)) {
     observer.observe(element);
@@ -14,7 +17,10 @@ export function sizeOf(element) {
   return sizes.get(element);
 }
 
-/** Fits a canvas to its box and the screen's pixels, clears it, and returns its context, scaled to CSS pixels. */
+/**
+ * Fits a canvas to its box and the screen's pixels, clears it, and returns its context, scaled to CSS pixels.
+ * @param {HTMLCanvasElement} canvas
+ */
 export function fitCanvas(canvas) {
   const { width, height } = sizeOf(canvas);
   const ratio = devicePixelRatio || 1;

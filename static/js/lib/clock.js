@@ -16,6 +16,7 @@ const MONTH = 30.4 * DAY;
 /**
  * Returns about `count` ticks in [from, to], in ms since 1970. A text has the time of day or the day. The first
  * text, and each after which the day or the year has changed, has that on a second line after "<br>".
+ * @param {number} from @param {number} to @param {number} count
  */
 export function clockTicks(from, to, count) {
   if (!(Math.abs(from) <= LAST && Math.abs(to) <= LAST)) return numberTicks(from, to, count);
@@ -31,22 +32,30 @@ export function clockTicks(from, to, count) {
   return { values, texts };
 }
 
+/** @param {number} from @param {number} to @param {number} count @param {number | undefined} step */
 function roundInstants(from, to, count, step) {
   if (to - from < SECOND) return ticks(from, to, count, true);
   return step ? multiples(from, to, step) : months(from, to, count);
 }
 
-/** Returns about `count` ticks of an axis of whole numbers, like `clockTicks`. */
+/**
+ * Returns about `count` ticks of an axis of whole numbers, like `clockTicks`.
+ * @param {number} from @param {number} to @param {number} count
+ */
 export function numberTicks(from, to, count) {
   const values = ticks(from, to, count, true);
   return { values, texts: values.map(thousands) };
 }
 
-/** "09:30:00.000" -> "09:30". */
+/**
+ * "09:30:00.000" -> "09:30".
+ * @param {string} time
+ */
 function shortest(time) {
   return time.endsWith(":00.000") ? time.slice(0, 5) : time.replace(".000", "");
 }
 
+/** @param {number} from @param {number} to @param {number} step */
 function multiples(from, to, step) {
   const origin = step % (7 * DAY) === 0 ? 4 * DAY : 0; // weeks begin on Mondays, and 1970 began on a Thursday
   const values = [];
@@ -54,6 +63,7 @@ function multiples(from, to, step) {
   return values;
 }
 
+/** @param {number} from @param {number} to @param {number} count */
 function months(from, to, count) {
   const step = monthStep((to - from) / MONTH / count);
   const first = new Date(from);
@@ -65,7 +75,10 @@ function months(from, to, count) {
   }
 }
 
-/** Returns the smallest round number of months that is `least` or more. */
+/**
+ * Returns the smallest round number of months that is `least` or more.
+ * @param {number} least
+ */
 function monthStep(least) {
   let step = MONTHS.find((each) => each >= least) ?? MONTHS.at(-1);
   while (step < least) step *= 10;

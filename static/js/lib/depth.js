@@ -2,7 +2,10 @@
 
 import { IN_FLIGHT } from "./window.js";
 
-/** Returns the largest depth of each channel in each of `count` bins, without the channels that are always empty. */
+/**
+ * Returns the largest depth of each channel in each of `count` bins, without the channels that are always empty.
+ * @param {OpenWindow} window @param {number} from @param {number} to @param {number} count
+ */
 export function depthBins(window, from, to, count) {
   const edges = Float64Array.from({ length: count + 1 }, (_, i) => from + ((to - from) * i) / count);
   const changes = changesByChannel(window);
@@ -19,7 +22,10 @@ export function depthBins(window, from, to, count) {
   return { edges, channels, rows };
 }
 
-/** Returns the steps of one channel's depth, from the window's left edge to its right. */
+/**
+ * Returns the steps of one channel's depth, from the window's left edge to its right.
+ * @param {OpenWindow} window @param {number} channel
+ */
 export function depthSteps(window, channel) {
   const x = [window.from];
   const depth = [window.depths[channel] ?? 0];
@@ -32,14 +38,20 @@ export function depthSteps(window, channel) {
   return { x, depth };
 }
 
+/** @param {OpenWindow} window */
 function filledAtLeft(window) {
   return Array.from(window.depths, (depth, channel) => (depth > 0 ? channel : -1)).filter((c) => c >= 0);
 }
 
-/** Returns for each channel the changes of its depth inside the window, [x, +1 or -1] in order. */
+/**
+ * Returns for each channel the changes of its depth inside the window, [x, +1 or -1] in order.
+ * @param {OpenWindow} window @returns {Map<number, [number, number][]>}
+ */
 function changesByChannel(window) {
   const { messages, positions, topology } = window;
+  /** @type {Map<number, [number, number][]>} */
   const changes = new Map();
+  /** @param {number} channel @param {number} x @param {number} change */
   const add = (channel, x, change) => {
     if (!changes.has(channel)) changes.set(channel, []);
     changes.get(channel).push([x, change]);
@@ -55,6 +67,7 @@ function changesByChannel(window) {
   return changes;
 }
 
+/** @param {number} start @param {[number, number][]} changes @param {Float64Array} edges */
 function binned(start, changes, edges) {
   const row = new Float64Array(edges.length - 1);
   let depth = start;

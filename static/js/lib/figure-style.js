@@ -1,11 +1,17 @@
 /** What the figures of all pages look like: the colours of tokens.css, the base of a layout, axes and lines. */
 
-/** Returns a colour of the page as it is now. */
+/**
+ * Returns a colour of the page as it is now.
+ * @param {string} name
+ */
 export function pageColour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--color-${name}`).trim();
 }
 
-/** Returns the part that all Plotly layouts share. */
+/**
+ * Returns the part that all Plotly layouts share.
+ * @param {Colours} colours
+ */
 export function figureLayout(colours) {
   return {
     autosize: true,
@@ -15,7 +21,10 @@ export function figureLayout(colours) {
   };
 }
 
-/** Returns an axis in quiet colours, without a line and ticks. */
+/**
+ * Returns an axis in quiet colours, without a line and ticks.
+ * @param {Colours} colours
+ */
 export function quietAxis(colours) {
   return {
     color: colours("text-soft"),
@@ -26,12 +35,18 @@ export function quietAxis(colours) {
   };
 }
 
-/** Returns the decoration of a horizontal axis: a line with ticks. */
+/**
+ * Returns the decoration of a horizontal axis: a line with ticks.
+ * @param {Colours} colours
+ */
 export function axisLine(colours) {
   return { linecolor: colours("line"), tickcolor: colours("line"), ticks: "outside", ticklen: 4 };
 }
 
-/** Returns a shape: a line across the whole height of the diagram. */
+/**
+ * Returns a shape: a line across the whole height of the diagram.
+ * @param {number} x @param {object} line
+ */
 export function verticalLine(x, line) {
   return { type: "line", yref: "paper", y0: 0, y1: 1, x0: x, x1: x, line };
 }

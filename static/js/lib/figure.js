@@ -19,7 +19,6 @@ const CONFIG = {
 
 /**
  * Mounts a figure. `show()` draws it again and resolves when the sketch is on the screen; `destroy()` removes it.
- *
  * @param {HTMLElement} root its data-plotly is the address of Plotly
  * @param {(width: number) => Figure} build returns the figure for a width in pixels, as sketch.js requires it
  * @param {{ config?: object, wire?: (plot: any) => void }} options `config` adds to Plotly's configuration; `wire` is

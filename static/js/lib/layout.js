@@ -10,7 +10,10 @@ const ROUNDS = 120;
 const SPARSE = 1.6; // channels per process below which relaxing helps
 export const MOST_DRAWN = 60;
 
-/** Returns the position of each of `count` processes. `links` are pairs of indexes of processes. */
+/**
+ * Returns the position of each of `count` processes. `links` are pairs of indexes of processes.
+ * @param {number} count @param {number[][]} links @returns {Point[]}
+ */
 export function layoutTopology(count, links) {
   const layers = layered(count, links);
   if (layers) return layers;
@@ -22,6 +25,7 @@ export function layoutTopology(count, links) {
 /**
  * Returns positions in layers by the longest path from a source, with the processes without channels in a row above.
  * Returns null if there is a cycle, or no channel at all.
+ * @param {number} count @param {number[][]} links @returns {Point[] | null}
  */
 function layered(count, links) {
   const waiting = new Int32Array(count);
@@ -56,7 +60,10 @@ function layered(count, links) {
   return places;
 }
 
-/** Returns the `limit` processes with most channels, in the order of the topology. */
+/**
+ * Returns the `limit` processes with most channels, in the order of the topology.
+ * @param {number} count @param {number[][]} links @param {number} [limit] @returns {number[]}
+ */
 export function drawnProcesses(count, links, limit = MOST_DRAWN) {
   if (count <= limit) return Array.from({ length: count }, (_, p) => p);
   const degree = new Int32Array(count);
@@ -68,6 +75,7 @@ export function drawnProcesses(count, links, limit = MOST_DRAWN) {
   return order.slice(0, limit).sort((a, b) => a - b);
 }
 
+/** @param {number} count */
 function circle(count) {
   if (count === 2) return [{ x: -1, y: 0 }, { x: 1, y: 0 }];
   return Array.from({ length: count }, (_, p) => {
@@ -76,6 +84,7 @@ function circle(count) {
   });
 }
 
+/** @param {Point[]} places @param {number[][]} links */
 function relax(places, links) {
   const ideal = 2 / Math.sqrt(places.length);
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -95,6 +104,10 @@ function relax(places, links) {
   }
 }
 
+/**
+ * @param {Point[]} places @param {Point[]} pushes @param {number} a @param {number} b
+ * @param {(distance: number) => number} strength
+ */
 function push(places, pushes, a, b, strength) {
   const dx = places[a].x - places[b].x;
   const dy = places[a].y - places[b].y;
@@ -106,21 +119,26 @@ function push(places, pushes, a, b, strength) {
   pushes[b].y -= dy * force;
 }
 
+/** @param {Point[]} places */
 function fitted(places) {
   if (places.length === 0) return [];
   const xs = places.map((place) => place.x);
   const ys = places.map((place) => place.y);
+  /** @param {number[]} values */
   const fit = (values) => {
     const low = Math.min(...values);
     const span = Math.max(...values) - low;
-    return (value) => (span < 1e-9 ? 0.5 : (value - low) / span);
+    return (/** @type {number} */ value) => (span < 1e-9 ? 0.5 : (value - low) / span);
   };
   const fitX = fit(xs);
   const fitY = fit(ys);
   return places.map((place) => ({ x: fitX(place.x), y: fitY(place.y) }));
 }
 
-/** Returns the point at the share `along` (0 to 1) of a bowed line. `bow` is how far its middle lies to the side. */
+/**
+ * Returns the point at the share `along` (0 to 1) of a bowed line. `bow` is how far its middle lies to the side.
+ * @param {Point} a @param {Point} b @param {number} along @param {number} bow
+ */
 export function alongEdge(a, b, along, bow) {
   const dx = b.x - a.x;
   const dy = b.y - a.y;

@@ -5,15 +5,22 @@ import { h } from "./dom.js";
 const PLACEHOLDER = "Find a command, process, channel or snapshot";
 const MOST_SHOWN = 50;
 
-/** Returns the commands whose title holds every word of the query, those that begin with its first word first. Pure. */
+/**
+ * Returns the commands whose title holds every word of the query, those that begin with its first word first. Pure.
+ * @param {Command[]} commands @param {string} query
+ */
 export function matching(commands, query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const matches = commands.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
+  /** @param {Command} command */
   const rank = ({ title }) => (title.toLowerCase().startsWith(words[0] ?? "") ? 0 : 1);
   return matches.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Makes the dialog. `commands()` is called for the list each time it is drawn. */
+/**
+ * Makes the dialog. `commands()` is called for the list each time it is drawn.
+ * @param {() => Command[]} commands
+ */
 export function createPalette(commands) {
   const input = h("input", {
     type: "text",
@@ -27,6 +34,7 @@ export function createPalette(commands) {
   const list = h("ul.palette-list", { id: "palette-list", role: "listbox" });
   const dialog = h("dialog.palette", { "aria-label": "Commands" }, input, list);
   document.body.append(dialog);
+  /** @type {Command[]} */
   let matches = [];
   let chosen = 0;
 
@@ -39,6 +47,7 @@ export function createPalette(commands) {
     if (!matches.length) list.append(h("li.quiet", {}, "Nothing has this name."));
   }
 
+  /** @param {Command} command @param {number} i */
   function item(command, i) {
     const keys = (command.keys ?? []).slice(0, 1).map((key) => h("kbd", {}, key));
     const li = h(
@@ -54,6 +63,7 @@ export function createPalette(commands) {
     return li;
   }
 
+  /** @param {Command} command */
   function run(command) {
     dialog.close();
     command?.run();
@@ -63,7 +73,7 @@ export function createPalette(commands) {
     chosen = 0;
     draw();
   });
-  input.addEventListener("keydown", (event) => {
+  input.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (move) {
       event.preventDefault();
@@ -75,7 +85,7 @@ export function createPalette(commands) {
     }
     event.stopPropagation();
   });
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  dialog.addEventListener("click", (/** @type {MouseEvent} */ event) => event.target === dialog && dialog.close());
 
   return {
     open(query = "") {

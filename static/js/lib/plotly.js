@@ -2,13 +2,12 @@
 
 import { h } from "./dom.js";
 
+/** @type {Promise<any> | null} */
 let reading = null;
 
 /**
  * Loads Plotly from `src` at the first call.
- *
- * @param {string} src
- * @returns {Promise<any>}
+ * @param {string} src @returns {Promise<any>}
  */
 export function readPlotly(src) {
   reading ??= new Promise((resolve, reject) => {

@@ -6,7 +6,10 @@
  * in that order.
  */
 
-/** Returns the order of the events after the first `done` swaps. */
+/**
+ * Returns the order of the events after the first `done` swaps.
+ * @param {boolean[]} isPre @param {number} done
+ */
 export function orderAfter(isPre, done) {
   const order = isPre.map((_, place) => place);
   let left = done;
@@ -21,7 +24,10 @@ export function orderAfter(isPre, done) {
   return order;
 }
 
-/** Returns the two events that swap number `done` (from 0) exchanges, or null after the last swap. */
+/**
+ * Returns the two events that swap number `done` (from 0) exchanges, or null after the last swap.
+ * @param {boolean[]} isPre @param {number} done
+ */
 export function swapAt(isPre, done) {
   const before = orderAfter(isPre, done);
   const after = orderAfter(isPre, done + 1);
@@ -29,6 +35,7 @@ export function swapAt(isPre, done) {
   return at < 0 ? null : { passed: before[at], mover: before[at + 1] };
 }
 
+/** @param {boolean[]} isPre */
 export function countSwaps(isPre) {
   let behind = 0;
   let swaps = 0;
@@ -42,13 +49,16 @@ export function countSwaps(isPre) {
 /**
  * Returns the messages with the indexes of the events that send and receive them, null for an end outside the run.
  * The k-th send of an id on a channel meets its k-th receive.
+ * @param {RunEvent[]} events @returns {RunMessage[]}
  */
 export function messagesOf(events) {
   const open = new Map();
+  /** @type {RunMessage[]} */
   const messages = [];
   events.forEach((event, place) => {
     const key = JSON.stringify([event.channel, event.message]);
     if (event.kind === "send") {
+      /** @type {RunMessage} */
       const message = { channel: event.channel, message: event.message, sent: place, received: null };
       messages.push(message);
       open.set(key, [...(open.get(key) ?? []), message]);
@@ -61,7 +71,10 @@ export function messagesOf(events) {
   return messages;
 }
 
-/** Describes an event in a few words. */
+/**
+ * Describes an event in a few words.
+ * @param {RunEvent} event
+ */
 export function eventWords(event) {
   if (event.kind === "send") return `${event.process} sends ${event.message} on ${event.channel}`;
   if (event.kind === "receive") return `${event.process} receives ${event.message} from ${event.channel}`;

@@ -12,7 +12,10 @@ import { paintTrace, setDash } from "./sketch-traces.js";
 const TICK = 4;
 const LINE = 1.3; // distance from one line of text to the next, in heights of the text
 
-/** Paints a figure on a canvas that covers it. */
+/**
+ * Paints a figure on a canvas that covers it.
+ * @param {HTMLCanvasElement} canvas @param {Figure} figure
+ */
 export function paintFigure(canvas, { data, layout }) {
   const context = fitCanvas(canvas);
   const frames = framesOf(layout, sizeOf(canvas));
@@ -27,11 +30,15 @@ export function paintFigure(canvas, { data, layout }) {
   for (const note of layout.annotations ?? []) paintNote(context, layout, sizeOf(canvas), note);
 }
 
-/** Returns the frame of each y axis ("y", "y2", …): its edges in pixels, and functions from values to pixels. */
+/**
+ * Returns the frame of each y axis ("y", "y2", …): its edges in pixels, and functions from values to pixels.
+ * @param {Layout} layout @param {Size} size @returns {Map<string, Frame>}
+ */
 function framesOf(layout, { width, height }) {
   const { margin, xaxis } = layout;
   const [left, right] = [margin.l, width - margin.r];
   const tall = height - margin.t - margin.b;
+  /** @param {number[]} range @param {number} first @param {number} last @returns {(value: number) => number} */
   const along = ([from, to], first, last) => (value) => first + ((value - from) / (to - from)) * (last - first);
   const frames = new Map();
   for (const [name, yaxis] of Object.entries(layout)) {
@@ -44,6 +51,7 @@ function framesOf(layout, { width, height }) {
   return frames;
 }
 
+/** @param {Context} context @param {Frame} frame @param {(frame: Frame) => void} paint */
 function inside(context, frame, paint) {
   context.save();
   context.beginPath();
@@ -53,6 +61,7 @@ function inside(context, frame, paint) {
   context.restore();
 }
 
+/** @param {Context} context @param {Frame} frame */
 function paintGrid(context, frame) {
   const { left, right, top, bottom, xaxis, yaxis } = frame;
   context.lineWidth = 1;
@@ -66,11 +75,13 @@ function paintGrid(context, frame) {
   }
 }
 
+/** @param {AxisLayout} axis @returns {number[]} */
 function shown({ range, tickvals }) {
   const [least, most] = [Math.min(...range), Math.max(...range)];
   return tickvals.filter((value) => value >= least && value <= most);
 }
 
+/** @param {Context} context @param {Frame} frame @param {Layout} font */
 function paintTicksX(context, frame, font) {
   const { xaxis, left, right, bottom } = frame;
   context.strokeStyle = xaxis.linecolor;
@@ -93,6 +104,7 @@ function paintTicksX(context, frame, font) {
   context.fillText(xaxis.title.text, (left + right) / 2, bottom + TICK + 6 + 2 * font.size);
 }
 
+/** @param {Context} context @param {Frame} frame @param {Layout} font */
 function paintTicksY(context, frame, font) {
   const { yaxis, left } = frame;
   const { color, size } = /** @type {any} */ ({ ...font, ...yaxis.tickfont });
@@ -106,8 +118,12 @@ function paintTicksY(context, frame, font) {
   });
 }
 
-/** Paints a line. x0 and x1 are values of the axis, y0 and y1 shares of the diagram's height. */
+/**
+ * Paints a line. x0 and x1 are values of the axis, y0 and y1 shares of the diagram's height.
+ * @param {Context} context @param {Frame} frame @param {Layout} part
+ */
 function paintShape(context, frame, { x0, x1, y0, y1, line }) {
+  /** @param {number} part */
   const share = (part) => frame.bottom + (frame.top - frame.bottom) * part;
   context.strokeStyle = line.color;
   context.lineWidth = line.width;
@@ -116,7 +132,10 @@ function paintShape(context, frame, { x0, x1, y0, y1, line }) {
   setDash(context);
 }
 
-/** Paints a text whose lower left corner is at the shares x and y of the figure. */
+/**
+ * Paints a text whose lower left corner is at the shares x and y of the figure.
+ * @param {Context} context @param {Layout} part @param {Size} size @param {Layout} part2
+ */
 function paintNote(context, { margin, font }, { width, height }, { x, y, text, font: own }) {
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
@@ -129,6 +148,7 @@ function paintNote(context, { margin, font }, { width, height }, { x, y, text, f
   );
 }
 
+/** @param {Context} context @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
 function stroke(context, x0, y0, x1, y1) {
   context.beginPath();
   context.moveTo(x0, y0);
@@ -136,11 +156,15 @@ function stroke(context, x0, y0, x1, y1) {
   context.stroke();
 }
 
+/** @param {number} at */
 function crisp(at) {
   return Math.floor(at) + 0.5;
 }
 
-/** Returns the lines of a text without the little HTML that Plotly reads. */
+/**
+ * Returns the lines of a text without the little HTML that Plotly reads.
+ * @param {string} text
+ */
 function plain(text) {
   return text.replaceAll("<b>", "").replaceAll("</b>", "").split("<br>").map(
     (line) => line.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&"),

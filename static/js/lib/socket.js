@@ -12,13 +12,14 @@ export class Refused extends Error {}
 /**
  * Wraps an asynchronous function so that the newest call wins. While one call runs, only the newest of the others
  * waits; the calls that it replaces resolve with null.
- *
  * @param {(request: any) => Promise<any>} perform
  */
 export function latestWins(perform) {
   let busy = false;
+  /** @type {{ request: any, settle: Settle } | null} */
   let waiting = null;
 
+  /** @param {any} request @param {Settle} settle */
   async function run(request, settle) {
     busy = true;
     try {
@@ -34,6 +35,7 @@ export function latestWins(perform) {
     }
   }
 
+  /** @param {any} request */
   const call = (request) =>
     new Promise((resolve, reject) => {
       const settle = { resolve, reject };
@@ -49,15 +51,13 @@ export function latestWins(perform) {
 
 /**
  * Opens a websocket at `path` on this host, and again after growing pauses whenever it closes.
- *
- * @param {string} path
- * @param {SocketOptions} options
- * @returns {ReplaySocket}
+ * @param {string} path @param {SocketOptions} options @returns {ReplaySocket}
  */
 export function openSocket(path, options = {}) {
   const { onMessage = (_message) => {}, onState = (_state, _sentence) => {}, Socket = WebSocket } = options;
   const open = new Map();
-  let socket = null;
+  /** @type {WebSocket} */
+  let socket;
   let wait = FIRST_WAIT;
   let number = 0;
   let ended = false;
@@ -68,7 +68,9 @@ export function openSocket(path, options = {}) {
       wait = FIRST_WAIT;
       onState("open");
     };
+    /** @param {MessageEvent} event */
     socket.onmessage = ({ data }) => receive(JSON.parse(data));
+    /** @param {CloseEvent} event */
     socket.onclose = (event) => {
       const { code, reason } = event ?? {};
       for (const { reject } of open.values()) reject(new Error("The connection closed."));
@@ -83,6 +85,7 @@ export function openSocket(path, options = {}) {
     };
   }
 
+  /** @param {any} message */
   function receive(message) {
     const request = open.get(message.request);
     if (!request) {
@@ -106,7 +109,8 @@ export function openSocket(path, options = {}) {
           open.delete(request);
           reject(new Error("No answer from the server."));
         }, ANSWER_WITHIN);
-        const settled = (settle) => (value) => {
+        /** @param {(value: any) => void} settle */
+        const settled = (settle) => (/** @type {any} */ value) => {
           clearTimeout(timer);
           settle(value);
         };

@@ -10,12 +10,16 @@ const FILE = "0";
 const EXTENDED = "x"; // a record of values for which the next header has no room
 const text = new TextEncoder();
 
-/** Returns the package as a Blob. Paths have "/" between their parts. */
+/**
+ * Returns the package as a Blob. Paths have "/" between their parts.
+ * @param {DroppedFile[]} parts
+ */
 export function tarOf(parts) {
   const pieces = parts.flatMap(({ file, path }) => [...headersOf(path, file.size), file, padding(file.size)]);
   return new Blob([...pieces, new Uint8Array(2 * BLOCK)], { type: "application/x-tar" });
 }
 
+/** @param {string} path @param {number} size */
 function headersOf(path, size) {
   const name = text.encode(path);
   const records = [];
@@ -27,7 +31,10 @@ function headersOf(path, size) {
   return [header(text.encode("further"), extended.length, EXTENDED), extended, padding(extended.length), plain];
 }
 
-/** Writes "LENGTH key=value\n", where the length includes its own digits. */
+/**
+ * Writes "LENGTH key=value\n", where the length includes its own digits.
+ * @param {string} key @param {string} value
+ */
 function record(key, value) {
   const rest = text.encode(` ${key}=${value}\n`).length;
   let length = rest + String(rest).length;
@@ -35,8 +42,10 @@ function record(key, value) {
   return `${length} ${key}=${value}\n`;
 }
 
+/** @param {Uint8Array} name @param {number} size @param {string} kind */
 function header(name, size, kind) {
   const block = new Uint8Array(BLOCK);
+  /** @param {string} words @param {number} at */
   const put = (words, at) => block.set(text.encode(words), at);
   block.set(name, 0);
   put("0000644\0", 100);
@@ -52,6 +61,7 @@ function header(name, size, kind) {
   return block;
 }
 
+/** @param {number} size */
 function padding(size) {
   return new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK);
 }

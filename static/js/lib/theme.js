@@ -12,6 +12,7 @@
     document.dispatchEvent(new CustomEvent("themechange", { detail: resolved() }));
   }
 
+  /** @param {string} theme */
   function choose(theme) {
     localStorage.setItem("theme", theme);
     apply();

@@ -1,8 +1,6 @@
 /**
  * Adds the codes by id, and the ends of channels as codes, to a topology from the API.
- *
- * @param {TopologyPayload} payload
- * @returns {OpenTopology}
+ * @param {TopologyPayload} payload @returns {OpenTopology}
  */
 export function openTopology({ processes, channels }) {
   const processCode = new Map(processes.map((process, code) => [process.id, code]));

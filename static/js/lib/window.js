@@ -10,10 +10,7 @@ const APPLICATION_KINDS = new Set(["internal", "send", "receive", "read", "write
 /**
  * Decodes a window payload (docs/websocket.md). Adds `rows`, the event rows of each process by index, and `x` columns
  * on the window's own axis: instants, or steps + 1.
- *
- * @param {WindowPayload} payload
- * @param {OpenTopology} topology
- * @returns {OpenWindow}
+ * @param {WindowPayload} payload @param {OpenTopology} topology @returns {OpenWindow}
  */
 export function openWindow(payload, topology) {
   const byStep = payload.axis === "order";
@@ -54,22 +51,22 @@ export function openWindow(payload, topology) {
 const ENDS = ["sent_index", "received_index", "sent_at", "received_at", "sent_step", "received_step"];
 
 /**
- * @param {Record<string, any> | undefined} table
- * @param {string[]} names
- * @returns {OpenTable}
+ * @param {Record<string, any> | undefined} table @param {string[]} names @returns {any}
  */
 function columns(table, names) {
-  /** @type {OpenTable} */
+  /** @type {Record<string, any>} */
   const out = { count: 0 };
   for (const name of names) out[name] = decode(table?.[name]);
   out.count = out[names[0]].length;
   return out;
 }
 
+/** @param {boolean} byStep @param {Column} at @param {Column} step */
 function axisColumn(byStep, at, step) {
   return byStep ? Float64Array.from(step, (s) => s + 1) : at;
 }
 
+/** @param {OpenFlights} table @param {boolean} byStep */
 function addAxis(table, byStep) {
   table.sentX = axisColumn(byStep, table.sent_at, table.sent_step);
   const receivedX = axisColumn(byStep, table.received_at, table.received_step);
@@ -77,8 +74,7 @@ function addAxis(table, byStep) {
 }
 
 /**
- * @param {BinsPayload} bins
- * @returns {OpenBins}
+ * @param {BinsPayload} bins @returns {OpenBins}
  */
 function openBins(bins) {
   return {
@@ -93,6 +89,7 @@ function openBins(bins) {
   };
 }
 
+/** @param {OpenEvents} events @param {number} processes */
 function rowsByProcess(events, processes) {
   const rows = Array.from({ length: processes }, () => []);
   for (let row = 0; row < events.count; row += 1) rows[events.process[row]]?.push(row);
@@ -102,10 +99,7 @@ function rowsByProcess(events, processes) {
 
 /**
  * Returns the row of an event, or -1 if the window does not hold it.
- *
- * @param {OpenWindow} window
- * @param {number} process
- * @param {number} index
+ * @param {OpenWindow} window @param {number} process @param {number} index
  */
 export function eventRow(window, process, index) {
   const rows = window.rows[process];
@@ -117,17 +111,16 @@ export function eventRow(window, process, index) {
 
 /**
  * Returns whether the window holds every event and message of [from, to] on `axis`.
- *
- * @param {OpenWindow | null} window
- * @param {Axis} axis
- * @param {number} from
- * @param {number} to
+ * @param {OpenWindow | null} window @param {Axis} axis @param {number} from @param {number} to
  */
 export function covers(window, axis, from, to) {
   return Boolean(window) && window.exact && window.axis === axis && window.from <= from && to <= window.to;
 }
 
-/** Returns the value of `xs` that is next after `x` (direction 1) or before it (-1), or null. */
+/**
+ * Returns the value of `xs` that is next after `x` (direction 1) or before it (-1), or null.
+ * @param {Iterable<number>} xs @param {number} x @param {number} direction @returns {number | null}
+ */
 export function neighbour(xs, x, direction) {
   let best = null;
   for (const candidate of xs) {
@@ -139,11 +132,7 @@ export function neighbour(xs, x, direction) {
 
 /**
  * Counts the events of process `p` that have happened at `x`.
- *
- * @param {OpenWindow} window
- * @param {number} p
- * @param {number} x
- * @returns {number}
+ * @param {OpenWindow} window @param {number} p @param {number} x @returns {number}
  */
 export function positionAt(window, p, x) {
   const { events, rows, positions } = window;
@@ -160,10 +149,7 @@ export function positionAt(window, p, x) {
 
 /**
  * Counts the events that have happened at `x`, in a window of bins only roughly.
- *
- * @param {OpenWindow} window
- * @param {number} x
- * @returns {number}
+ * @param {OpenWindow} window @param {number} x @returns {number}
  */
 export function eventsBefore(window, x) {
   if (window.exact) {

@@ -23,6 +23,7 @@ const TICK = 110; // pixels from one tick to the next
  * Makes the figure of the trends. A measure without a trend has no row.
  *
  * overview: the answer of /api/archive/ID/overview. range: the part of the axis in view, null for all.
+ * @param {OverviewPayload} overview @param {FigureOptions} options @returns {Figure}
  */
 export function trendFigure(overview, { colours, width, range = null }) {
   const rows = MEASURES.filter(({ name }) => overview.trends[name]).map(
@@ -34,13 +35,19 @@ export function trendFigure(overview, { colours, width, range = null }) {
   return { data, layout: layout(rows, overview, { colours, width, range: range ?? extent(rows, overview) }) };
 }
 
-/** Returns the checkpoint at a clicked point, or null. */
+/**
+ * Returns the checkpoint at a clicked point, or null.
+ * @param {{ customdata?: any } | undefined} point
+ */
 export function clicked(point) {
   const key = point?.customdata;
   return Array.isArray(key) ? { pipeline: key[0], number: key[1] } : null;
 }
 
-/** Makes the figure with a row for each subtask, darker where it was the last one more often. */
+/**
+ * Makes the figure with a row for each subtask, darker where it was the last one more often.
+ * @param {OverviewPayload} overview @param {FigureOptions} options @returns {Figure}
+ */
 export function slowestFigure({ axis, slowest }, { colours, width }) {
   const names = slowest.names.map(shortened);
   const edges = Array.from(decode(slowest.edges));
@@ -82,16 +89,22 @@ export function slowestFigure({ axis, slowest }, { colours, width }) {
   };
 }
 
-/** Writes milliseconds since 1970 as the value of a datetime-local input, in UTC. */
+/**
+ * Writes milliseconds since 1970 as the value of a datetime-local input, in UTC.
+ * @param {number} milliseconds
+ */
 export function formTime(milliseconds) {
   return new Date(milliseconds).toISOString().slice(0, 23);
 }
 
+/** @param {any} trend */
 function decodeTrend(trend) {
+  /** @type {Record<string, any>} */
   const columns = {};
   for (const name of ["x", "low", "mid", "high", "number", "pipeline", "band_x", "lower", "upper"]) {
     columns[name] = Array.from(decode(trend[name]));
   }
+  /** @type {Record<string, any>} */
   const outliers = {};
   for (const name of ["x", "y", "number", "pipeline"]) outliers[name] = Array.from(decode(trend.outliers[name]));
   return { ...trend, ...columns, outliers: { ...outliers, total: trend.outliers.total } };
@@ -101,7 +114,9 @@ function decodeTrend(trend) {
 function scaled(/** @type {any} */ { trend, ...row }) {
   const [unit, scale] = unitOf(trend, row.bytes);
   const columns = [trend.low, trend.mid, trend.high, trend.lower, trend.upper, trend.outliers.y];
-  const [low, mid, high, lower, upper, y] = columns.map((values) => values.map((value) => value * scale));
+  const [low, mid, high, lower, upper, y] = columns.map(
+    (/** @type {number[]} */ values) => values.map((value) => value * scale),
+  );
   const largest = [high, upper, y].flat().reduce((most, value) => Math.max(most, value), 0);
   return {
     ...row,
@@ -111,12 +126,18 @@ function scaled(/** @type {any} */ { trend, ...row }) {
   };
 }
 
+/**
+ * @param {{ title: string, unit: string, place: number, trend: any }} row @param {Colours} colours
+ * @returns {Trace[]}
+ */
 function trendTraces({ title, unit, place, trend }, colours) {
   const base = { type: "scatter", xaxis: "x", yaxis: axisName(place), showlegend: false };
-  const keys = ({ pipeline, number }, most) => number.map((each, row) => [pipeline[row], each, most?.[row]]);
+  /** @param {{ pipeline: number[], number: number[] }} points @param {number[]} [most] */
+  const keys = ({ pipeline, number }, most) => pipeline.map((each, row) => [each, number[row], most?.[row]]);
   const hoverText = trend.exact
     ? `%{customdata[1]}: %{y:.3~r} ${unit}`
     : `median %{y:.3~r} ${unit}, most %{customdata[2]:.3~r} ${unit} (%{customdata[1]})`;
+  /** @param {string} name @param {number[]} x @param {number[]} low @param {number[]} high @param {number} opacity */
   const outline = (name, x, low, high, opacity) => ({
     ...base,
     name,
@@ -157,6 +178,7 @@ function trendTraces({ title, unit, place, trend }, colours) {
   return traces;
 }
 
+/** @param {OverviewPayload} overview @param {number} place @param {Colours} colours @returns {Trace} */
 function failures({ failures: { edges, failed } }, place, colours) {
   const ends = Array.from(decode(edges));
   const counts = Array.from(decode(failed));
@@ -176,10 +198,16 @@ function failures({ failures: { edges, failed } }, place, colours) {
   };
 }
 
+/** @param {any[]} rows @param {OverviewPayload} overview @param {FigureOptions} options */
 function layout(rows, { axis, failures: { failed } }, { colours, width, range }) {
   const share = (1 - FAILED_SHARE - GAP * (rows.length + 1)) / (rows.length || 1);
+  /** @type {Record<string, any>} */
   const axes = {};
+  /** @type {Layout[]} */
   const notes = [];
+  /**
+   * @param {number} place @param {number} height @param {string} title @param {number} top @param {number[]} tickvals
+   */
   const addAxis = (place, height, title, top, tickvals) => {
     const above = 1 - GAP - place * (share + GAP);
     axes[axisName(place, "yaxis")] = {
@@ -218,7 +246,10 @@ function layout(rows, { axis, failures: { failed } }, { colours, width, range })
   };
 }
 
-/** Returns the ends of all that is drawn, with a small margin. */
+/**
+ * Returns the ends of all that is drawn, with a small margin.
+ * @param {any[]} rows @param {OverviewPayload} overview
+ */
 function extent(rows, { failures: { edges } }) {
   const all = [...decode(edges), ...rows.flatMap(({ trend }) => [trend.x[0], trend.x.at(-1)])].filter(Number.isFinite);
   const [from, to] = [Math.min(...all), Math.max(...all)];
@@ -226,7 +257,9 @@ function extent(rows, { failures: { edges } }) {
   return [from - beside, to + beside];
 }
 
-/** @returns {[string, number]} */
+/**
+ * @returns {[string, number]} @param {any} trend @param {boolean} bytes
+ */
 function unitOf(trend, bytes) {
   const largest = Math.max(1, ...trend.high.filter(Number.isFinite));
   if (bytes) {
@@ -237,7 +270,10 @@ function unitOf(trend, bytes) {
   return [name, 1e6 / nanoseconds];
 }
 
-/** Makes the x axis. Its instants stay numbers, for Plotly's own axis of dates reads each as a text. */
+/**
+ * Makes the x axis. Its instants stay numbers, for Plotly's own axis of dates reads each as a text.
+ * @param {string} axis @param {number[]} range @param {number} pixels @param {Colours} colours
+ */
 function axisX(axis, range, pixels, colours) {
   const count = Math.max(2, Math.floor(pixels / TICK));
   const { values, texts } = (axis === "time" ? clockTicks : numberTicks)(range[0], range[1], count);
@@ -253,17 +289,24 @@ function axisX(axis, range, pixels, colours) {
   };
 }
 
-/** Returns Plotly's name of the axis of a row: "y", "y2", … or "yaxis", "yaxis2", … */
+/**
+ * Returns Plotly's name of the axis of a row: "y", "y2", … or "yaxis", "yaxis2", …
+ * @param {number} place @param {string} [prefix]
+ */
 function axisName(place, prefix = "y") {
   return place ? `${prefix}${place + 1}` : prefix;
 }
 
-/** Adds an opacity to a colour, "rgb(1, 2, 3)". */
+/**
+ * Adds an opacity to a colour, "rgb(1, 2, 3)".
+ * @param {string} colour @param {number} opacity
+ */
 function faded(colour, opacity) {
   const parts = colour.match(/[\d.]+/g);
   return parts ? `rgba(${parts.slice(0, 3).join(", ")}, ${opacity})` : colour;
 }
 
+/** @param {string} name */
 function shortened(name) {
   const letters = [...name];
   return letters.length > 22 ? `${letters.slice(0, 10).join("")}…${letters.slice(-11).join("")}` : name;

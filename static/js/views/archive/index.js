@@ -4,6 +4,7 @@ import { mountFigure } from "../../lib/figure.js";
 import { pageColour as colours } from "../../lib/figure-style.js";
 import { clicked, formTime, slowestFigure, trendFigure } from "./figures.js";
 
+/** @type {ReturnType<typeof mountFigure>[]} */
 let figures = [];
 
 /** Draws the data that the page holds now. "first-picture" on the browser's timeline is when the trend is visible. */
@@ -17,29 +18,36 @@ function draw() {
   mount("[data-slowest]", (root) => slowest(root, overview));
 }
 
+/** @param {string} selector @param {(root: HTMLElement) => ReturnType<typeof mountFigure>} mountOn */
 function mount(selector, mountOn) {
-  const root = document.querySelector(selector);
+  const root = /** @type {HTMLElement} */ (document.querySelector(selector));
   if (!root) return null;
   const figure = mountOn(root);
   figures.push(figure);
   return figure.show();
 }
 
+/** @param {HTMLElement} root @param {OverviewPayload} overview */
 function trend(root, overview) {
+  /** @type {number[] | null} */
   let range = null;
   const figure = mountFigure(root, (width) => trendFigure(overview, { colours, width, range }), { wire });
   return figure;
 
+  /** @param {any} plot */
   function wire(plot) {
-    plot.on("plotly_click", ({ points }) => open(overview.job, clicked(points[0])));
-    plot.on("plotly_relayout", (change) => {
+    plot.on("plotly_click", (/** @type {any} */ { points }) => open(overview.job, clicked(points[0])));
+    plot.on("plotly_relayout", (/** @type {Record<string, number>} */ change) => {
       const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
       if (from !== undefined && to !== undefined) zoom([from, to]);
     });
     plot.on("plotly_doubleclick", () => zoom(null));
   }
 
-  /** Filters by a range of time, for which the server answers again. A range of numbers is only shown larger. */
+  /**
+   * Filters by a range of time, for which the server answers again. A range of numbers is only shown larger.
+   * @param {number[] | null} wanted
+   */
   function zoom(wanted) {
     if (overview.axis === "time") filterTime(wanted);
     else {
@@ -49,16 +57,22 @@ function trend(root, overview) {
   }
 }
 
+/** @param {HTMLElement} root @param {OverviewPayload} overview */
 function slowest(root, overview) {
+  /** @param {number} width */
   const build = (width) => slowestFigure(overview, { colours, width });
   return mountFigure(root, build, { config: { displayModeBar: false } });
 }
 
+/** @param {number} job @param {{ pipeline: number, number: number } | null} checkpoint */
 function open(job, checkpoint) {
   if (checkpoint) window.location.assign(`/archive/${job}/checkpoints/${checkpoint.pipeline}/${checkpoint.number}`);
 }
 
-/** Sends the filter's form with a range in ms since 1970, or without one. */
+/**
+ * Sends the filter's form with a range in ms since 1970, or without one.
+ * @param {number[] | null} range
+ */
 function filterTime(range) {
   const form = /** @type {any} */ (document.getElementById("archive-filter"));
   const [from, to] = range ? range.map((at) => formTime(Math.max(0, at))) : ["", ""];

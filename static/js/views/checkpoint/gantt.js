@@ -3,7 +3,10 @@
 import { axisLine, figureLayout, quietAxis, verticalLine } from "../../lib/figure-style.js";
 import { duration, escapeText, shortenedInside, thousands, ticks, unitFor } from "../../lib/format.js";
 
-/** The phases of a task: name, colour, and the instants between which a phase lies, null if the log lacks them. */
+/**
+ * The phases of a task: name, colour, and the instants between which a phase lies, null if the log lacks them.
+ * @type {Phase[]}
+ */
 export const PHASES = [
   {
     name: "copy of an earlier checkpoint",
@@ -35,16 +38,25 @@ export const PHASES = [
   { name: "commit", from: (task) => task.notified_at, to: (task) => task.committed_at, colour: "series-3" },
 ];
 
-/** Returns when the task received its first barrier or, at a source, the coordinator's request. */
+/**
+ * Returns when the task received its first barrier or, at a source, the coordinator's request.
+ * @param {CheckpointTask} task @returns {number | null | undefined}
+ */
 const startedAt = (task) => task.first_barrier_at ?? task.sync_from;
 
-/** Returns until when the task was at an earlier checkpoint, null if it was not. */
+/**
+ * Returns until when the task was at an earlier checkpoint, null if it was not.
+ * @param {CheckpointTask} task @returns {number | null}
+ */
 function busyUntil(task) {
   if (!Number.isFinite(task.busy_until)) return null;
   return Math.min(task.busy_until, startedAt(task) ?? task.busy_until);
 }
 
-/** Returns the bars of one phase in the order of the tasks. A phase that is not known has no bar. */
+/**
+ * Returns the bars of one phase in the order of the tasks. A phase that is not known has no bar.
+ * @param {CheckpointPayload} checkpoint @param {Pick<Phase, "from" | "to">} phase
+ */
 export function bars(checkpoint, { from, to }) {
   return checkpoint.tasks
     .map((task) => ({ process: task.process, from: from(task, checkpoint), to: to(task, checkpoint) }))
@@ -56,7 +68,10 @@ const ROOM = 1.04; // share of the last instant at the end of the axis, so that 
 const LONGEST_NAME = 18; // characters
 const TICK = 110; // pixels from one tick to the next
 
-/** Makes the figure of a checkpoint whose instants are in `unit`. */
+/**
+ * Makes the figure of a checkpoint whose instants are in `unit`.
+ * @param {CheckpointPayload} checkpoint @param {string} unit @param {FigureOptions} options @returns {Figure}
+ */
 export function ganttFigure(checkpoint, unit, { colours, width }) {
   const rows = new Map(checkpoint.tasks.map(({ process }, row) => [process, row]));
   const start = checkpoint.triggered_at;
@@ -86,19 +101,29 @@ export function ganttFigure(checkpoint, unit, { colours, width }) {
   return { data, layout: layout(checkpoint, { name, ended, last: last || 1, colours, width }) };
 }
 
-/** Returns the ends of all bars since the trigger. */
+/**
+ * Returns the ends of all bars since the trigger.
+ * @param {CheckpointPayload} checkpoint
+ */
 function barEnds(checkpoint) {
   return PHASES.flatMap((phase) => bars(checkpoint, phase).map(({ to }) => to - checkpoint.triggered_at));
 }
 
-/** Returns the name of the unit that fits the axis, and the length of the recording's unit in it. */
+/**
+ * Returns the name of the unit that fits the axis, and the length of the recording's unit in it.
+ * @param {CheckpointPayload} checkpoint @param {string} unit @returns {[string, number]}
+ */
 function timeScale(checkpoint, unit) {
   const [name, size] = unitFor(Math.max(1, ...barEnds(checkpoint)), unit);
   const [, unitSize] = unitFor(0, unit);
   return [name, size === null ? 1 : unitSize / size];
 }
 
-/** Draws the critical path: along a task's row, and from row to row where a barrier travels. */
+/**
+ * Draws the critical path: along a task's row, and from row to row where a barrier travels.
+ * @param {CheckpointPayload} checkpoint @param {Map<string, number>} rows @param {(instant: number) => number} at
+ * @param {Colours} colours @returns {Trace[]}
+ */
 function criticalPath({ critical_path: path = [], tasks }, rows, at, colours) {
   const x = [];
   const y = [];
@@ -122,6 +147,10 @@ function criticalPath({ critical_path: path = [], tasks }, rows, at, colours) {
   ];
 }
 
+/**
+ * @param {CheckpointPayload} checkpoint
+ * @param {FigureOptions & { name: string, ended: number | null, last: number }} options
+ */
 function layout({ tasks }, { name, ended, last, colours, width }) {
   const names = tasks.map(({ process }) => shortenedInside(process, LONGEST_NAME));
   const left = 16 + 7 * Math.max(0, ...names.map(({ length }) => length));

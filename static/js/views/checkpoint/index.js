@@ -9,7 +9,9 @@ const root = /** @type {HTMLElement} */ (document.querySelector("[data-gantt]"))
 const data = document.getElementById("checkpoint-data");
 if (root && data) draw(JSON.parse(data.textContent));
 
+/** @param {{ checkpoint: CheckpointPayload, unit: string }} options */
 function draw({ checkpoint, unit }) {
+  /** @param {number} width */
   const build = (width) => ganttFigure(checkpoint, unit, { colours: pageColour, width });
   const legend = document.querySelector("[data-gantt-legend]");
   const show = () => {

@@ -8,7 +8,10 @@ import { role, width } from "./model.js";
 const NARROW = 640;
 const MOST_DRAWN = 200; // vertices
 
-/** Mounts the drawing on `root`. */
+/**
+ * Mounts the drawing on `root`.
+ * @param {HTMLElement} root @param {FlowEditor} editor
+ */
 export function mountDrawing(root, editor) {
   const svg = create("svg", { class: "flow", role: "group", "aria-label": "Dataflow" });
   const scroll = document.createElement("div");
@@ -54,6 +57,7 @@ export function mountDrawing(root, editor) {
     words.textContent = summary(dataflow, unfolded);
   }
 
+  /** @param {Box} area @param {number} order */
   function pipeline(area, order) {
     const { x, y, width: wide, height } = area;
     return create("g", { class: "flow-pipeline" },
@@ -61,6 +65,7 @@ export function mountDrawing(root, editor) {
       text(`pipeline ${order + 1}`, { x: x + 12, y: y + 20, "text-anchor": "start" }));
   }
 
+  /** @param {FlowVertex} vertex @param {FlowScene} scene */
   function drawVertex(vertex, { layout, unfolded, down }) {
     const box = layout.boxes.get(vertex.key);
     const { x, y } = box;
@@ -85,7 +90,7 @@ export function mountDrawing(root, editor) {
       title(`${vertex.id}: ${role(vertex)}, ${counted(width(vertex), "subtask")}`),
     );
     group.addEventListener("click", () => editor.focusRow(vertex.key));
-    group.addEventListener("keydown", (event) => {
+    group.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();
       editor.focusRow(vertex.key);
@@ -93,9 +98,13 @@ export function mountDrawing(root, editor) {
     return group;
   }
 
-  /** Draws the subtasks of a vertex, over the lines of their channels. */
+  /**
+   * Draws the subtasks of a vertex, over the lines of their channels.
+   * @param {FlowVertex} vertex @param {FlowScene} scene
+   */
   function chips(vertex, { layout, unfolded, down }) {
     const [shown, all] = [unfolded.shown.get(vertex.key), unfolded.widths.get(vertex.key)];
+    /** @param {number} index */
     const at = (index) => chip(layout.boxes.get(vertex.key), index, down);
     const group = create("g", { class: "flow-chips" });
     group.addEventListener("click", () => editor.focusRow(vertex.key));
@@ -113,7 +122,9 @@ export function mountDrawing(root, editor) {
     return group;
   }
 
+  /** @param {FlowScene} scene */
   function channelLines({ layout, unfolded, down }) {
+    /** @param {string} key @param {number} index */
     const spot = (key, index) => chip(layout.boxes.get(key), index, down);
     return unfolded.channels.map(({ edge, source, target }) => {
       const [from, to] = [spot(edge.source, source), spot(edge.target, target)];
@@ -122,7 +133,10 @@ export function mountDrawing(root, editor) {
     });
   }
 
-  /** Draws each edge with its exchange. Unfolded, the channels are drawn instead of the edge's line. */
+  /**
+   * Draws each edge with its exchange. Unfolded, the channels are drawn instead of the edge's line.
+   * @param {FlowScene} scene
+   */
   function edgeGroups({ layout, unfolded, down, edges }) {
     const sides = ports(edges, layout, down);
     return edges.map((edge) => {
@@ -142,7 +156,10 @@ export function mountDrawing(root, editor) {
   return { show };
 }
 
-/** Returns where the exchange of an unfolded edge is written: above its first channels, or below its source. */
+/**
+ * Returns where the exchange of an unfolded edge is written: above its first channels, or below its source.
+ * @param {FlowEdge} edge @param {FlowLayout} layout @param {boolean} down
+ */
 function besideChannels({ key, source, target }, { boxes, bends }, down) {
   const from = boxes.get(source);
   if (down) return { x: from.x + 14, y: from.y + from.height + 22, "text-anchor": "start" };
@@ -150,13 +167,19 @@ function besideChannels({ key, source, target }, { boxes, bends }, down) {
   return { x: (first.x + to.x + first.width) / 2, y: (first.y + to.y) / 2 };
 }
 
-/** Returns the edges that join two different vertices. */
+/**
+ * Returns the edges that join two different vertices.
+ * @param {Flow} dataflow @returns {FlowEdge[]}
+ */
 function linked({ vertices, edges }) {
   const keys = new Set(vertices.map(({ key }) => key));
   return edges.filter(({ source, target }) => keys.has(source) && keys.has(target) && source !== target);
 }
 
-/** Says in words what the drawing shows, and what it leaves out. */
+/**
+ * Says in words what the drawing shows, and what it leaves out.
+ * @param {Flow} dataflow @param {Unfolded | null} unfolded
+ */
 function summary(dataflow, unfolded) {
   if (dataflow.vertices.length === 0) return "No vertex yet: add one in the table below.";
   const groups = pipelines(dataflow).length;

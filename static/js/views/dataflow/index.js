@@ -12,7 +12,9 @@ const MOST_CHOICES = 500;
 
 openEditor(mountEditor);
 
+/** @param {any} form @param {EditorStart} start */
 function mountEditor(form, start) {
+  /** @type {string | null} */
   let selected = null;
   let unfolded = false;
 
@@ -20,6 +22,7 @@ function mountEditor(form, start) {
     model,
     show,
     stepped: () => (selected = null),
+    /** @param {string} key @param {string} field */
     focus: (key, field) => tables.focus(key, field),
   });
   const { steps, change, type } = edit;
@@ -28,11 +31,13 @@ function mountEditor(form, start) {
     selected: () => selected,
     unfolded: () => unfolded,
     refusals: edit.refusals,
+    /** @param {string} key */
     select(key) {
       if (selected === key) return;
       selected = key;
       show();
     },
+    /** @param {string} key */
     focusRow: (key) => tables.focus(key),
     addVertex() {
       change(model.addVertex(steps.now));
@@ -42,9 +47,13 @@ function mountEditor(form, start) {
       change(model.addEdge(steps.now));
       tables.focus(steps.now.edges.at(-1).key, "source");
     },
+    /** @param {string} key @param {object} fields */
     changeVertex: (key, fields) => type(key, fields, model.changeVertex),
+    /** @param {string} key @param {object} fields */
     changeEdge: (key, fields) => type(key, fields, model.changeEdge),
+    /** @param {string} key */
     removeVertex: (key) => change(model.removeVertex(steps.now, key)),
+    /** @param {string} key */
     removeEdge: (key) => change(model.removeEdge(steps.now, key)),
   };
 
@@ -62,7 +71,10 @@ function mountEditor(form, start) {
     showChoices(vertices);
   }
 
-  /** Offers the names of subtasks wherever the form asks for one. */
+  /**
+   * Offers the names of subtasks wherever the form asks for one.
+   * @param {FlowVertex[]} vertices
+   */
   function showChoices(vertices) {
     const { shown } = unfold(steps.now, MOST_CHOICES, 0);
     const names = vertices.flatMap(

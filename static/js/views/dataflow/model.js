@@ -12,17 +12,20 @@ export const FUNCTIONS = ["map", "filter", "flatmap", "count", "sum", "total", "
 export const SINKS = ["plain", "idempotent", "two-phase"];
 export const EXCHANGES = ["forward", "hash", "broadcast", "rebalance"];
 const KEYED = ["count", "sum", "join"];
+/** @type {Record<string, number>} */
 const DEFAULTS = { parallelism: 1, cost: 100, records: 100, rate: 1000, keys: 8, skew: 0 };
 const NUMBERS = Object.keys(DEFAULTS);
 const KEY_GROUPS = 128;
 const MOST_KEY_GROUPS = 32768;
 
+/** @param {any} document @returns {Flow} */
 export function fromDocument(document) {
   const keyOf = new Map();
-  const vertices = (document.dataflow?.vertices ?? []).map((item, place) => {
+  const vertices = (document.dataflow?.vertices ?? []).map((/** @type {any} */ item, /** @type {number} */ place) => {
     const { id, kind, function: action, sink, ...rest } = Object(item);
     const key = `v${place}`;
     if (!keyOf.has(id)) keyOf.set(id, key);
+    /** @type {Record<string, string>} */
     const vertex = {
       key,
       id: String(id ?? ""),
@@ -34,9 +37,9 @@ export function fromDocument(document) {
       vertex[name] = String(rest[name] ?? DEFAULTS[name]);
       delete rest[name];
     }
-    return { ...vertex, rest };
+    return /** @type {FlowVertex} */ ({ ...vertex, rest });
   });
-  const edges = (document.dataflow?.edges ?? []).map((item, place) => {
+  const edges = (document.dataflow?.edges ?? []).map((/** @type {any} */ item, /** @type {number} */ place) => {
     const { source, target, exchange } = Object(item);
     return {
       key: `e${place}`,
@@ -48,6 +51,7 @@ export function fromDocument(document) {
   return { name: document.name ?? "", vertices, edges, nextKey: vertices.length + edges.length };
 }
 
+/** @param {Flow} dataflow */
 export function toDocument(dataflow) {
   const idOf = new Map(dataflow.vertices.map(({ key, id }) => [key, id]));
   return {
@@ -63,12 +67,17 @@ export function toDocument(dataflow) {
   };
 }
 
-/** Writes the document as text for the form. */
+/**
+ * Writes the document as text for the form.
+ * @param {Flow} dataflow
+ */
 export function asText(dataflow) {
   return JSON.stringify(toDocument(dataflow), null, 1);
 }
 
+/** @param {FlowVertex} vertex */
 function vertexDocument(vertex) {
+  /** @type {Record<string, any>} */
   const document = { id: vertex.id, kind: vertex.kind, function: vertex.function, sink: vertex.sink, ...vertex.rest };
   for (const name of NUMBERS) document[name] = asNumber(vertex[name]);
   const groups = document.max_parallelism ?? KEY_GROUPS;
@@ -76,45 +85,63 @@ function vertexDocument(vertex) {
   return document;
 }
 
-/** Reads a typed number. Any other text is returned as it is, and the server refuses it at its field. */
+/**
+ * Reads a typed number. Any other text is returned as it is, and the server refuses it at its field.
+ * @param {string} typed @returns {number | string}
+ */
 function asNumber(typed) {
   const text = typed.trim();
   return /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(text) ? Number(text) : text;
 }
 
-/** Returns how many key groups Flink chooses by default: half more than subtasks, rounded up to a power of two. */
+/**
+ * Returns how many key groups Flink chooses by default: half more than subtasks, rounded up to a power of two.
+ * @param {number} parallelism
+ */
 function keyGroups(parallelism) {
   const power = 2 ** Math.ceil(Math.log2(parallelism * 1.5));
   return Math.min(Math.max(power, KEY_GROUPS), MOST_KEY_GROUPS);
 }
 
-/** Returns how many subtasks to draw for a vertex: 1 if what is typed is not a number of subtasks. */
+/**
+ * Returns how many subtasks to draw for a vertex: 1 if what is typed is not a number of subtasks.
+ * @param {FlowVertex} vertex @returns {number}
+ */
 export function width(vertex) {
   const typed = asNumber(vertex.parallelism);
-  return Number.isInteger(typed) && typed >= 1 ? typed : 1;
+  return typeof typed === "number" && Number.isInteger(typed) && typed >= 1 ? typed : 1;
 }
 
-/** Names what a vertex does: "source", "operator: map", "sink: plain". */
+/**
+ * Names what a vertex does: "source", "operator: map", "sink: plain".
+ * @param {FlowVertex} vertex
+ */
 export function role(vertex) {
   if (vertex.kind === "sink") return `sink: ${vertex.sink}`;
   return vertex.kind === "operator" ? `operator: ${vertex.function}` : vertex.kind;
 }
 
+/** @param {Flow} dataflow @param {string} name */
 export function rename(dataflow, name) {
   return { ...dataflow, name };
 }
 
+/** @param {Flow} dataflow */
 export function addVertex(dataflow) {
   const blank = fromDocument({ dataflow: { vertices: [{ id: freeId(dataflow), kind: "operator" }] } });
   const vertex = { ...blank.vertices[0], key: `k${dataflow.nextKey}` };
   return { ...dataflow, vertices: [...dataflow.vertices, vertex], nextKey: dataflow.nextKey + 1 };
 }
 
+/** @param {Flow} dataflow @param {string} key @param {object} fields */
 export function changeVertex(dataflow, key, fields) {
   return { ...dataflow, vertices: changed(dataflow.vertices, key, fields) };
 }
 
-/** Removes a vertex and every edge at it. */
+/**
+ * Removes a vertex and every edge at it.
+ * @param {Flow} dataflow @param {string} key
+ */
 export function removeVertex(dataflow, key) {
   return {
     ...dataflow,
@@ -123,22 +150,30 @@ export function removeVertex(dataflow, key) {
   };
 }
 
-/** Adds an edge between two vertices that lack one. An end without a likely vertex is null. */
+/**
+ * Adds an edge between two vertices that lack one. An end without a likely vertex is null.
+ * @param {Flow} dataflow
+ */
 export function addEdge(dataflow) {
   const [source, target] = likelyEnds(dataflow);
   const edge = { key: `k${dataflow.nextKey}`, source, target, exchange: likelyExchange(dataflow, source, target) };
   return { ...dataflow, edges: [...dataflow.edges, edge], nextKey: dataflow.nextKey + 1 };
 }
 
+/** @param {Flow} dataflow @param {string} key @param {object} fields */
 export function changeEdge(dataflow, key, fields) {
   return { ...dataflow, edges: changed(dataflow.edges, key, fields) };
 }
 
+/** @param {Flow} dataflow @param {string} key */
 export function removeEdge(dataflow, key) {
   return { ...dataflow, edges: dataflow.edges.filter((edge) => edge.key !== key) };
 }
 
-/** Returns the last vertex that can be the source of an edge to the first vertex without an input, and that vertex. */
+/**
+ * Returns the last vertex that can be the source of an edge to the first vertex without an input, and that vertex.
+ * @param {Flow} dataflow
+ */
 function likelyEnds({ vertices, edges }) {
   const reached = new Set(edges.map(({ target }) => target));
   const target = vertices.find(({ key, kind }) => kind !== "source" && !reached.has(key));
@@ -147,6 +182,7 @@ function likelyEnds({ vertices, edges }) {
   return [source?.key ?? null, target?.key ?? null];
 }
 
+/** @param {Flow} dataflow @param {string | null} sourceKey @param {string | null} targetKey */
 function likelyExchange({ vertices }, sourceKey, targetKey) {
   const source = vertices.find(({ key }) => key === sourceKey);
   const target = vertices.find(({ key }) => key === targetKey);
@@ -156,7 +192,10 @@ function likelyExchange({ vertices }, sourceKey, targetKey) {
   return width(source) === width(target) ? "forward" : "rebalance";
 }
 
-/** Returns the problems that are plain without the server, which finds the others. */
+/**
+ * Returns the problems that are plain without the server, which finds the others.
+ * @param {Flow} dataflow @returns {FieldProblem[]}
+ */
 export function problems({ vertices, edges }) {
   const all = [];
   const taken = new Set();
@@ -169,16 +208,21 @@ export function problems({ vertices, edges }) {
   return all;
 }
 
-/** Returns the row and field of the server's refusal, [] if it names none. */
+/**
+ * Returns the row and field of the server's refusal, [] if it names none.
+ * @param {Refusal | null} refusal @param {Flow} dataflow @returns {FieldProblem[]}
+ */
 export function refusalsOf(refusal, dataflow) {
   const match = /^dataflow\.(vertices|edges)\[(\d+)\](?:\.(\w+))?$/.exec(refusal?.field ?? "");
-  const row = match && dataflow[match[1]][Number(match[2])];
+  const rows = match?.[1] === "vertices" ? dataflow.vertices : dataflow.edges;
+  const row = match && rows[Number(match[2])];
   if (!row) return [];
   const first = match[1] === "vertices" ? "id" : "exchange";
   const field = match[3] === "max_parallelism" ? "parallelism" : (match[3] ?? first);
   return [{ key: row.key, field, sentence: refusal.detail }];
 }
 
+/** @param {Flow} dataflow */
 function freeId({ vertices }) {
   const taken = new Set(vertices.map(({ id }) => id));
   let number = 1;

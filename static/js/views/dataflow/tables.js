@@ -22,7 +22,13 @@ const NUMBERS = [
   ["skew", "skew", "Skew of the keys, 0: all as frequent", "source"],
 ];
 
-/** Mounts the tables on `root`. */
+/** @type {("source" | "target")[]} */
+const ENDS = ["source", "target"];
+
+/**
+ * Mounts the tables on `root`.
+ * @param {any} root @param {FlowEditor} editor
+ */
 export function mountTables(root, editor) {
   const rows = editorRows(root);
   let drawn = "";
@@ -37,6 +43,7 @@ export function mountTables(root, editor) {
     mark();
   }
 
+  /** @param {FlowVertex[]} vertices @param {FlowEdge[]} edges */
   function build(vertices, edges) {
     rows.rebuild(
       tablePanel("Vertices", vertices, {
@@ -56,12 +63,15 @@ export function mountTables(root, editor) {
     );
   }
 
+  /** @param {string} label @param {() => void} run */
   function addButton(label, run) {
     return h("button.btn", { type: "button", onclick: run }, label);
   }
 
+  /** @param {FlowVertex} vertex */
   function vertexRow({ key, kind }) {
-    const change = (name) => (value) => editor.changeVertex(key, { [name]: value });
+    /** @param {string} name */
+    const change = (name) => (/** @type {any} */ value) => editor.changeVertex(key, { [name]: value });
     return h("tr", { "data-key": key, onfocusin: () => editor.select(key) },
       cell("id", textInput("id", "Id of the vertex", change("id"), { maxlength: "80" })),
       cell("kind", selectInput("kind", "Kind of the vertex", change("kind"), KINDS)),
@@ -73,13 +83,16 @@ export function mountTables(root, editor) {
       removeCell("vertex", () => editor.removeVertex(key)));
   }
 
+  /** @param {string} kind @param {(name: string) => (value: any) => void} change */
   function action(kind, change) {
     if (kind === "operator") return selectInput("function", "Function of the operator", change("function"), FUNCTIONS);
     return kind === "sink" ? selectInput("sink", "Kind of the sink", change("sink"), SINKS) : null;
   }
 
+  /** @param {FlowEdge} edge */
   function edgeRow({ key }) {
-    const change = (name) => (value) => editor.changeEdge(key, { [name]: value });
+    /** @param {string} name */
+    const change = (name) => (/** @type {any} */ value) => editor.changeEdge(key, { [name]: value });
     return h("tr", { "data-key": key, onfocusin: () => editor.select(key) },
       cell("from", selectInput("source", "Vertex the edge leaves", change("source"))),
       cell("to", selectInput("target", "Vertex the edge enters", change("target"))),
@@ -87,16 +100,21 @@ export function mountTables(root, editor) {
       removeCell("edge", () => editor.removeEdge(key)));
   }
 
-  /** Makes a cell with the name of its column, which a narrow screen shows beside it; empty cells are hidden there. */
+  /**
+   * Makes a cell with the name of its column, which a narrow screen shows beside it; empty cells are hidden there.
+   * @param {string} label @param {HTMLElement | null} element @param {string} [kind]
+   */
   function cell(label, element, kind = "text") {
     const content = element ?? h("span.soft", { "aria-hidden": "true" }, "–");
     return h("td", { "data-label": label, "data-is": element ? kind : "empty" }, content);
   }
 
+  /** @param {string} noun @param {() => void} run */
   function removeCell(noun, run) {
     return h("td.num.flow-remove", {}, removeButton(noun, run));
   }
 
+  /** @param {FlowVertex[]} vertices @param {FlowEdge[]} edges */
   function fill(vertices, edges) {
     for (const vertex of vertices) {
       for (const name of ["id", "kind", "function", "sink", ...NUMBERS.map(([field]) => field)]) {
@@ -106,19 +124,21 @@ export function mountTables(root, editor) {
     const choices = vertices.map(({ key, id }) => [key, id]);
     const names = JSON.stringify(choices);
     for (const edge of edges) {
-      for (const end of ["source", "target"]) fillChoices(rows.field(edge.key, end), names, choices, edge[end]);
+      for (const end of ENDS) fillChoices(rows.field(edge.key, end), names, choices, edge[end]);
       fillField(rows.field(edge.key, "exchange"), edge.exchange);
     }
   }
 
   /** Marks problems at their fields. A field that the row does not have gives way to its first one. */
   function mark() {
+    /** @param {string} key @param {string} name */
     const element = (key, name) => rows.field(key, name) ?? rows.field(key, "id") ?? rows.field(key, "exchange");
     rows.mark(editor.selected(), [...problems(editor.now()), ...editor.refusals()], element);
   }
 
   return {
     show,
+    /** @param {string} key @param {string} [name] */
     focus(key, name) {
       const element = name ? rows.field(key, name) : root.querySelector(`tr[data-key="${key}"] [data-field]`);
       element?.focus();

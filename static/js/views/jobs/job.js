@@ -4,9 +4,9 @@ import { showJob } from "./card.js";
 import { isOpen } from "./words.js";
 import { watchJobs } from "./watch.js";
 
-const cards = new Map(
-  [...document.querySelectorAll(".job-card[data-job]")].map((card) => [Number(card.dataset.job), card]),
-);
+/** @type {NodeListOf<HTMLElement>} */
+const elements = document.querySelectorAll(".job-card[data-job]");
+const cards = new Map([...elements].map((card) => [Number(card.dataset.job), card]));
 const waiting = [...cards].filter(([, card]) => isOpen({ state: card.dataset.state })).map(([id]) => id);
 
 if (waiting.length) {
@@ -22,7 +22,10 @@ if (waiting.length) {
   );
 }
 
-/** Opens the page of the result, which may be this page again. */
+/**
+ * Opens the page of the result, which may be this page again.
+ * @param {string} address
+ */
 function open(address) {
   const here = location.pathname + location.search;
   if (address === here) location.reload();

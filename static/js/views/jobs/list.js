@@ -12,6 +12,7 @@ watchJobs(show, () =>
     .map((row) => Number(row.dataset.jobRow)),
 );
 
+/** @param {JobPayload} job */
 function show(job) {
   const row = list.querySelector(`[data-job-row="${job.id}"]`);
   if (!row || (isOpen({ state: row.dataset.state }) && !isOpen(job))) {

@@ -9,11 +9,13 @@ const ASK_EVERY = 5000; // ms
 /**
  * Calls `onJob` for every change of a job. `ids` returns the jobs that somebody waits for: they are requested whenever
  * the socket opens, and every few seconds while it is closed.
+ * @param {(job: JobPayload) => void} onJob @param {() => number[]} ids
  */
 export function watchJobs(onJob, ids) {
   const shown = new Map();
   let isSocketOpen = false;
 
+  /** @param {JobPayload} job */
   function take(job) {
     if (!isNewer(job, shown.get(job.id))) return;
     shown.set(job.id, job);

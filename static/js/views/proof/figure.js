@@ -13,6 +13,8 @@ const LONGEST_NAME = 16; // characters
  *
  * order: indexes of proof.events. state: the number of events before the recorded state, null if it is not drawn.
  * next: the swap to come, or null.
+ * @param {ProofPayload} proof @param {string[]} lanes @param {number[]} order
+ * @param {{ colours: Colours, width: number, state?: number | null, next?: Swap | null }} options @returns {Figure}
  */
 export function orderFigure(proof, lanes, order, { colours, width, state = null, next = null }) {
   const column = new Map(order.map((place, at) => [place, at + 1]));
@@ -28,7 +30,9 @@ export function orderFigure(proof, lanes, order, { colours, width, state = null,
   return { data, layout: layout({ lanes, count, colours, state, width }) };
 }
 
+/** @param {ProofPayload} proof @param {OrderPlaces} places @returns {Trace[]} */
 function messageLines(proof, { column, lane, count, colours }) {
+  /** @type {Record<"inside" | "across", (number | null)[][]>} */
   const lines = { inside: [[], []], across: [[], []] };
   for (const { sent, received } of messagesOf(proof.events)) {
     const [from, to] = [sent === null ? null : proof.events[sent], received === null ? null : proof.events[received]];
@@ -37,6 +41,7 @@ function messageLines(proof, { column, lane, count, colours }) {
     x.push(from ? column.get(sent) : 0.4, to ? column.get(received) : count + 0.6, null);
     y.push(from ? row : row - 0.3, to ? lane.get(to.process) : row + 0.3, null);
   }
+  /** @param {number[][]} points @param {string} dash */
   const line = (/** @type {number[][]} */ [x, y], dash) => {
     const look = { color: colours("message"), width: 1.5, dash };
     return { type: "scatter", mode: "lines", x, y, line: look, hoverinfo: "skip" };
@@ -44,6 +49,7 @@ function messageLines(proof, { column, lane, count, colours }) {
   return [line(lines.inside, "solid"), line(lines.across, "dot")];
 }
 
+/** @param {ProofPayload} proof @param {OrderPlaces} places @returns {Trace} */
 function dots(proof, { column, lane, colours, pre, named }) {
   const chosen = [...column].filter(([place]) => Boolean(proof.events[place].prerecording) === pre);
   const events = chosen.map(([place]) => proof.events[place]);
@@ -69,7 +75,10 @@ function dots(proof, { column, lane, colours, pre, named }) {
   };
 }
 
-/** Marks the two events of a swap. */
+/**
+ * Marks the two events of a swap.
+ * @param {ProofPayload} proof @param {Swap} swap @param {OrderPlaces} places @returns {Trace}
+ */
 function ring(proof, { mover, passed }, { column, lane, colours }) {
   const both = [passed, mover];
   return {
@@ -82,6 +91,9 @@ function ring(proof, { mover, passed }, { column, lane, colours }) {
   };
 }
 
+/**
+ * @param {{ lanes: string[], count: number, colours: Colours, state: number | null, width: number }} options
+ */
 function layout({ lanes, count, colours, state, width }) {
   const axis = { zeroline: false, color: colours("text-soft"), fixedrange: true };
   const label = {

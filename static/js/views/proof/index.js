@@ -17,19 +17,22 @@ const root = document.getElementById("proof");
 const data = document.getElementById("proof-data");
 if (root && data && window.Plotly && root.querySelector("#proof-now")) mount(JSON.parse(data.textContent));
 
+/** @param {ProofPayload} proof */
 function mount(proof) {
   const isPre = proof.events.map(({ prerecording }) => Boolean(prerecording));
   const total = countSwaps(isPre);
   const slider = /** @type {HTMLInputElement} */ (root.querySelector("#proof-swaps"));
   const caption = root.querySelector("#proof-said");
   const play = /** @type {HTMLButtonElement} */ (root.querySelector("#proof-play"));
-  const original = root.querySelector("#proof-was");
-  const reordered = root.querySelector("#proof-now");
+  const original = /** @type {HTMLElement} */ (root.querySelector("#proof-was"));
+  const reordered = /** @type {HTMLElement} */ (root.querySelector("#proof-now"));
   const lanes = lanesOf(proof);
   for (const chart of [original, reordered]) chart.style.setProperty("--rows", String(lanes.length));
+  /** @type {number | null} */
   let timer = null;
   let done = total;
 
+  /** @param {HTMLElement} chart @param {number[]} order @param {{ state?: number, next?: Swap }} options */
   function draw(chart, order, options) {
     const size = { colours: pageColour, width: chart.clientWidth };
     const figure = orderFigure(proof, lanes, order, { ...size, ...options });
@@ -41,6 +44,7 @@ function mount(proof) {
     show(done);
   }
 
+  /** @param {number} swaps */
   function show(swaps) {
     done = Math.max(0, Math.min(total, swaps));
     slider.value = String(done);
@@ -50,6 +54,7 @@ function mount(proof) {
     setText(caption, sentence(next));
   }
 
+  /** @param {Swap | null} next */
   function sentence(next) {
     if (total === 0) return "No swap is needed: every prerecording event already comes first.";
     if (!next) return `${counted(total, "swap")} done: ${REORDERED}`;
@@ -97,7 +102,10 @@ function mount(proof) {
   root.classList.add("is-ready");
 }
 
-/** Returns the processes to draw, in the order of the topology: all if they are few, else those with events. */
+/**
+ * Returns the processes to draw, in the order of the topology: all if they are few, else those with events.
+ * @param {ProofPayload} proof
+ */
 function lanesOf({ events, start }) {
   const acting = new Set(events.map(({ process }) => process));
   const all = [...new Set([...Object.keys(start.processes), ...acting])];

@@ -13,14 +13,16 @@ const zone = form.querySelector(".drop-zone");
 const csrf = form.elements.csrfmiddlewaretoken.value;
 const rows = mountUploadRows(document.getElementById("uploads"), {
   cancelJob,
+  /** @param {Upload} item */
   again: (item) => upload([item], { opens: false }),
   formats: [...form.elements.format.options].map(({ value, text }) => ({ value, text })),
 });
+/** @type {number | null} */
 let opensWhenDone = null; // id of a job
 
 const jobs = watchJobs(onJob, () => [...new Set([...rows.jobs(), ...listedJobs()])]);
 
-form.addEventListener("submit", (event) => {
+form.addEventListener("submit", (/** @type {Event} */ event) => {
   event.preventDefault();
   upload(asFormat(grouped(chosen())));
   form.reset();
@@ -29,6 +31,7 @@ for (const name of ["file", "folder"]) form.elements[name].addEventListener("cha
 
 form.querySelector("[data-choose-folder]").addEventListener("click", () => form.elements.folder.click());
 
+/** @param {Upload[]} files */
 function asFormat(files) {
   return files.map((file) => withFormat(file, form.elements.format.value));
 }
@@ -40,7 +43,10 @@ function chosen() {
 
 form.classList.add("is-live");
 
-/** Uploads files. The recording of a single file opens when its job has ended; of several files, each has a link. */
+/**
+ * Uploads files. The recording of a single file opens when its job has ended; of several files, each has a link.
+ * @param {Upload[]} files @param {{ opens?: boolean }} options
+ */
 async function upload(files, { opens = files.length === 1 } = {}) {
   if (files.length === 0) return;
   opensWhenDone = null;
@@ -52,6 +58,7 @@ async function upload(files, { opens = files.length === 1 } = {}) {
   }
 }
 
+/** @param {JobPayload} job */
 function onJob(job) {
   rows.onJob(job);
   const cell = list.querySelector(`[data-job-words="${job.id}"]`);
@@ -66,14 +73,17 @@ function listedJobs() {
   return [...list.querySelectorAll("[data-job-words]")].map(({ dataset }) => Number(dataset.jobWords));
 }
 
+/** @param {number} id */
 async function cancelJob(id) {
   await fetch(`/api/jobs/${id}/cancel`, { method: "POST", headers: { "X-CSRFToken": csrf } });
   jobs.ask();
 }
 
+/** @param {any} event */
 const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
 let depth = 0; // elements that the pointer has entered and not left
 
+/** @param {number} change */
 function drag(change) {
   depth = Math.max(0, depth + change);
   zone.classList.toggle("is-over", depth > 0);

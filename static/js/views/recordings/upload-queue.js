@@ -11,6 +11,9 @@ const UNDER_WAY = "/problems/request-under-way";
 /**
  * Sends `files` in turn, and resolves with the bodies of the accepted ones. `post` sends one file; `on` is called with
  * each event of a file.
+ * @param {Upload[]} files
+ * @param {(file: Upload, onBytes: (sent: number, total: number) => void) => Promise<Answer>} post
+ * @param {(event: UploadEvent) => void} on
  */
 export async function sendAll(files, post, on) {
   const accepted = [];
@@ -28,7 +31,10 @@ export async function sendAll(files, post, on) {
   return accepted;
 }
 
-/** Returns the problem to show for an answer that is not 202, even if its body is not problem+json. */
+/**
+ * Returns the problem to show for an answer that is not 202, even if its body is not problem+json.
+ * @param {number} status @param {any} body @returns {ProblemPayload}
+ */
 export function problemOf(status, body) {
   if (body && typeof body.detail === "string") return body;
   if (status === 0) {
@@ -43,7 +49,10 @@ export function problemOf(status, body) {
   };
 }
 
-/** Says where in the file a problem is: "line 12, field “channel”". */
+/**
+ * Says where in the file a problem is: "line 12, field “channel”".
+ * @param {ProblemPayload} problem
+ */
 export function placeOf(problem) {
   const parts = [];
   if (problem.line) parts.push(`line ${problem.line.toLocaleString("en")}`);
@@ -56,6 +65,7 @@ const LOG = /\.(jsonl|ndjson|parquet|log|txt|top|zip|tar|tgz|gz|zst)$/i;
 /**
  * Groups files into uploads. A folder is one upload. Loose files are one upload together, such as an engine's, except
  * logs and packages, of which each is an upload of its own. Paths begin below what was dropped.
+ * @param {DroppedFile[]} files @returns {Upload[]}
  */
 export function grouped(files) {
   const folders = new Map();
@@ -73,11 +83,15 @@ export function grouped(files) {
   return [...alone, ...groups];
 }
 
+/** @param {string} name @param {DroppedFile[]} parts @returns {Upload} */
 function together(name, parts) {
   return { name, parts, size: parts.reduce((sum, { file }) => sum + file.size, 0) };
 }
 
-/** Returns an upload that is read as a format and gets a title. Both may be empty. */
+/**
+ * Returns an upload that is read as a format and gets a title. Both may be empty.
+ * @param {Upload} file @param {string} [format] @param {string} [title] @returns {Upload}
+ */
 export function withFormat(file, format = "", title = "") {
   if (!format && !file.format) return file;
   const { name, size, parts } = file;
@@ -90,7 +104,10 @@ export function withFormat(file, format = "", title = "") {
   };
 }
 
-/** Returns the uploads that a refusal offers to choose from, with words for each. */
+/**
+ * Returns the uploads that a refusal offers to choose from, with words for each.
+ * @param {Upload} file @param {ProblemPayload} problem @returns {Offer[]}
+ */
 export function offered(file, problem) {
   return (problem.choices ?? []).map(({ format, name, events }) => {
     const label = name || format;
@@ -103,9 +120,10 @@ export function offered(file, problem) {
 /**
  * Returns a function that POSTs an upload, files that go together as one package. `onBytes` is called with the bytes
  * sent so far. A request without an answer is repeated with the same key, so that the server makes one recording.
+ * @param {string} address @param {string} csrf @param {any} [Request] @param {(ms: number) => Promise<void>} [pause]
  */
 export function postFile(address, csrf, Request = XMLHttpRequest, pause = sleep) {
-  return async (file, onBytes) => {
+  return async (/** @type {Upload} */ file, /** @type {(sent: number, total: number) => void} */ onBytes) => {
     if (file.parts?.length > MOST_TOGETHER) return { status: 413, body: { detail: tooMany(file) } };
     const key = newKey();
     const post = () => postOnce(new Request(), { address, csrf, key }, file, onBytes);
@@ -119,10 +137,12 @@ export function postFile(address, csrf, Request = XMLHttpRequest, pause = sleep)
   };
 }
 
+/** @param {Answer} answer */
 function isUnanswered({ status, body }) {
   return status === 0 || body?.type === UNDER_WAY;
 }
 
+/** @param {number} ms @returns {Promise<void>} */
 function sleep(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
@@ -133,12 +153,17 @@ function newKey() {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/**
+ * @param {any} request @param {{ address: string, csrf: string, key: string }} options @param {Upload} file
+ * @param {(sent: number, total: number) => void} onBytes @returns {Promise<Answer>}
+ */
 function postOnce(request, { address, csrf, key }, file, onBytes) {
   return new Promise((resolve) => {
     request.open("POST", address);
     request.setRequestHeader("X-CSRFToken", csrf);
     request.setRequestHeader("Idempotency-Key", key);
     request.setRequestHeader("Accept", "application/json");
+    /** @param {ProgressEvent} event */
     request.upload.onprogress = ({ loaded, total }) => onBytes(loaded, total);
     request.onerror = () => resolve({ status: 0, body: null });
     request.onload = () => resolve({ status: request.status, body: parsed(request.responseText) });
@@ -146,7 +171,10 @@ function postOnce(request, { address, csrf, key }, file, onBytes) {
   });
 }
 
-/** Returns the fields of the request that uploads a file. */
+/**
+ * Returns the fields of the request that uploads a file.
+ * @param {Upload} file
+ */
 export function formOf(file) {
   const body = new FormData();
   if (file.parts) body.append("file", tarOf(file.parts), `${file.name}.tar`);
@@ -157,11 +185,13 @@ export function formOf(file) {
   return body;
 }
 
+/** @param {Upload} file */
 function tooMany({ parts }) {
   const counts = `The folder has ${thousands(parts.length)} files; at most ${thousands(MOST_TOGETHER)} are read`;
   return `${counts} as one upload. Upload a folder inside it, for example of one job or one checkpoint.`;
 }
 
+/** @param {string} text */
 function parsed(text) {
   try {
     return JSON.parse(text);

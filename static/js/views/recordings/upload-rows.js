@@ -11,13 +11,16 @@ const SHOWN_DEFECTS = 5;
 
 /**
  * Mounts the panels on `root`, one for each file.
- *
- * cancelJob(id): stops a job. again(item): sends a file in another way. formats: the choices of a form's list.
+ * @param {HTMLElement} root
+ * @param {object} options @param {(id: number) => void} options.cancelJob stops a job
+ * @param {(item: Upload) => void} options.again sends a file in another way
+ * @param {{ value: string, text: string }[]} options.formats the choices of a form's list
  */
 export function mountUploadRows(root, { cancelJob, again, formats }) {
   const rows = new Map();
   const byJob = new Map();
 
+  /** @param {Upload} file */
   function rowOf(file) {
     if (!rows.has(file)) {
       const words = h("span.soft");
@@ -31,7 +34,10 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     return rows.get(file);
   }
 
-  /** Shows an event of `sendAll`. */
+  /**
+   * Shows an event of `sendAll`.
+   * @param {UploadEvent} event
+   */
   function on(event) {
     const { row, words, recognised, body } = rowOf(event.file);
     row.dataset.state = event.type;
@@ -46,6 +52,7 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     }
   }
 
+  /** @param {Element} words @param {any} body @param {UploadEvent} event */
   function showBytes(words, body, { sent, total }) {
     setText(words, `${bytes(sent)} of ${bytes(total)}`);
     const share = total ? sent / total : 0;
@@ -62,6 +69,7 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     body.firstChild.firstChild.style.setProperty("--done", share.toFixed(4));
   }
 
+  /** @param {Upload} file @param {ProblemPayload} problem */
   function showRefusal(file, problem) {
     const { row, words, body } = rows.get(file);
     row.dataset.level = "error";
@@ -80,15 +88,21 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     );
   }
 
+  /** @param {Offer[]} offers */
   function choices(offers) {
-    const buttons = offers.map(({ item, words }) => h("button.btn", { type: "button", onclick: (event) => {
+    const choose = (/** @type {any} */ event, /** @type {Upload} */ item) => {
       event.currentTarget.disabled = true;
       again(item);
-    } }, words));
+    };
+    const buttons = offers.map(({ item, words }) =>
+      h("button.btn", { type: "button", onclick: (/** @type {Event} */ event) => choose(event, item) }, words));
     return h("div.row", { role: "group", "aria-label": "Which of them to read" }, buttons);
   }
 
-  /** Offers to read a file as another format, if it could not be read as the one that was recognised. */
+  /**
+   * Offers to read a file as another format, if it could not be read as the one that was recognised.
+   * @param {Upload} file @param {ProblemPayload} problem
+   */
   function otherFormat(file, { status }) {
     if (status !== 422) return [];
     const select = h(
@@ -104,7 +118,10 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     return [h("label.small.soft.upload-format", {}, "Read it as ", select)];
   }
 
-  /** Shows the progress of an uploaded file's job. */
+  /**
+   * Shows the progress of an uploaded file's job.
+   * @param {JobPayload} job
+   */
   function onJob(job) {
     const file = byJob.get(job.id);
     if (!file) return;
@@ -123,6 +140,7 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
   return { on, onJob, jobs: () => [...byJob.keys()] };
 }
 
+/** @param {number} size */
 function bytes(size) {
   const names = ["B", "kB", "MB", "GB"];
   const power = Math.min(names.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(size, 1)) / 3)));

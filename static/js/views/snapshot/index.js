@@ -8,6 +8,7 @@ const root = document.querySelector("[data-timeline]");
 const data = document.getElementById("timeline-data");
 if (root && data && window.Plotly) draw(JSON.parse(data.textContent));
 
+/** @param {TimelinePayload} timeline */
 function draw(timeline) {
   const show = () =>
     window.Plotly.react(root, timelineTraces(timeline, pageColour), timelineLayout(timeline, pageColour), {

@@ -6,11 +6,15 @@ import { escapeText, instant, shortened, unitFor } from "../../lib/format.js";
 const MOST_NAMED = 21; // rows whose names fit the height of the figure in pages.css
 const LONGEST_NAME = 24; // characters
 
-/** Makes a trace of the initiators and one of the other processes. */
+/**
+ * Makes a trace of the initiators and one of the other processes.
+ * @param {TimelinePayload} timeline @param {Colours} colours
+ */
 export function timelineTraces(timeline, colours) {
   const began = new Set(timeline.initiators);
   const span = spanOf(timeline);
   const rows = timeline.processes.map((process, row) => ({ process, row, at: timeline.at[row] }));
+  /** @param {string} name @param {any[]} chosen @param {string} color @param {string} symbol */
   const trace = (name, chosen, color, symbol) => ({
     name,
     type: "scatter",
@@ -27,6 +31,7 @@ export function timelineTraces(timeline, colours) {
   ].filter(({ x }) => x.length > 0);
 }
 
+/** @param {TimelinePayload} timeline @param {Colours} colours */
 export function timelineLayout(timeline, colours) {
   const { processes } = timeline;
   const axis = { color: colours("text-soft"), gridcolor: colours("line"), zeroline: false, fixedrange: false };
@@ -54,15 +59,20 @@ export function timelineLayout(timeline, colours) {
   };
 }
 
+/** @param {TimelinePayload} timeline */
 function spanOf({ at }) {
   return Math.max(...at) - Math.min(...at);
 }
 
-/** Returns the unit of the axis, which fits its latest instant. */
+/**
+ * Returns the unit of the axis, which fits its latest instant.
+ * @param {TimelinePayload} timeline
+ */
 function unitOf({ at, ended_at: ended, unit }) {
   return unitFor(Math.max(...at, ended ?? 0), unit);
 }
 
+/** @param {number} at @param {TimelinePayload} timeline */
 function scaled(at, timeline) {
   const [, size] = unitOf(timeline);
   const [, unitSize] = unitFor(0, timeline.unit);

@@ -5,7 +5,10 @@ import { counted } from "../../lib/format.js";
 import { historyStep } from "../../lib/keys.js";
 import { history } from "./history.js";
 
-/** Mounts the editor of the page on its form, with the data that the server put beside it. */
+/**
+ * Mounts the editor of the page on its form, with the data that the server put beside it.
+ * @param {(form: any, start: EditorStart) => void} mountEditor
+ */
 export function openEditor(mountEditor) {
   const data = document.getElementById("topology-data");
   mountEditor(document.getElementById("topology-form"), JSON.parse(data.textContent));
@@ -16,6 +19,8 @@ export function openEditor(mountEditor) {
  *
  * start: the document, the server's refusal of it (or null), and whether it is not saved yet.
  * show(): draws the editor. stepped(): is called after undo and redo. focus(key, field): focuses a field of a row.
+ * @param {any} form @param {EditorStart} start
+ * @param {{ model: any, show: () => void, stepped: () => void, focus: (key: string, field: string) => void }} options
  */
 export function mountForm(form, start, { model, show, stepped, focus }) {
   const steps = history(model.fromDocument(start.document));
@@ -27,19 +32,24 @@ export function mountForm(form, start, { model, show, stepped, focus }) {
   let refusals = model.refusalsOf(start.refusal, steps.now);
   let leaving = false;
 
+  /** @param {any} next */
   function change(next) {
     refusals = [];
     steps.change(next);
     show();
   }
 
-  /** Takes what is typed into a row. `fields` are the new values of the fields that change. */
+  /**
+   * Takes what is typed into a row. `fields` are the new values of the fields that change.
+   * @param {string} key @param {object} fields @param {(now: any, key: string, fields: object) => any} changeRow
+   */
   function type(key, fields, changeRow) {
     steps.type(`${key} ${Object.keys(fields)}`, changeRow(steps.now, key, fields));
     refusals = [];
     show();
   }
 
+  /** @param {"undo" | "redo"} direction */
   function step(direction) {
     steps[direction]();
     stepped();
@@ -63,11 +73,12 @@ export function mountForm(form, start, { model, show, stepped, focus }) {
     event.preventDefault();
     step(direction);
   });
-  form.elements.name.addEventListener("input", (event) => steps.amend(model.rename(steps.now, event.target.value)));
-  text.closest("details").addEventListener("toggle", (event) => {
+  const { name } = form.elements;
+  name.addEventListener("input", () => steps.amend(model.rename(steps.now, name.value)));
+  text.closest("details").addEventListener("toggle", (/** @type {any} */ event) => {
     if (event.target.open && !text.value) text.value = model.asText(steps.now);
   });
-  form.addEventListener("submit", (event) => {
+  form.addEventListener("submit", (/** @type {any} */ event) => {
     const isRead = event.submitter?.value === "read";
     const [first] = isRead ? [] : model.problems(steps.now);
     if (first) {
@@ -91,7 +102,10 @@ export function mountForm(form, start, { model, show, stepped, focus }) {
   return { steps, change, type, showState, open, refusals: () => refusals };
 }
 
-/** Marks the chosen one of a group of buttons that exclude each other. */
+/**
+ * Marks the chosen one of a group of buttons that exclude each other.
+ * @param {HTMLElement[]} buttons @param {HTMLElement} chosen
+ */
 export function pressOnly(buttons, chosen) {
   for (const button of buttons) button.setAttribute("aria-pressed", String(button === chosen));
 }

@@ -2,14 +2,23 @@
 
 const LIMIT = 200; // steps
 
-/** Makes the history that starts with the value `first`. */
+/**
+ * Makes the history that starts with the value `first`.
+ * @param {any} first
+ */
 export function history(first) {
+  /** @type {any[]} */
   let past = [];
   let now = first;
+  /** @type {any[]} */
   let future = [];
+  /** @type {string | null} */
   let typing = null;
 
-  /** Takes a new value as a step. What was undone cannot be redone any more. */
+  /**
+   * Takes a new value as a step. What was undone cannot be redone any more.
+   * @param {any} next
+   */
   function change(next) {
     typing = null;
     if (next === now) return;
@@ -29,13 +38,19 @@ export function history(first) {
       return future.length > 0;
     },
     change,
-    /** Takes what is typed into a field. All that is typed into one field in a row is one step. */
+    /**
+     * Takes what is typed into a field. All that is typed into one field in a row is one step.
+     * @param {string} field @param {any} next
+     */
     type(field, next) {
       if (typing === field) now = next;
       else change(next);
       typing = field;
     },
-    /** Replaces the present value without a step, such as in the middle of a drag. */
+    /**
+     * Replaces the present value without a step, such as in the middle of a drag.
+     * @param {any} next
+     */
     amend(next) {
       typing = null;
       now = next;

@@ -8,7 +8,13 @@ const ROWS = 200;
 const MOST_CHOICES = 100; // longer lists of a channel's ends are filled only when somebody opens them
 const BOTH_WAYS = "Add what is missing so that every channel has one in the other direction";
 
-/** Mounts the tables on `root`. */
+/** @type {("source" | "target")[]} */
+const ENDS = ["source", "target"];
+
+/**
+ * Mounts the tables on `root`.
+ * @param {any} root @param {TopologyEditor} editor
+ */
 export function mountTables(root, editor) {
   let shown = { processes: ROWS, channels: ROWS };
   const rows = editorRows(root);
@@ -17,6 +23,7 @@ export function mountTables(root, editor) {
   /** Builds the rows anew if rows come or go, else only fills them. */
   function show() {
     const topology = editor.now();
+    /** @param {any[]} items */
     const keys = (items) => items.map(({ key }) => key);
     const shape = JSON.stringify([keys(topology.processes), keys(topology.channels), shown]);
     if (shape !== drawn) build(topology);
@@ -25,6 +32,7 @@ export function mountTables(root, editor) {
     rows.mark(editor.selected(), [...problems(topology), ...editor.refusals()]);
   }
 
+  /** @param {EditedTopology} topology */
   function build(topology) {
     const { processes, channels } = topology;
     const wrap = "div.table-wrap.editor-rows";
@@ -53,10 +61,12 @@ export function mountTables(root, editor) {
     );
   }
 
+  /** @param {string} label @param {() => void} run @param {boolean} [disabled] @param {string | null} [title] */
   function button(label, run, disabled = false, title = null) {
     return h("button.btn", { type: "button", onclick: run, disabled, title }, label);
   }
 
+  /** @param {"processes" | "channels"} table @param {any[]} items */
   function moreButton(table, items) {
     const hidden = items.length - shown[table];
     if (hidden <= 0) return null;
@@ -67,8 +77,10 @@ export function mountTables(root, editor) {
     return h("p.panel-body", {}, button(`Show ${Math.min(hidden, ROWS)} more of ${hidden} hidden`, showMore));
   }
 
+  /** @param {EditedProcess} process */
   function processRow({ key }) {
-    const change = (name) => (value) => editor.changeProcess(key, { [name]: value });
+    /** @param {string} name */
+    const change = (name) => (/** @type {any} */ value) => editor.changeProcess(key, { [name]: value });
     return row(
       key,
       "process",
@@ -77,7 +89,9 @@ export function mountTables(root, editor) {
     );
   }
 
+  /** @param {EditedChannel} channel */
   function channelRow({ key }) {
+    /** @param {object} fields */
     const change = (fields) => editor.changeChannel(key, fields);
     return row(
       key,
@@ -89,17 +103,20 @@ export function mountTables(root, editor) {
         type: "checkbox",
         "aria-label": "FIFO: messages arrive in the order of sending",
         "data-field": "fifo",
+        /** @param {any} event */
         onchange: (event) => change({ fifo: event.target.checked }),
       }),
     );
   }
 
+  /** @param {string} key @param {string} noun @param {...HTMLElement} inputs */
   function row(key, noun, ...inputs) {
     const remove = h("td.num", {}, removeButton(noun, () => editor.remove(key)));
     const cells = inputs.map((input) => h("td", {}, input));
     return h("tr", { "data-key": key, onfocusin: () => editor.select(key) }, cells, remove);
   }
 
+  /** @param {EditedTopology} topology */
   function fill(topology) {
     const choices = topology.processes.map(({ key, id }) => [key, id]);
     const names = JSON.stringify(choices);
@@ -109,14 +126,17 @@ export function mountTables(root, editor) {
       fillField(rows.field(process.key, "state"), process.state);
     }
     for (const channel of topology.channels) {
-      for (const end of ["source", "target"]) choose(rows.field(channel.key, end), names, choices, channel[end]);
+      for (const end of ENDS) choose(rows.field(channel.key, end), names, choices, channel[end]);
       fillField(rows.field(channel.key, "id"), channelId(topology, channel, idOf));
       const fifo = rows.field(channel.key, "fifo");
       if (fifo) fifo.checked = channel.fifo;
     }
   }
 
-  /** Fills the list of a channel's ends. With many processes, the whole list waits until it is focused. */
+  /**
+   * Fills the list of a channel's ends. With many processes, the whole list waits until it is focused.
+   * @param {any} select @param {string} names @param {string[][]} choices @param {string | null} key
+   */
   function choose(select, names, choices, key) {
     if (!select) return;
     const many = choices.length > MOST_CHOICES;
@@ -131,6 +151,7 @@ export function mountTables(root, editor) {
 
   return {
     show,
+    /** @param {string} key @param {string} name */
     focus(key, name) {
       const element = rows.field(key, name);
       element?.focus();

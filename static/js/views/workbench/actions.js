@@ -5,16 +5,21 @@ import { SPEEDS } from "../../lib/player.js";
 import { cutFits } from "../../lib/url-state.js";
 import { eventRow } from "../../lib/window.js";
 
+/** @param {App} app */
 export function wireActions(app) {
   const { player, topology } = app;
 
+  /** @param {Chosen | null} selection */
   app.select = (selection) => {
     player.set({ selection });
     if (selection?.of === "process") app.spacetime.showLane(selection.process);
     if (selection) app.root.querySelector("[aria-controls=wb-tab-details]")?.click();
   };
 
-  /** Selects what a link names by its ids, and brings it into view. */
+  /**
+   * Selects what a link names by its ids, and brings it into view.
+   * @param {LinkTarget} target
+   */
   app.go = async (target) => {
     if (target.of === "event") return goToEvent(target);
     if (target.of === "message") {
@@ -22,9 +27,12 @@ export function wireActions(app) {
       if (target.near && app.messageRow(player.state.window, message) < 0) await goToEvent(target.near);
       return app.select({ of: "message", ...message });
     }
-    app.select({ of: target.of, [target.of]: topology[`${target.of}Code`].get(target[target.of]) });
+    const { processCode, channelCode } = topology;
+    if (target.of === "process") app.select({ of: "process", process: processCode.get(target.process) });
+    else app.select({ of: "channel", channel: channelCode.get(target.channel) });
   };
 
+  /** @param {Partial<EventLink>} event */
   async function goToEvent({ process: id, index, at }) {
     const process = topology.processCode.get(id);
     app.select({ of: "event", process, index });
@@ -35,11 +43,13 @@ export function wireActions(app) {
     else player.seek(place);
   }
 
+  /** @param {number} place */
   function intoView(place) {
     const { from, to } = player.state;
     if (place < from || place > to) player.zoom(place - (to - from) / 2, place + (to - from) / 2);
   }
 
+  /** @param {number} process @param {number} index @param {number | undefined} at @returns {Promise<number | null>} */
   async function placeOf(process, index, at) {
     const { window, axis } = player.state;
     const row = window?.exact && window.axis === axis ? eventRow(window, process, index) : -1;
@@ -54,7 +64,10 @@ export function wireActions(app) {
     }
   }
 
-  /** Returns the row of a message in a window, or -1. */
+  /**
+   * Returns the row of a message in a window, or -1.
+   * @param {OpenWindow | null} window @param {{ channel?: number, id?: string }} options
+   */
   app.messageRow = (window, { channel, id }) => {
     if (!window?.exact) return -1;
     for (let row = 0; row < window.messages.count; row += 1) {
@@ -63,7 +76,10 @@ export function wireActions(app) {
     return -1;
   };
 
-  /** Returns the event that receives a marker, or the one that sends it if it never arrives. */
+  /**
+   * Returns the event that receives a marker, or the one that sends it if it never arrives.
+   * @param {number} row
+   */
   app.markerEvent = (row) => {
     const { markers } = player.state.window;
     const { sourceCode, targetCode } = topology.channels[markers.channel[row]];
@@ -75,12 +91,16 @@ export function wireActions(app) {
     };
   };
 
-  /** Returns the number of a process's events, Infinity if the window does not say. */
+  /**
+   * Returns the number of a process's events, Infinity if the window does not say.
+   * @param {number} p
+   */
   app.eventsOf = (p) => {
     const { window } = player.state;
     return window && window.to >= player.bounds().to ? window.positionsTo[p] : Infinity;
   };
 
+  /** @param {string} snapshot */
   app.chooseSnapshot = async (snapshot) => {
     player.set({ snapshot });
     const place = await app.snapshots.placeOf(app.snapshots.byId.get(snapshot), player.state.axis);
@@ -99,6 +119,7 @@ export function wireActions(app) {
     player.zoom(from - margin, to + margin);
   };
 
+  /** @param {Chosen | null} selection @param {OpenWindow | null} window @returns {number[] | null} */
   function spanOfSelection(selection, window) {
     if (!selection || !window?.exact) return null;
     if (selection.of === "event") {
@@ -112,6 +133,7 @@ export function wireActions(app) {
     return [window.messages.sentX[row], end];
   }
 
+  /** @param {number} steps */
   app.changeSpeed = (steps) => {
     const index = SPEEDS.indexOf(player.state.speed) + steps;
     player.set({ speed: SPEEDS[Math.max(0, Math.min(index, SPEEDS.length - 1))] });

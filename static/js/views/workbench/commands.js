@@ -4,7 +4,10 @@ import { h } from "../../lib/dom.js";
 import { listen } from "../../lib/keys.js";
 import { createPalette } from "../../lib/palette.js";
 
-/** Returns the commands. lib/keys.js defines the names of keys. */
+/**
+ * Returns the commands. lib/keys.js defines the names of keys.
+ * @param {App} app @returns {Command[]}
+ */
 export function commandList(app) {
   const { player, steps } = app;
   const toggleTables = () => player.set({
@@ -55,6 +58,7 @@ export function commandList(app) {
   ];
 }
 
+/** @type {Record<string, string>} */
 const SHOWN = {
   arrowright: "→",
   arrowleft: "←",
@@ -72,12 +76,17 @@ const PAGES = [
   ["API", "/api/docs"],
 ];
 
+/** @param {string} key */
 const keyText = (key) => SHOWN[key] ?? key;
 
-/** Wires keys, buttons, the palette and the list of keys. */
+/**
+ * Wires keys, buttons, the palette and the list of keys.
+ * @param {App} app
+ */
 export function wireCommands(app) {
   const commands = commandList(app);
   const byName = new Map(commands.map((command) => [command.name, command]));
+  /** @param {string} name */
   app.run = (name) => byName.get(name).run();
   app.palette = createPalette(() => [...commands.map(forPalette), ...places(app)]);
   app.help = helpDialog(commands);
@@ -90,13 +99,18 @@ export function wireCommands(app) {
   return listen(commands);
 }
 
+/** @param {Command} command */
 function forPalette({ title, keys, run }) {
   return { title, keys: keys.map(keyText), run };
 }
 
-/** Returns the commands that go to a process, a channel, a snapshot or a page. */
+/**
+ * Returns the commands that go to a process, a channel, a snapshot or a page.
+ * @param {App} app @returns {Command[]}
+ */
 function places(app) {
   const { topology } = app;
+  /** @param {string} title @param {() => void} run */
   const entry = (title, run) => ({ title, run });
   return [
     ...app.snapshots.list().map(
@@ -108,7 +122,9 @@ function places(app) {
   ];
 }
 
+/** @param {Command[]} commands */
 function helpDialog(commands) {
+  /** @param {string[]} keys */
   const keyCell = (keys) => h("td", {}, keys.map((key) => h("kbd.kbd", {}, keyText(key))));
   const withKeys = commands.filter(({ keys }) => keys.length);
   const rows = withKeys.map(({ title, keys }) => h("tr", {}, keyCell(keys), h("td", {}, title)));

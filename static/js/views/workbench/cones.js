@@ -3,11 +3,13 @@
 import { h } from "../../lib/dom.js";
 import { counted, thousands } from "../../lib/format.js";
 
+/** @param {App} app */
 export function createCones(app) {
   const { player, topology } = app;
   const box = app.root.querySelector("#wb-cones");
   let request = 0;
 
+  /** @param {PlayerState} state */
   async function load({ selection }) {
     request += 1;
     const current = request;
@@ -26,7 +28,9 @@ export function createCones(app) {
     }
   }
 
+  /** @param {ConesPayload} cones */
   function sentences({ before, after, concurrent, past, future, process }) {
+    /** @param {ConeEdge} edge */
     const others = (edge) => edge.at.filter((at, p) => at !== null && topology.processes[p].id !== process).length;
     return [
       line("wb-past", `${counted(before, "event")} happened before it`, others(past)),
@@ -35,12 +39,14 @@ export function createCones(app) {
     ];
   }
 
+  /** @param {string} look @param {string} words @param {number} processes */
   function line(look, words, processes) {
     const where = processes ? `, in ${counted(processes, "other process", "other processes")}` : "";
     return h("p", {}, h(`span.wb-cone.${look}`, { "aria-hidden": "true" }), `${words}${where}.`);
   }
 
   return {
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (keys.has("selection")) load(state);
     },

@@ -13,6 +13,7 @@ const FEW = 12; // channels that are all shown at first, even empty ones
 const BETWEEN =
   "Between checkpoints it is not known what lies in the channels: the engine keeps it only at a checkpoint.";
 
+/** @param {App} app */
 export function createContents(app) {
   const { player, topology } = app;
   const list = app.root.querySelector("#wb-contents-list");
@@ -26,6 +27,7 @@ export function createContents(app) {
   filter.addEventListener("input", () => draw(player.state));
   onlyFull.addEventListener("change", () => draw(player.state));
 
+  /** @param {PlayerState} state */
   function draw(state) {
     const detail = app.snapshots.detail();
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -49,11 +51,13 @@ export function createContents(app) {
     drawNotices(state, listed.length, drawn.length);
   }
 
+  /** @param {OpenChannel} channel @param {string[]} words */
   function matches({ id }, words) {
     const name = id.toLowerCase();
     return words.every((word) => name.includes(word));
   }
 
+  /** @param {OpenChannel} channel @param {Cut | null} cut @param {SnapshotDetail | null} detail */
   function isFull({ code, id }, cut, detail) {
     return (
       (cut?.channels.get(code)?.length ?? 0) > 0 ||
@@ -62,6 +66,10 @@ export function createContents(app) {
     );
   }
 
+  /**
+   * @param {OpenChannel} channel @param {PlayerState} state @param {SnapshotDetail | null} detail
+   * @param {number[] | undefined} markers @param {boolean} selected
+   */
   function row(channel, state, detail, markers, selected) {
     const element = rows.get(channel.code) ?? makeRow(channel);
     const messages = state.shown?.channels.get(channel.code) ?? [];
@@ -85,6 +93,7 @@ export function createContents(app) {
     return element;
   }
 
+  /** @param {OpenChannel} channel */
   function makeRow(channel) {
     const name = h(
       "button.wb-link",
@@ -114,6 +123,8 @@ export function createContents(app) {
   /**
    * Makes the lines of the recorded and the recomputed messages, marked if they differ. In a derived recording one line
    * is enough if they agree.
+   * @param {unknown[] | undefined} recorded @param {unknown[] | undefined} recomputed
+   * @param {{ recorded?: string[], recomputed?: string[] }} ids @param {SnapshotDetail | null} detail
    */
   function snapshotLines(recorded, recomputed, ids, detail) {
     const agree = JSON.stringify(recorded) === JSON.stringify(recomputed);
@@ -126,10 +137,12 @@ export function createContents(app) {
     ];
   }
 
+  /** @param {string} name @param {HTMLElement[]} cells @param {string} [mark] @param {string} [role] */
   function line(name, cells, mark = "", role = "now") {
     return [h("dt", { class: mark }, name), h(`dd`, { class: mark, "data-role": role }, ...cells)];
   }
 
+  /** @param {MessageInFlight[]} messages @param {OpenChannel} channel @param {number[] | undefined} markers */
   function chips(messages, channel, markers) {
     if (!messages.length && !markers?.length) {
       return [app.recording.is_derived ? h("span.soft", { title: BETWEEN }, "not known") : h("span.soft", {}, "empty")];
@@ -156,7 +169,10 @@ export function createContents(app) {
     return shown;
   }
 
-  /** Shows values, or the ids of messages without one. The detail of a derived snapshot says why there are none. */
+  /**
+   * Shows values, or the ids of messages without one. The detail of a derived snapshot says why there are none.
+   * @param {unknown[] | null | undefined} contents @param {string[] | undefined} ids @param {SnapshotDetail} [detail]
+   */
   function values(contents, ids, detail) {
     if (contents === undefined || contents === null) {
       return [h("span.soft", { title: detail?.why_unknown }, "not known")];
@@ -172,6 +188,7 @@ export function createContents(app) {
     return shown;
   }
 
+  /** @param {PlayerState} state @param {number} listed @param {number} drawn */
   function drawNotices({ shown }, listed, drawn) {
     const inFlight = shown ? messagesInFlight(shown).length : 0;
     const isKnown = inFlight > 0 || !app.recording.is_derived;
@@ -181,7 +198,10 @@ export function createContents(app) {
     setText(notice, more || (drawn === 0 ? whyEmpty(app.snapshots.detail()) : ""));
   }
 
-  /** Says why no channel is listed. */
+  /**
+   * Says why no channel is listed.
+   * @param {SnapshotDetail | null} detail
+   */
   function whyEmpty(detail) {
     if (!topology.channels.length) {
       return app.recording.is_derived ? "The upload does not tell the channels." : "There are no channels.";
@@ -193,6 +213,7 @@ export function createContents(app) {
   }
 
   return {
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (hasAny(keys, "shown", "snapshot", "detail", "selection", "cut")) draw(state);
     },

@@ -14,6 +14,7 @@ const BINS = 200;
 const SETTLE = 120; // ms between a change and the next drawing
 const LONGEST_NAME = 11; // characters
 
+/** @param {App} app */
 export function createDepth(app) {
   const { player, topology, recording } = app;
   const plot = app.root.querySelector("#wb-depth");
@@ -21,9 +22,13 @@ export function createDepth(app) {
   const notice = app.root.querySelector("#wb-depth-notice");
   const panel = wirePanel(app, "depth", { figure, rows, plot });
   const margin = { l: 84, r: 12, t: 8, b: 40 };
+  /** @type {any} */
   let settle = null;
+  /** @type {OpenWindow | null} */
   let drawn = null;
+  /** @type {number | null} */
   let cursorAt = null;
+  /** @type {DepthMatrix} */
   let matrix = { edges: [], channels: [], rows: [] };
 
   function selectedChannel() {
@@ -31,6 +36,7 @@ export function createDepth(app) {
     return selection?.of === "channel" && window?.exact ? selection.channel : null;
   }
 
+  /** @returns {DepthMatrix} */
   function measure() {
     const { window, from, to } = player.state;
     if (!window) return { edges: [], channels: [], rows: [] };
@@ -40,7 +46,10 @@ export function createDepth(app) {
     return { edges, channels, rows: cells };
   }
 
-  /** Returns the deepest channels that fit, in the topology's order. */
+  /**
+   * Returns the deepest channels that fit, in the topology's order.
+   * @param {DepthMatrix} matrix
+   */
   function fitting({ channels, rows }) {
     const room = Math.max(1, Math.floor((plot.clientHeight - margin.t - margin.b) / ROW_LEAST));
     const deepest = rows
@@ -64,6 +73,7 @@ export function createDepth(app) {
     return channel === null ? heatFigure(layout) : stepFigure(layout, channel);
   }
 
+  /** @param {number} rowCount @param {number} most @param {number} hidden */
   function sentence(rowCount, most, hidden) {
     if (rowCount) {
       const rest = hidden > 0 ? ` ${counted(hidden, "channel")} with less not shown.` : "";
@@ -72,6 +82,7 @@ export function createDepth(app) {
     return app.recording.is_derived ? "No message is known to wait here." : "No message waits in a channel here.";
   }
 
+  /** @param {Layout} layout */
   function heatFigure(layout) {
     matrix = measure();
     const { kept, hidden, most } = fitting(matrix);
@@ -99,6 +110,7 @@ export function createDepth(app) {
     return { data, layout };
   }
 
+  /** @param {Layout} layout @param {number} channel */
   function stepFigure(layout, channel) {
     const { x, depth } = depthSteps(player.state.window, channel);
     const most = Math.max(1, ...depth);
@@ -157,17 +169,18 @@ export function createDepth(app) {
     context.fillRect(x - 0.75, margin.t, 1.5, height - margin.t - margin.b);
   }
 
-  canvas.addEventListener("pointermove", (event) => {
+  canvas.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
     const cell = cellAt(event);
     canvas.title = cell
       ? `${topology.channels[cell.channel].id}: ${thousands(cell.depth)} at ${app.readPlace(cell.x)}`
       : "";
   });
-  canvas.addEventListener("click", (event) => {
+  canvas.addEventListener("click", (/** @type {MouseEvent} */ event) => {
     const cell = cellAt(event);
     if (cell) app.select({ of: "channel", channel: cell.channel });
   });
 
+  /** @param {MouseEvent} event */
   function cellAt(event) {
     if (selectedChannel() !== null || !matrix.channels.length) return null;
     const { from, to } = player.state;
@@ -178,12 +191,13 @@ export function createDepth(app) {
     };
     const row = Math.floor(((event.offsetY - margin.t) / inner.height) * kept.length);
     const x = from + ((event.offsetX - margin.l) / inner.width) * (to - from);
-    const bin = matrix.edges.findIndex((edge, i) => edge <= x && x < matrix.edges[i + 1]);
+    const bin = Array.from(matrix.edges).findIndex((edge, i) => edge <= x && x < matrix.edges[i + 1]);
     if (kept[row] === undefined || bin < 0) return null;
     return { channel: matrix.channels[kept[row]], depth: matrix.rows[kept[row]][bin], x };
   }
 
   return {
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       panel.update(state, keys);
       const isStale = hasAny(keys, "window", "from", "to", "axis", "selection", "theme", "size", "folded");

@@ -5,11 +5,13 @@ import { counted, isGiven, thousands, valueText } from "../../lib/format.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { describe } from "./hover.js";
 
+/** @param {App} app */
 export function createDetails(app) {
   const { player, topology } = app;
   const box = app.root.querySelector("#wb-details");
   let request = 0;
 
+  /** @param {PlayerState} state */
   function draw(state) {
     const { selection } = state;
     request += 1;
@@ -23,6 +25,7 @@ export function createDetails(app) {
     else drawProcess(state, selection);
   }
 
+  /** @param {string} title @param {any[]} entries @param {...HTMLElement} more */
   function facts(title, entries, ...more) {
     const lines = entries
       .filter(([, value]) => isGiven(value))
@@ -30,10 +33,12 @@ export function createDetails(app) {
     box.replaceChildren(h("h3", {}, title), h("dl.facts", {}, lines), ...more);
   }
 
+  /** @param {string} text @param {LinkTarget} target */
   function link(text, target) {
     return h("button.wb-link", { type: "button", onclick: () => app.go(target) }, text);
   }
 
+  /** @param {PlayerState} state @param {{ process: number, index: number }} options */
   function drawEvent({ window }, { process, index }) {
     const row = window?.exact ? eventRow(window, process, index) : -1;
     if (row >= 0) {
@@ -43,7 +48,10 @@ export function createDetails(app) {
     loadEvent(process, index);
   }
 
-  /** Loads the fields that only the server has: line in the log, value, extra fields. */
+  /**
+   * Loads the fields that only the server has: line in the log, value, extra fields.
+   * @param {number} process @param {number} index
+   */
   async function loadEvent(process, index) {
     const current = request;
     try {
@@ -58,11 +66,15 @@ export function createDetails(app) {
     }
   }
 
+  /** @param {string} key @param {any} value */
   function fieldText(key, value) {
     return key === "at" || key === "logged_at" ? app.readInstant(value) : valueText(value, 2000);
   }
 
-  /** Returns a link from the event at one end of a message or marker to the event at its other end. */
+  /**
+   * Returns a link from the event at one end of a message or marker to the event at its other end.
+   * @param {OpenWindow} window @param {number} process @param {number} index
+   */
   function otherEnd(window, process, index) {
     for (const table of [window.messages, window.markers]) {
       for (let i = 0; i < table.count; i += 1) {
@@ -87,7 +99,10 @@ export function createDetails(app) {
     return [];
   }
 
-  /** Returns the same link for the message or marker of an event that the server describes. */
+  /**
+   * Returns the same link for the message or marker of an event that the server describes.
+   * @param {FlightPayload | null} flight @param {number} process @param {number} index
+   */
   function farEnd(flight, process, index) {
     if (!flight) return [];
     const { source, target, sourceCode } = topology.channels[topology.channelCode.get(flight.channel)];
@@ -97,11 +112,13 @@ export function createDetails(app) {
     return endSentence("Received as ", { process: target, index: flight.received_index, at: flight.received_at });
   }
 
+  /** @param {string} words @param {EventLink} end */
   function endSentence(words, end) {
     const event = link(`${end.process}, event ${thousands(end.index)}`, { of: "event", ...end });
     return [h("p", {}, words, event, ` (${app.readInstant(end.at)}).`)];
   }
 
+  /** @param {PlayerState} state @param {{ channel: number, id: string }} options */
   function drawMessage({ window }, { channel, id }) {
     const i = app.messageRow(window, { channel, id });
     const { id: name, source, target } = topology.channels[channel];
@@ -129,6 +146,7 @@ export function createDetails(app) {
     ]);
   }
 
+  /** @param {PlayerState} state @param {{ channel: number }} options */
   function drawChannel({ shown }, { channel }) {
     const { id, source, target, fifo } = topology.channels[channel];
     facts(`channel ${id}`, [
@@ -139,8 +157,10 @@ export function createDetails(app) {
     ]);
   }
 
+  /** @param {PlayerState} state @param {{ process: number }} options */
   function drawProcess({ shown }, { process }) {
     const { id } = topology.processes[process];
+    /** @param {"sourceCode" | "targetCode"} end */
     const channels = (end) => thousands(topology.channels.filter((channel) => channel[end] === process).length);
     facts(`process ${id}`, [
       ["events so far", shown ? thousands(shown.positions[process]) : null],
@@ -151,6 +171,7 @@ export function createDetails(app) {
   }
 
   return {
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       const follows = ["channel", "process"].includes(state.selection?.of) && keys.has("shown");
       if (keys.has("selection") || follows || (keys.has("window") && state.selection && !state.playing)) draw(state);

@@ -9,25 +9,35 @@ const SERVER_EVERY = 250; // ms
 const PAD = 0.25; // share of the view that is loaded beside it, at both sides
 const ROOM_FOR_PAD = 2.5; // how much more than one exact window a padded one may hold
 
+/** @param {App} app */
 export function createFeed(app) {
   const { player, source } = app;
   let shownAt = 0;
+  /** @type {number | null} */
   let timer = null;
+  /** @type {WindowRequest | null} */
   let requested = null;
+  /** @type {Promise<void> | null} */
   let underway = null;
 
   function width() {
     return Math.max(200, Math.round(app.plotWidth()));
   }
 
-  /** Returns the request for [from, to], widened to whole instants or steps and cut off at the recording's ends. */
+  /**
+   * Returns the request for [from, to], widened to whole instants or steps and cut off at the recording's ends.
+   * @param {{ axis: Axis }} options @param {number} from @param {number} to
+   */
   function clipped({ axis }, from, to) {
     const all = player.bounds(axis);
     const left = Math.max(Math.floor(from), all.from);
     return { axis, from: left, to: Math.max(Math.min(Math.ceil(to), all.to), left + 1), width: width() };
   }
 
-  /** Resolves when the part in view has been loaded, or could not be. */
+  /**
+   * Resolves when the part in view has been loaded, or could not be.
+   * @param {PlayerState} state
+   */
   function load(state) {
     const view = clipped(state, state.from, state.to);
     if (covers(state.window, view.axis, view.from, view.to)) return Promise.resolve();
@@ -38,6 +48,7 @@ export function createFeed(app) {
     return underway;
   }
 
+  /** @param {WindowRequest} view @param {PlayerState} state */
   async function fetchAround(view, state) {
     const span = view.to - view.from;
     const padded = clipped(state, view.from - span * PAD, view.to + span * PAD);
@@ -52,11 +63,15 @@ export function createFeed(app) {
     }
   }
 
-  /** Returns whether the part in view might be exact without the padding of this window. */
+  /**
+   * Returns whether the part in view might be exact without the padding of this window.
+   * @param {OpenWindow} window
+   */
   function mightFit(window) {
     return window.messagesTotal < 4000 * ROOM_FOR_PAD && window.eventsTotal < 20000 * ROOM_FOR_PAD;
   }
 
+  /** @param {PlayerState} state */
   function prefetch(state) {
     const span = state.to - state.from;
     const next = clipped(state, state.to - span * (0.1 + PAD), state.to + span * (0.9 + PAD));
@@ -65,6 +80,7 @@ export function createFeed(app) {
     }
   }
 
+  /** @param {PlayerState} state */
   function show(state) {
     const { window } = state;
     if (state.cut) {
@@ -74,10 +90,12 @@ export function createFeed(app) {
     return showFromServer(state.axis === "order" ? { step: Math.floor(state.now) } : { at: Math.floor(state.now) });
   }
 
+  /** @param {OpenWindow} window @param {number[]} positions */
   function showLocally(window, positions) {
     player.set({ shown: describeCut(window, positions) });
   }
 
+  /** @param {CutQuestion} question */
   async function showFromServer(question) {
     try {
       const cut = await source.cut(question);
@@ -87,6 +105,7 @@ export function createFeed(app) {
     }
   }
 
+  /** @param {PlayerState} state */
   function showSoon(state) {
     const every = state.window?.exact ? PANELS_EVERY : SERVER_EVERY;
     const wait = state.playing || !state.window?.exact ? Math.max(0, shownAt + every - performance.now()) : 0;
@@ -102,6 +121,7 @@ export function createFeed(app) {
   }
 
   return {
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (hasAny(keys, "from", "to", "axis")) {
         load(state);
@@ -114,6 +134,7 @@ export function createFeed(app) {
   };
 }
 
+/** @param {WindowRequest | null} a @param {WindowRequest | null} b */
 function isSame(a, b) {
   return Boolean(a && b) && a.axis === b.axis && a.from === b.from && a.to === b.to;
 }

@@ -5,7 +5,10 @@ import { readView } from "../../lib/url-state.js";
 
 const NARROW = "(max-width: 900px)"; // as in workbench-reading.css
 
-/** Mounts the tour of a recording that has one. */
+/**
+ * Mounts the tour of a recording that has one.
+ * @param {App} app @param {Guide | null} guide
+ */
 export function mountGuide(app, guide) {
   const panel = app.root.querySelector("#wb-guide");
   if (!guide || !panel) return;
@@ -18,6 +21,7 @@ export function mountGuide(app, guide) {
   const last = guide.steps.length - 1;
   let at = -1;
 
+  /** @param {number} step */
   function show(step) {
     at = Math.max(0, Math.min(step, last));
     const { title: head, text: words, view, leads: links, look } = guide.steps[at];
@@ -38,6 +42,7 @@ export function mountGuide(app, guide) {
     return [h("a.btn.btn-primary", { href: address }, `Next tour: ${name}`)];
   }
 
+  /** @param {Record<string, string>} params */
   function apply(params) {
     const view = readView(new URLSearchParams(params).toString(), topology);
     player.pause();

@@ -3,16 +3,27 @@
 import { covers, positionAt } from "../../lib/window.js";
 import { h } from "../../lib/dom.js";
 
-/** Makes the handles. `steer(p, n)` is called when a handle moves to position `n` of process `p`. */
+/** @type {Record<string, number>} */
+const EVENTS_BY_KEY = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 };
+/** @type {Record<string, number>} */
+const LANES_BY_KEY = { ArrowUp: -1, ArrowDown: 1 };
+
+/**
+ * Makes the handles. `steer(p, n)` is called when a handle moves to position `n` of process `p`.
+ * @param {App} app @param {HTMLElement} box @param {() => Geometry} measures
+ * @param {(p: number, n: number) => void} steer
+ */
 export function createHandles(app, box, measures, steer) {
   const { player, topology } = app;
   const layer = h("div.wb-handles", { hidden: true, role: "group", "aria-label": "Handles of the dragged cut" });
   box.append(layer);
   const buttons = new Map();
+  /** @type {{ p: number, x: number } | null} */
   let drag = null;
   let focused = 0;
   let shown = false;
 
+  /** @param {number} p */
   function make(p) {
     const { id } = topology.processes[p];
     const button = h("button.wb-handle", {
@@ -22,10 +33,13 @@ export function createHandles(app, box, measures, steer) {
       "aria-label": `Cut at ${id}`,
       "aria-valuemin": "0",
       tabindex: "-1",
+      /** @param {any} event */
       onpointerdown: (event) => begin(event, p),
+      /** @param {any} event */
       onpointermove: (event) => move(event, p),
       onpointerup: end,
       onpointercancel: end,
+      /** @param {any} event */
       onkeydown: (event) => onKey(event, p),
       onfocus: () => {
         focused = p;
@@ -36,6 +50,7 @@ export function createHandles(app, box, measures, steer) {
     return button;
   }
 
+  /** @param {any} event @param {number} p */
   function begin(event, p) {
     event.preventDefault();
     event.currentTarget.focus();
@@ -44,6 +59,7 @@ export function createHandles(app, box, measures, steer) {
     app.spacetime.drawFrame();
   }
 
+  /** @param {any} event @param {number} p */
   function move(event, p) {
     if (!drag || drag.p !== p) return;
     const g = measures();
@@ -57,7 +73,10 @@ export function createHandles(app, box, measures, steer) {
     app.spacetime.drawFrame();
   }
 
-  /** Moves the handle of lane `p` to its position at `x`, which the window or else the server knows. */
+  /**
+   * Moves the handle of lane `p` to its position at `x`, which the window or else the server knows.
+   * @param {number} p @param {number} x
+   */
   function seekHandle(p, x) {
     const { axis, window } = player.state;
     if (covers(window, axis, x, x)) {
@@ -72,9 +91,10 @@ export function createHandles(app, box, measures, steer) {
     );
   }
 
+  /** @param {any} event @param {number} p */
   function onKey(event, p) {
-    const events = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
-    const lanes = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    const events = EVENTS_BY_KEY[event.key];
+    const lanes = LANES_BY_KEY[event.key];
     if (events) steer(p, Math.max(0, Math.min(player.state.cut[p] + events, app.eventsOf(p))));
     if (lanes) focus(p + lanes);
     if (events || lanes) {
@@ -83,6 +103,7 @@ export function createHandles(app, box, measures, steer) {
     }
   }
 
+  /** @param {number} p */
   function focus(p) {
     const goal = Math.max(0, Math.min(p, topology.processes.length - 1));
     app.spacetime.showLane(goal);
@@ -90,7 +111,10 @@ export function createHandles(app, box, measures, steer) {
     buttons.get(goal)?.focus();
   }
 
-  /** Puts the handles where the cut crosses the lanes; without a cut, hides them. */
+  /**
+   * Puts the handles where the cut crosses the lanes; without a cut, hides them.
+   * @param {Geometry} g @param {number[] | null} cutX @param {PlayerState} state
+   */
   function place(g, cutX, state) {
     shown = Boolean(cutX);
     layer.hidden = !shown;
@@ -112,7 +136,10 @@ export function createHandles(app, box, measures, steer) {
     }
   }
 
-  /** Returns the codes of the processes that send or receive an orphan of the cut. */
+  /**
+   * Returns the codes of the processes that send or receive an orphan of the cut.
+   * @param {Cut | null} cut
+   */
   function wrongLanes(cut) {
     const codes = (cut?.orphans ?? []).flatMap(({ sent, received }) => [sent?.process, received?.process]);
     return new Set(codes.map((id) => topology.processCode.get(id)));
@@ -123,7 +150,10 @@ export function createHandles(app, box, measures, steer) {
     focus,
     wereShown: () => shown,
     isDragging: () => drag !== null,
-    /** Returns the pixel to which the pointer drags handle `p`, or null. */
+    /**
+     * Returns the pixel to which the pointer drags handle `p`, or null.
+     * @param {number} p @returns {number | null}
+     */
     dragged: (p) => (drag?.p === p ? drag.x : null),
   };
 }

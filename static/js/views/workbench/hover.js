@@ -4,10 +4,12 @@ import { h } from "../../lib/dom.js";
 import { isGiven, valueText } from "../../lib/format.js";
 import { IN_FLIGHT } from "../../lib/window.js";
 
+/** @param {App} app @param {HTMLElement} box */
 export function createHover(app, box) {
   const card = h("div.wb-hover", { hidden: true, role: "tooltip" });
   box.append(card);
 
+  /** @param {Target | null} target @param {number} px @param {number} py */
   function show(target, px, py) {
     const { window } = app.player.state;
     if (!target || target.row === undefined || target.row < 0 || !window?.exact) {
@@ -30,15 +32,16 @@ export function createHover(app, box) {
 
 /**
  * Returns the title and the facts, as [name, value], of an event, message or marker of the window.
- *
- * @returns {[string, [string, any][]]}
+ * @returns {[string, [string, any][]]} @param {App} app @param {OpenWindow} window @param {Target} target
  */
 export function describe(app, window, target) {
   if (target.of === "event") return describeEvent(app, window, target.row);
   return describeFlight(app, window, target);
 }
 
-/** @returns {[string, any[]]} */
+/**
+ * @returns {[string, any[]]} @param {App} app @param {OpenWindow} window @param {number} row
+ */
 function describeEvent({ topology, readInstant }, window, row) {
   const { events } = window;
   const facts = [
@@ -54,7 +57,9 @@ function describeEvent({ topology, readInstant }, window, row) {
   return [title, facts.filter(([, value]) => isGiven(value))];
 }
 
-/** @returns {[string, any[]]} */
+/**
+ * @returns {[string, any[]]} @param {App} app @param {OpenWindow} window @param {Target} target
+ */
 function describeFlight({ topology, readInstant }, window, { of, row }) {
   const table = of === "message" ? window.messages : window.markers;
   const channel = topology.channels[table.channel[row]];
@@ -65,7 +70,7 @@ function describeFlight({ topology, readInstant }, window, { of, row }) {
     ["channel", channel.id],
     of === "message"
       ? ["value", valueText(window.messages.value[row], 80)]
-      : ["snapshot", window.snapshots[table.snapshot[row]]],
+      : ["snapshot", window.snapshots[window.markers.snapshot[row]]],
     ["sent", `${channel.source}, event ${table.sent_index[row]}, ${readInstant(table.sent_at[row])}`],
     ["received", arrived ? arrival() : "never: in flight at the end"],
   ];

@@ -29,7 +29,10 @@ import { createTransport } from "./transport.js";
 
 const MESSAGE_STAYS = 6000; // ms
 
-/** Mounts the workbench on `root`. Data that the page leaves out (docs/workbench.md) is fetched. */
+/**
+ * Mounts the workbench on `root`. Data that the page leaves out (docs/workbench.md) is fetched.
+ * @param {any} root @param {any} data
+ */
 export async function mountWorkbench(root, data) {
   const { recording } = data;
   const urls = defaultUrls(recording.id, data.urls);
@@ -39,7 +42,7 @@ export async function mountWorkbench(root, data) {
   ]);
   const topology = openTopology(plain);
   const player = createPlayer(recording.extent);
-  const app = {
+  const app = /** @type {App} */ (/** @type {unknown} */ ({
     root,
     recording,
     topology,
@@ -48,10 +51,13 @@ export async function mountWorkbench(root, data) {
     cutHints: new Map(),
     colours: readColours(),
     reducedMotion: matchMedia("(prefers-reduced-motion: reduce)").matches,
-  };
+  }));
   app.say = speaker(root.querySelector("#wb-message"));
+  /** @param {number} at */
   app.readInstant = (at) => instant(at, recording.time_unit, player.state.to - player.state.from);
+  /** @param {number} amount */
   app.readDuration = (amount) => duration(amount, recording.time_unit);
+  /** @param {number} x */
   app.readPlace = (x) => (player.state.axis === "order" ? `event ${thousands(Math.round(x))}` : app.readInstant(x));
   app.socket = openSocket(
     urls.socket,
@@ -102,22 +108,30 @@ export async function mountWorkbench(root, data) {
   return app;
 }
 
+/** @param {App} app @param {string} state @param {string} sentence */
 function onState(app, state, sentence) {
   if (state === "open") app.onConnected?.();
   if (state === "ended") showNote(sentence);
 }
 
-/** Returns a function that shows a message for a while, and removes it if the text is empty. */
+/**
+ * Returns a function that shows a message for a while, and removes it if the text is empty.
+ * @param {Element} element
+ */
 function speaker(element) {
-  let timer = null;
-  return (text) => {
+  /** @type {number | undefined} */
+  let timer;
+  return (/** @type {string} */ text) => {
     clearTimeout(timer);
     setText(element, text);
     if (text) timer = setTimeout(() => setText(element, ""), MESSAGE_STAYS);
   };
 }
 
-/** Makes the views draw again when the theme or their size has changed. */
+/**
+ * Makes the views draw again when the theme or their size has changed.
+ * @param {App} app @param {{ reload: () => Promise<void> }} feed
+ */
 function redrawOnChange(app, feed) {
   let changes = 0;
   document.addEventListener("themechange", () => {

@@ -8,7 +8,10 @@ const WAIT = 250; // ms
 const WAIT_PLAYING = 1000; // ms
 const EVENTS_AROUND = 60;
 
-/** Shows the view that the link names, else the whole recording at its first snapshot. */
+/**
+ * Shows the view that the link names, else the whole recording at its first snapshot.
+ * @param {App} app
+ */
 export async function openingView(app) {
   const { player, topology, snapshots } = app;
   const view = readView(location.search, topology);
@@ -25,18 +28,25 @@ export async function openingView(app) {
   if (view.selection?.of === "event" && view.from === undefined) await centre(app, view.selection);
 }
 
-/** Returns "order" if many events share an instant, else "time". */
+/**
+ * Returns "order" if many events share an instant, else "time".
+ * @param {App} app @returns {Axis}
+ */
 function bestAxis({ recording }) {
   const { from, to, steps } = recording.extent;
   return steps > 20 && (to - from) * 1.5 < steps ? "order" : "time";
 }
 
-/** Returns where the last process recorded for the chosen snapshot, without a snapshot the recording's start. */
+/**
+ * Returns where the last process recorded for the chosen snapshot, without a snapshot the recording's start.
+ * @param {App} app @param {Axis} axis
+ */
 async function startingPlace({ player, snapshots }, axis) {
   const summary = snapshots.chosen();
   return (summary && (await snapshots.placeOf(summary, axis))) ?? player.bounds(axis).from;
 }
 
+/** @param {App} app @param {{ process: number, index: number }} options */
 async function centre(app, { process, index }) {
   const { player, topology } = app;
   try {
@@ -51,8 +61,12 @@ async function centre(app, { process, index }) {
   }
 }
 
-/** Writes the address a little after the view has changed, without a new entry in the history. */
+/**
+ * Writes the address a little after the view has changed, without a new entry in the history.
+ * @param {App} app
+ */
 export function keepLink(app) {
+  /** @type {number | null} */
   let timer = null;
   app.link = () => `${location.origin}${location.pathname}?${writeView(app.player.state, app.topology)}`;
   const write = () => {

@@ -4,7 +4,10 @@ import { messagesInFlight } from "../../lib/cuts.js";
 import { h } from "../../lib/dom.js";
 import { counted, isGiven, thousands, valueText } from "../../lib/format.js";
 
-/** Splits a sentence into texts and nouns. A noun is found where it is a whole word. */
+/**
+ * Splits a sentence into texts and nouns. A noun is found where it is a whole word.
+ * @param {string} sentence @param {Noun[]} nouns @returns {(string | Noun)[]}
+ */
 export function linked(sentence, nouns) {
   const given = nouns.filter(({ text }) => isGiven(text));
   if (!given.length) return [sentence];
@@ -21,12 +24,17 @@ export function linked(sentence, nouns) {
   return pieces;
 }
 
+/** @param {string} text */
 function escaped(text) {
   return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 
-/** Returns the nouns of a finding and what each of them selects. */
+/**
+ * Returns the nouns of a finding and what each of them selects.
+ * @param {Finding} finding @returns {Noun[]}
+ */
 export function nounsOf({ message, channel, process, sent, received }) {
+  /** @type {Noun[]} */
   const nouns = [
     { text: channel, target: { of: "channel", channel } },
     { text: sent?.process, target: sent && { of: "event", ...sent } },
@@ -39,14 +47,20 @@ export function nounsOf({ message, channel, process, sent, received }) {
   return nouns.filter(({ text }) => text !== undefined && text !== null);
 }
 
-/** Says what is wrong with an orphan: "B has received m42 (1000) inside this cut, but A sends it only after." */
+/**
+ * Says what is wrong with an orphan: "B has received m42 (1000) inside this cut, but A sends it only after."
+ * @param {Finding} finding
+ */
 export function orphanSentence({ message, value, sent, received }) {
   const amount = value === undefined || value === null ? "" : ` (${valueText(value, 40)})`;
   const arrival = `${received.process} has received ${message}${amount} inside this cut`;
   return `${arrival}, but ${sent.process} sends it only after.`;
 }
 
-/** Says how many channels of a derived recording are known to be empty in the chosen snapshot, and why. */
+/**
+ * Says how many channels of a derived recording are known to be empty in the chosen snapshot, and why.
+ * @param {SnapshotDetail | null} detail @param {number} channels @param {string} between
+ */
 export function derivedContents(detail, channels, between) {
   if (!detail) return between;
   const known = Object.values(detail.recorded?.channels ?? {}).length;
@@ -57,7 +71,10 @@ export function derivedContents(detail, channels, between) {
   return [empty.trim(), unknown.trim()].filter(Boolean).join(" ");
 }
 
-/** Says the verdict of a dragged cut. A derived recording has messages only at checkpoints. */
+/**
+ * Says the verdict of a dragged cut. A derived recording has messages only at checkpoints.
+ * @param {Cut} cut @param {boolean} [isDerived]
+ */
 export function cutSentence(cut, isDerived = false) {
   if (cut.consistent) {
     const waiting = messagesInFlight(cut).length;
@@ -69,7 +86,10 @@ export function cutSentence(cut, isDerived = false) {
   return `${orphanSentence(cut.orphans[0])}${more}`;
 }
 
-/** Makes the elements of a sentence. `go` is called with the target of a noun that is pressed. */
+/**
+ * Makes the elements of a sentence. `go` is called with the target of a noun that is pressed.
+ * @param {string} sentence @param {Noun[]} nouns @param {(target: LinkTarget) => void} go
+ */
 export function sentenceElements(sentence, nouns, go) {
   return linked(sentence, nouns).map(
     (piece) => (

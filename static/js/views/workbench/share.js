@@ -3,16 +3,19 @@
 import { hasAny } from "../../lib/player.js";
 
 const SHARED_EVERY = 100; // ms
+/** @type {Record<string, string>} */
 const SENTENCES = {
   presenter: "Who follows this recording sees your cursor.",
   follower: "Following the presenter's cursor.",
   none: "",
 };
 
+/** @param {App} app */
 export function wireShare(app) {
   const { player } = app;
   const badge = app.root.querySelector("#wb-role");
   let role = "none";
+  /** @type {{ axis: Axis, now: number } | null} */
   let peer = null;
   let sentAt = 0;
 
@@ -25,7 +28,10 @@ export function wireShare(app) {
     }
   };
 
-  /** Becomes the "presenter", whose cursor is shared, or a "follower" of it. The same role again ends it. */
+  /**
+   * Becomes the "presenter", whose cursor is shared, or a "follower" of it. The same role again ends it.
+   * @param {"presenter" | "follower"} name
+   */
   app.takeRole = (name) => {
     role = role === name ? "none" : name;
     peer = null;
@@ -35,9 +41,13 @@ export function wireShare(app) {
     app.say(SENTENCES[role]);
   };
 
-  /** Returns where the presenter's cursor is on this axis, or null. */
+  /**
+   * Returns where the presenter's cursor is on this axis, or null.
+   * @param {Axis} axis
+   */
   app.peerNow = (axis) => (peer?.axis === axis ? peer.now : null);
 
+  /** @param {any} news */
   app.onNews = (news) => {
     if (news.type !== "cursor" || role !== "follower") return;
     peer = news.step === undefined ? { axis: "time", now: news.at } : { axis: "order", now: news.step };

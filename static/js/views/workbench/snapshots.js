@@ -7,6 +7,7 @@ import { hasAny } from "../../lib/player.js";
 import { inOrder } from "../../lib/source.js";
 import { cutSentence, nounsOf, sentenceElements } from "./sentences.js";
 
+/** @param {App} app @param {SnapshotSummary[]} summaries */
 export function createSnapshots(app, summaries) {
   const { player, topology } = app;
   const strip = app.root.querySelector("#wb-snapshots");
@@ -19,7 +20,8 @@ export function createSnapshots(app, summaries) {
   );
   const details = new Map();
   const doneAt = new Map();
-  let speak = null;
+  /** @type {number | undefined} */
+  let speak;
 
   const chosen = () => byId.get(player.state.snapshot) ?? null;
 
@@ -30,6 +32,7 @@ export function createSnapshots(app, summaries) {
     }
   }
 
+  /** @param {SnapshotSummary} summary */
   function chip(summary) {
     const isChosen = summary.snapshot === player.state.snapshot;
     const button = h(
@@ -47,14 +50,20 @@ export function createSnapshots(app, summaries) {
     return button;
   }
 
-  /** Scrolls the strip until a button is in view, without scrolling the page. */
+  /**
+   * Scrolls the strip until a button is in view, without scrolling the page.
+   * @param {HTMLElement} button
+   */
   function bringIntoStrip(button) {
     const [inner, outer] = [button.getBoundingClientRect(), strip.getBoundingClientRect()];
     if (inner.left < outer.left) strip.scrollLeft -= outer.left - inner.left;
     else if (inner.right > outer.right) strip.scrollLeft += inner.right - outer.right;
   }
 
-  /** Loads what a snapshot recorded and, from a window of its own, when each process had received all its markers. */
+  /**
+   * Loads what a snapshot recorded and, from a window of its own, when each process had received all its markers.
+   * @param {string | null} id
+   */
   async function load(id) {
     if (id === null || details.has(id)) return;
     details.set(id, null);
@@ -69,7 +78,10 @@ export function createSnapshots(app, summaries) {
     }
   }
 
-  /** Resolves with the position at which each process had received all its markers, or with null if it is not known. */
+  /**
+   * Resolves with the position at which each process had received all its markers, or with null if it is not known.
+   * @param {OpenSummary} summary
+   */
   async function donePositions({ snapshot, began_at: from, ended_at: to, codes }) {
     if (!Number.isFinite(from) || !Number.isFinite(to)) return null;
     const window = await app.source.aside({ axis: "time", from, to: Math.max(to, from + 1), width: 200 });
@@ -87,7 +99,10 @@ export function createSnapshots(app, summaries) {
     return done.map((n, p) => (missing[p] > 0 ? Infinity : n));
   }
 
-  /** Returns the phase of process `p` for the chosen snapshot, one of PHASES in topology.js, or null without one. */
+  /**
+   * Returns the phase of process `p` for the chosen snapshot, one of PHASES in topology.js, or null without one.
+   * @param {number} p @param {PlayerState} state @returns {string | null}
+   */
   function phaseOf(p, { shown }) {
     const summary = chosen();
     if (!summary || !shown) return null;
@@ -101,13 +116,19 @@ export function createSnapshots(app, summaries) {
     return hasEnded ? "done" : "recording";
   }
 
-  /** Returns whether process `p` belongs to a scope of the snapshot. One that nobody recorded is of all scopes. */
+  /**
+   * Returns whether process `p` belongs to a scope of the snapshot. One that nobody recorded is of all scopes.
+   * @param {OpenSummary} summary @param {number} p
+   */
   function includes({ codes }, p) {
     const scopes = new Set(topology.processes.filter((_, n) => codes[n] >= 0).map(({ scope }) => scope));
     return !scopes.size || scopes.has(topology.processes[p].scope);
   }
 
-  /** Returns the first and the last place of a snapshot on an axis, or null if they are not known. */
+  /**
+   * Returns the first and the last place of a snapshot on an axis, or null if they are not known.
+   * @param {SnapshotSummary} summary @param {Axis} axis @returns {[number, number] | null}
+   */
   function spanOf(summary, axis) {
     if (axis === "time") {
       return Number.isFinite(summary.began_at) ? [summary.began_at, summary.ended_at ?? summary.began_at] : null;
@@ -118,18 +139,25 @@ export function createSnapshots(app, summaries) {
     return [events, events];
   }
 
-  /** Resolves with the place where the last process recorded, or null if it is not known. */
+  /**
+   * Resolves with the place where the last process recorded, or null if it is not known.
+   * @param {SnapshotSummary} summary @param {Axis} axis
+   */
   async function placeOf(summary, axis) {
     const recorded = axis === "time" ? await recordedAt(summary) : [];
     return recorded.length ? Math.max(...recorded) : spanOf(summary, axis)?.[1] ?? null;
   }
 
+  /** @param {SnapshotSummary} summary @returns {Promise<number[]>} */
   async function recordedAt({ snapshot }) {
-    const detail = await app.source.snapshot(snapshot).catch(() => null);
+    const detail = await app.source.snapshot(snapshot).catch(() => /** @type {SnapshotDetail | null} */ (null));
     return Object.values(detail?.recorded_at ?? {}).filter(Number.isFinite);
   }
 
-  /** Resolves with the first and the last place where a process recorded for the chosen snapshot, or null. */
+  /**
+   * Resolves with the first and the last place where a process recorded for the chosen snapshot, or null.
+   * @param {Axis} axis
+   */
   async function recordedSpan(axis) {
     const summary = chosen();
     if (!summary || axis === "order") return summary && spanOf(summary, axis);
@@ -137,6 +165,7 @@ export function createSnapshots(app, summaries) {
     return recorded.length ? [Math.min(...recorded), Math.max(...recorded)] : null;
   }
 
+  /** @param {PlayerState} state */
   function drawVerdict(state) {
     app.root.querySelector("[data-command=cut]").setAttribute("aria-pressed", String(Boolean(state.cut)));
     if (state.cut) return drawCutVerdict(state);
@@ -153,6 +182,7 @@ export function createSnapshots(app, summaries) {
     say(`Snapshot ${summary.snapshot}: ${summary.verdict}.`);
   }
 
+  /** @param {SnapshotSummary} summary */
   function snapshotSentence(summary) {
     const href = `${app.urls.snapshotPage}/${encodeURIComponent(summary.snapshot)}`;
     const findings = summary.verdicts ?? [];
@@ -167,6 +197,7 @@ export function createSnapshots(app, summaries) {
     return [page, ": ", ...words, ...more, h("span.soft", {}, ` ${factsOf(summary)}`)];
   }
 
+  /** @param {SnapshotSummary} summary */
   function factsOf({ initiators, duration: length, markers_received: markers }) {
     const facts = [];
     if (initiators?.length) facts.push(`begun by ${initiators.join(", ")}`);
@@ -175,6 +206,7 @@ export function createSnapshots(app, summaries) {
     return facts.length ? `${facts.join(", ")}.`.replace(/^./, (first) => first.toUpperCase()) : "";
   }
 
+  /** @param {PlayerState} state */
   function drawCutVerdict({ shown, cut }) {
     verdict.classList.add("is-cut");
     if (!shown || shown.positions.some((n, p) => n !== cut[p])) return;
@@ -197,11 +229,15 @@ export function createSnapshots(app, summaries) {
     if (isDrawn) say(`Your cut is ${result}. ${sentence}`);
   }
 
+  /** @param {string} name @param {string} [text] */
   function word(name, text = name) {
     return h("span.verdict", { "data-verdict": name }, text);
   }
 
-  /** Reads a sentence to screen readers when it has not changed for a moment. */
+  /**
+   * Reads a sentence to screen readers when it has not changed for a moment.
+   * @param {string} sentence
+   */
   function say(sentence) {
     clearTimeout(speak);
     speak = setTimeout(() => setText(spoken, sentence), 500);
@@ -218,6 +254,7 @@ export function createSnapshots(app, summaries) {
     placeOf,
     recordedSpan,
     byId,
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (keys.has("snapshot")) {
         drawStrip();

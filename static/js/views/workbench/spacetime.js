@@ -20,6 +20,7 @@ const QUICK = 14; // ms: a figure that draws faster than this is drawn in every 
 const GLIDE = 0.35; // share of its way that a handle moves in a frame
 const FIRST_PICTURE = "first-picture"; // a mark of the browser's performance timeline
 
+/** @param {App} app */
 export function createSpacetime(app) {
   const { player, topology, recording } = app;
   const plot = app.root.querySelector("#wb-spacetime");
@@ -28,13 +29,20 @@ export function createSpacetime(app) {
   const notice = app.root.querySelector("#wb-window-notice");
   const longest = Math.max(...topology.processes.map(({ id }) => id.length), 1);
   let first = 0;
+  /** @type {{ from: number, to: number, axis: Axis } | null} */
   let drawn = null;
   let took = 0;
-  let settle = null;
+  /** @type {number | undefined} */
+  let settle;
+  /** @type {number[] | null} */
   let cutX = null;
+  /** @type {Flights} */
   let flights = { window: null, messages: [], markers: [] };
+  /** @type {Target | null} */
   let hover = null;
+  /** @type {() => void} */
   let markPictured = null;
+  /** @type {(() => void) | null} */
   let removeSketch = null;
   app.firstPicture = new Promise((resolve) => {
     markPictured = resolve;
@@ -86,7 +94,7 @@ export function createSpacetime(app) {
 
   function drawStill() {
     clearTimeout(settle);
-    settle = null;
+    settle = undefined;
     const started = performance.now();
     const { data, layout } = figure();
     Plotly.react(plot, data, layout, CONFIG);
@@ -112,7 +120,10 @@ export function createSpacetime(app) {
     performance.mark(FIRST_PICTURE);
   }
 
-  /** Stretches the picture of a big figure to where it belongs, until the figure is drawn again. */
+  /**
+   * Stretches the picture of a big figure to where it belongs, until the figure is drawn again.
+   * @param {PlayerState} state
+   */
   function follow(state) {
     const { g } = scene(state);
     const scale = (drawn.to - drawn.from) / (state.to - state.from);
@@ -122,6 +133,7 @@ export function createSpacetime(app) {
     settle = setTimeout(drawStill, SETTLE);
   }
 
+  /** @param {number} scale @param {number} shift */
   function moveStill(scale, shift) {
     const moved = scale !== 1 || shift !== 0;
     for (const layer of plot.querySelectorAll(".cartesianlayer .plot, .cartesianlayer .heatmaplayer")) {
@@ -132,16 +144,21 @@ export function createSpacetime(app) {
     if (labels) labels.style.opacity = moved ? "0.3" : "";
   }
 
+  /** @param {OpenWindow | null} window */
   function findFlights(window) {
     if (flights.window === window || !window) return;
     flights = { window, messages: allRows(window.messages), markers: allRows(window.markers) };
   }
 
+  /** @param {OpenFlights} table */
   function allRows(table) {
     return Array.from({ length: table.count }, (_, row) => row).sort((a, b) => table.sentX[a] - table.sentX[b]);
   }
 
-  /** Moves the handles a step towards the cut. Returns whether they have not arrived yet. */
+  /**
+   * Moves the handles a step towards the cut. Returns whether they have not arrived yet.
+   * @param {Geometry} g @param {PlayerState} state
+   */
   function glide(g, state) {
     if (!state.cut) {
       cutX = null;
@@ -157,9 +174,12 @@ export function createSpacetime(app) {
     return cutX.some((x, p) => x !== goal[p]);
   }
 
+  /** @type {number[]} */
   let lastView = [];
+  /** @param {Geometry} g */
   const zoomed = (g) => lastView[0] !== g.from || lastView[1] !== g.to || lastView[2] !== g.width;
 
+  /** @param {Geometry} g @param {PlayerState} state @param {number} p @param {number} n */
   function goalX(g, state, p, n) {
     const dragged = handles.dragged(p);
     if (dragged !== null) return dragged;
@@ -171,12 +191,16 @@ export function createSpacetime(app) {
     );
   }
 
-  /** Returns where position `n` of lane `p` lies in a window of bins: at a record, or where it was dragged to. */
+  /**
+   * Returns where position `n` of lane `p` lies in a window of bins: at a record, or where it was dragged to.
+   * @param {PlayerState} state @param {OpenWindow | null} window @param {number} p @param {number} n
+   */
   function roughX(state, window, p, n) {
     const row = window ? eventRow(window, p, n) : -1;
     return row >= 0 ? window.events.x[row] : app.cutHints.get(p)?.[state.axis] ?? state.now;
   }
 
+  /** @param {any} target @param {OpenWindow | null} window */
   function withRow(target, window) {
     if (!target || !window) return target;
     if (target.of === "event") return { ...target, row: eventRow(window, target.process, target.index) };
@@ -204,6 +228,7 @@ export function createSpacetime(app) {
     if (isGliding) requestAnimationFrame(drawFrame);
   }
 
+  /** @param {PlayerState} state @param {Set<string>} keys */
   function update(state, keys) {
     panel.update(state, keys);
     if (panel.isFolded()) markPictured();
@@ -222,7 +247,10 @@ export function createSpacetime(app) {
     drawFrame();
   }
 
-  /** Says what the diagram leaves out. */
+  /**
+   * Says what the diagram leaves out.
+   * @param {PlayerState} state
+   */
   function drawNotice({ window }) {
     const g = measures();
     const hidden = topology.processes.length - g.lanes;
@@ -237,6 +265,7 @@ export function createSpacetime(app) {
     setText(notice, lanes + bins + empty);
   }
 
+  /** @returns {TableRows} */
   function rows() {
     const { window } = player.state;
     const at = `at (${recording.time_unit})`;
@@ -260,7 +289,10 @@ export function createSpacetime(app) {
     };
   }
 
-  /** Moves lane `p` of the cut to position `n`. */
+  /**
+   * Moves lane `p` of the cut to position `n`.
+   * @param {number} p @param {number} n
+   */
   function steer(p, n) {
     const { cut } = player.state;
     if (!cut || cut[p] === n) return;
@@ -273,11 +305,13 @@ export function createSpacetime(app) {
     canvas,
     measures,
     window: () => scene().window,
+    /** @param {Target | null} target @param {number} px @param {number} py */
     setHover(target, px, py) {
       hover = target;
       card.show(withRow(target, scene().window), px, py);
       drawFrame();
     },
+    /** @param {number} count */
     scrollLanes(count) {
       const g = measures();
       const next = Math.max(0, Math.min(topology.processes.length - g.lanes, g.first + count));
@@ -293,6 +327,7 @@ export function createSpacetime(app) {
     update,
     sketch: sketchStill,
     plotWidth: () => measures().plotWidth,
+    /** @param {number} p */
     showLane(p) {
       const g = measures();
       if (!g.shows(p)) {
@@ -305,7 +340,10 @@ export function createSpacetime(app) {
   };
 }
 
-/** Returns the cell of a state. A number stays a number, for the spreadsheet in which a CSV is opened. */
+/**
+ * Returns the cell of a state. A number stays a number, for the spreadsheet in which a CSV is opened.
+ * @param {unknown} state
+ */
 function numberOrText(state) {
   return typeof state === "number" ? state : valueText(state);
 }

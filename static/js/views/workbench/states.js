@@ -7,6 +7,7 @@ import { hasAny } from "../../lib/player.js";
 
 const MOST_ROWS = 200;
 
+/** @param {App} app */
 export function createStates(app) {
   const { player, topology } = app;
   const body = app.root.querySelector("#wb-states-body");
@@ -19,6 +20,7 @@ export function createStates(app) {
   body.replaceChildren();
   filter.addEventListener("input", () => draw(player.state));
 
+  /** @param {number} p */
   function makeRow(p) {
     const { id } = topology.processes[p];
     const cells = Array.from({ length: 4 }, () => h("td"));
@@ -35,8 +37,10 @@ export function createStates(app) {
     return row;
   }
 
+  /** @param {PlayerState} state */
   function draw(state) {
     const words = filter.value.toLowerCase();
+    /** @param {number} p */
     const matches = (p) => topology.processes[p].id.toLowerCase().includes(words);
     const listed = [...topology.processes.keys()].filter(matches);
     const drawn = listed.slice(0, MOST_ROWS);
@@ -50,6 +54,7 @@ export function createStates(app) {
     drawTotals(state);
   }
 
+  /** @param {number} p @param {PlayerState} state */
   function fill(p, state) {
     const { element, cells } = rows.get(p) ?? makeRow(p);
     const { id } = topology.processes[p];
@@ -67,11 +72,15 @@ export function createStates(app) {
     return element;
   }
 
+  /** @param {Record<string, unknown> | undefined} states @param {string} id */
   function stateOf(states, id) {
     return states && id in states ? valueText(states[id], 60) : "not known";
   }
 
-  /** Compares the sum of money or tokens in processes and channels with the sum at the start. */
+  /**
+   * Compares the sum of money or tokens in processes and channels with the sum at the start.
+   * @param {PlayerState} state
+   */
   function drawTotals({ shown }) {
     if (!shown || shown.inProcesses === null || shown.inChannels === null) return setText(sums, "");
     const sum = shown.inProcesses + shown.inChannels;
@@ -82,6 +91,7 @@ export function createStates(app) {
   }
 
   return {
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (hasAny(keys, "shown", "snapshot", "detail", "phases", "selection", "cut")) draw(state);
     },

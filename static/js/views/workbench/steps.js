@@ -2,6 +2,7 @@
 
 import { covers, neighbour, positionAt } from "../../lib/window.js";
 
+/** @param {App} app */
 export function createSteps(app) {
   const { player, source } = app;
 
@@ -11,12 +12,16 @@ export function createSteps(app) {
     return covers(window, axis, now, now) ? window : null;
   }
 
-  /** Resolves with the instant of the event with this step, or null if it is not known. */
+  /**
+   * Resolves with the instant of the event with this step, or null if it is not known.
+   * @param {number} step
+   */
   async function instantOf(step) {
     const cut = await source.cut({ step: step + 1 });
     return cut?.at ?? null;
   }
 
+  /** @param {number} direction */
   async function event(direction) {
     player.pause();
     const { axis, now } = player.state;
@@ -32,6 +37,7 @@ export function createSteps(app) {
     if (at !== null) player.seek(at);
   }
 
+  /** @param {number} direction */
   function marker(direction) {
     player.pause();
     const { window, now, axis } = player.state;
@@ -44,6 +50,7 @@ export function createSteps(app) {
     player.seek(far);
   }
 
+  /** @param {number} direction */
   function snapshot(direction) {
     const list = app.snapshots.list();
     if (!list.length) return app.say("This recording has no snapshot.");
@@ -53,7 +60,10 @@ export function createSteps(app) {
     app.chooseSnapshot(list[next].snapshot);
   }
 
-  /** Changes the axis. The cursor and the ends of the view stay at the same events. */
+  /**
+   * Changes the axis. The cursor and the ends of the view stay at the same events.
+   * @param {Axis} name
+   */
   async function axis(name) {
     const { state } = player;
     if (name === state.axis) return;
@@ -64,7 +74,10 @@ export function createSteps(app) {
     app.cutHints.clear();
   }
 
-  /** Resolves with the place on the axis `name` of a place on the axis of `state`. */
+  /**
+   * Resolves with the place on the axis `name` of a place on the axis of `state`.
+   * @param {number} place @param {PlayerState} state @param {Axis} name @returns {Promise<number>}
+   */
   async function translate(place, state, name) {
     const all = player.bounds(state.axis);
     const goal = player.bounds(name);
@@ -84,13 +97,19 @@ export function createSteps(app) {
   /** @type {Promise<any>} */
   let last = Promise.resolve();
 
-  /** Requests a cut after the last one has been answered, for a newer request would replace an open one. */
+  /**
+   * Requests a cut after the last one has been answered, for a newer request would replace an open one.
+   * @param {CutQuestion} question
+   */
   function ask(question) {
     last = last.then(() => source.cut(question));
     return last;
   }
 
-  /** Returns the place of the event nearest to `x`, or `x` if none is near. */
+  /**
+   * Returns the place of the event nearest to `x`, or `x` if none is near.
+   * @param {number} x
+   */
   function snap(x) {
     const window = windowAtCursor() ?? (player.state.window?.exact ? player.state.window : null);
     if (!window || window.axis !== player.state.axis) return x;

@@ -1,8 +1,12 @@
 /** The reading column, which is tabs on a narrow screen and while a tour is open. Otherwise all panels are shown. */
 
-/** Wires the tabs. Returns a function that brings the panel `wb-tab-${name}` to the front. */
+/**
+ * Wires the tabs. Returns a function that brings the panel `wb-tab-${name}` to the front.
+ * @param {any} root
+ */
 export function wireTabs(root) {
   const tabs = [...root.querySelectorAll(".wb-tabs [role=tab]")];
+  /** @param {any} tab */
   const choose = (tab) => {
     for (const other of tabs) {
       const chosen = other === tab;
@@ -13,8 +17,8 @@ export function wireTabs(root) {
   };
   for (const [i, tab] of tabs.entries()) {
     tab.addEventListener("click", () => choose(tab));
-    tab.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    tab.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+      const step = /** @type {Record<string, number>} */ ({ ArrowRight: 1, ArrowLeft: -1 })[event.key];
       if (!step) return;
       event.preventDefault();
       event.stopPropagation();
@@ -24,7 +28,7 @@ export function wireTabs(root) {
     });
   }
   if (tabs.length) choose(tabs[0]);
-  return (name) => {
+  return (/** @type {string} */ name) => {
     const tab = tabs.find((each) => each.getAttribute("aria-controls") === `wb-tab-${name}`);
     if (tab) choose(tab);
   };

@@ -8,6 +8,7 @@ import { covers, eventsBefore } from "../../lib/window.js";
 const SCRUB_STEPS = 10000;
 const READ_EVERY = 100; // ms while playing
 
+/** @param {App} app */
 export function createTransport(app) {
   const { player, recording } = app;
   const bar = app.root.querySelector(".wb-transport");
@@ -20,7 +21,7 @@ export function createTransport(app) {
   scrub.max = String(SCRUB_STEPS);
   let readAt = 0;
 
-  bar.addEventListener("click", ({ target }) => {
+  bar.addEventListener("click", (/** @type {any} */ { target }) => {
     const command = target.closest("[data-command]")?.dataset.command;
     if (command) app.run(command);
   });
@@ -33,12 +34,16 @@ export function createTransport(app) {
     button.addEventListener("click", () => app.changeAxis(button.dataset.axis));
   }
 
+  /** @param {PlayerState} state */
   function text(state) {
     const count = `event ${happenedText(state)} / ${thousands(recording.counts.events)}`;
     return state.axis === "order" ? `${count}${atText(state)}` : `t = ${app.readInstant(state.now)}, ${count}`;
   }
 
-  /** Writes how many events have happened at the cursor: exactly, roughly, or "…" if nothing says it. */
+  /**
+   * Writes how many events have happened at the cursor: exactly, roughly, or "…" if nothing says it.
+   * @param {PlayerState} state
+   */
   function happenedText({ axis, now, window, shown, playing, cut }) {
     if (covers(window, axis, now, now)) return thousands(eventsBefore(window, now));
     if (!playing && !cut && shown) return thousands(shown.events);
@@ -46,7 +51,10 @@ export function createTransport(app) {
     return isRough ? `≈ ${thousands(Math.min(eventsBefore(window, now), recording.counts.events))}` : "…";
   }
 
-  /** Writes the instant of the last event that has happened, on the axis "order". */
+  /**
+   * Writes the instant of the last event that has happened, on the axis "order".
+   * @param {PlayerState} state
+   */
   function atText({ window, now }) {
     if (!window?.exact || window.axis !== "order") return "";
     const { step, at } = window.events;
@@ -55,6 +63,7 @@ export function createTransport(app) {
     return row < 0 ? "" : `, t = ${app.readInstant(at[row])}`;
   }
 
+  /** @param {PlayerState} state */
   function drawReadout(state) {
     readAt = performance.now();
     setText(readout, text(state));
@@ -64,6 +73,7 @@ export function createTransport(app) {
     scrub.setAttribute("aria-valuetext", readout.textContent);
   }
 
+  /** @param {PlayerState} state @param {Set<string>} keys */
   function update(state, keys) {
     if (keys.has("playing")) {
       play.setAttribute("aria-pressed", String(state.playing));
