@@ -87,7 +87,7 @@ def test_the_way_leads_from_the_checkpoints_to_a_record_in_flight_and_on(orders,
     expect(page.get_by_role("alert")).to_contain_text("between 1 and")
 
 
-def test_the_workbench_tells_not_known_from_empty(orders, page):
+def test_the_workbench_distinguishes_not_known_from_empty(orders, page):
     recording = orders.removesuffix("/contents")
     page.goto(f"{recording}?snapshot=2")
     expect(page.locator("#wb-verdict")).to_contain_text("Not judged: the recording is derived")

@@ -121,7 +121,7 @@ def test_the_tables_do_what_the_drawing_does(editor):
     expect(editor.locator("[data-field=target]")).to_have_value(re.compile(".+"))
 
 
-def test_a_taken_id_is_told_at_its_field_and_stops_saving(editor):
+def test_a_taken_id_is_marked_at_its_field_and_stops_saving(editor):
     for _ in range(2):
         editor.get_by_role("button", name="Add process").click()
     second = editor.get_by_label("Id of the process").nth(1)

@@ -88,7 +88,7 @@ def test_of_too_many_half_requests_the_oldest_goes_first(edge, connected):
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_a_half_request_is_told_why_it_ends(connected):
+def test_a_half_request_is_answered_with_why_it_ends(connected):
     connection = connected()
     connection.sendall(HALF)
     status, problem = answer_of(connection)

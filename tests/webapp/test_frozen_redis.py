@@ -55,7 +55,7 @@ def test_uploads_are_taken_while_redis_stands_still(own):
 
 
 @pytest.mark.slow
-def test_health_is_told_while_redis_stands_still(own):
+def test_health_answers_while_redis_stands_still(own):
     with frozen(own):
         began = time.monotonic()
         assert not own.answers()

@@ -65,7 +65,7 @@ def test_operators_read_it_with_their_own_token_and_others_do_not(settings):
     assert a_client(person).get("/metrics").status_code == 200
 
 
-def test_jobs_workers_bytes_and_disks_are_told(client, live, token, data_dir):
+def test_jobs_workers_bytes_and_disks_are_measured(client, live, token, data_dir):
     Job.objects.create(kind="ingest")
     Job.objects.create(kind="ingest")
     Job.objects.create(kind="restore", state="done")
@@ -116,7 +116,7 @@ def test_a_job_that_is_put_back_is_not_an_end(live, monkeypatch):
     assert job_times.times(live) == {}
 
 
-def test_without_redis_the_rest_is_still_told(client, settings, token, data_dir):
+def test_without_redis_the_rest_is_still_shown(client, settings, token, data_dir):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     Job.objects.create(kind="ingest")
     samples = scraped(client, token)

@@ -114,7 +114,7 @@ def test_changes_of_a_list_and_a_map(spark, case):
     assert {"user_map_key", "user_map_value"} <= put.rows[0][0].keys()
 
 
-def test_what_spark_gives_no_changes_of_is_said(spark, case):
+def test_what_spark_gives_no_changes_of_is_noted(spark, case):
     folder, _ = case("tws-value-list-map-timers")
     answer = read_state(
         spark, folder, StateRequest(reading=Reading(TIMERS), batch=2, changes_from=0)
@@ -187,7 +187,7 @@ def test_a_damaged_file_is_kept_from_spark_and_costs_one_partition(spark, case):
     assert in_order(answer.rows) == {"1": expected["state"][0]["partitions"]["1"]}
 
 
-def test_a_missing_partition_is_said_with_the_rows_of_the_others(spark, case):
+def test_a_missing_partition_is_reported_with_the_rows_of_the_others(spark, case):
     folder, expected = case("window-agg-hdfs")
     for file in sorted((folder / MAIN / "state/0/1").iterdir()):
         file.unlink()
@@ -197,7 +197,7 @@ def test_a_missing_partition_is_said_with_the_rows_of_the_others(spark, case):
     assert in_order(answer.rows) == {"0": expected["state"][0]["partitions"]["0"]}
 
 
-def test_rows_beyond_the_limit_are_cut_off_and_said(spark, case):
+def test_rows_beyond_the_limit_are_cut_off_and_counted(spark, case):
     folder, _ = case("window-agg-hdfs")
     answer = read_state(spark, folder, StateRequest(batch=11, most_rows=2))
     assert answer.truncated
@@ -279,7 +279,7 @@ def test_a_read_of_one_store_of_a_join(spark, case):
     assert all(row["value"]["value"] > 0 for rows in answer.rows.values() for row in rows)
 
 
-def test_a_partial_batch_is_told_from_one_that_is_complete(case):
+def test_a_partial_batch_is_distinguished_from_a_complete_one(case):
     folder, _ = case("incident-partial-partitions")
     (incident,) = read_checkpoint(folder).in_flight
     assert (incident.kind, incident.wrote) == (PARTIAL, {0: {"default": [0, 1]}})

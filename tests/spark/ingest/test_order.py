@@ -39,13 +39,13 @@ def test_without_indexes_the_order_of_the_file_counts():
     assert ordered([None, None], []).in_step
 
 
-def test_where_some_rows_lack_an_index_the_order_of_the_file_counts_and_it_is_told():
+def test_where_some_rows_lack_an_index_the_order_of_the_file_counts_and_a_defect_says_so():
     order = ordered([1, None, 0], [1, 0])
     assert order.place.tolist() == [0, 1, 2, 4, 3]
     assert told(order) == [("index-gap", "p0", 3, 1)]
 
 
-def test_a_gap_is_told_with_its_first_line_and_how_many_are_missing():
+def test_a_gap_is_reported_with_its_first_line_and_how_many_are_missing():
     assert told(ordered([0, 3, 4])) == [("index-gap", "p0", 3, 2)]
 
 

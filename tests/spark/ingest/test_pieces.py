@@ -126,7 +126,7 @@ def test_row_groups_of_parquet_are_pieces(pieces, tmp_path):
     sources_agree_here(path, tmp_path)
 
 
-def test_a_refused_line_in_a_late_piece_is_told_with_its_number(pieces, tmp_path):
+def test_a_refused_line_in_a_late_piece_is_reported_with_its_number(pieces, tmp_path):
     lines = written(simulated(), tmp_path / "log.jsonl").read_bytes().splitlines()
     lines[200] = b'{"kind":"send","process":"nobody"}'
     (tmp_path / "log.jsonl").write_bytes(b"\n".join(lines))

@@ -69,12 +69,12 @@ def test_an_error_without_a_remedy_arrives_as_it_was_raised(stages):
     assert caught.value.defects[0].line == 17
 
 
-def test_a_folder_that_is_missing_is_told_by_name(stages, tmp_path):
+def test_a_missing_folder_is_named(stages, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         stages.run(writing, [str(tmp_path / "nowhere" / "file")])
 
 
-def test_any_other_error_is_told_in_one_sentence(spark):
+def test_any_other_error_is_one_sentence(spark):
     with pytest.raises(SparkTaskFailed, match="failing failed: .*task 3 divides by zero") as caught:
         SparkStages(spark).run(failing, [3])
     assert "\n" not in str(caught.value)

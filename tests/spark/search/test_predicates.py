@@ -219,7 +219,7 @@ def test_what_is_no_conjunction_is_refused_before_anything_runs(tmp_path):
         Search(folder, "p1 < p2")
 
 
-def test_the_search_tells_how_far_it_is(monkeypatch, tmp_path):
+def test_the_search_reports_its_progress(monkeypatch, tmp_path):
     monkeypatch.setattr("snapshots.domain.conditions.predicates._BETWEEN_LOOKS", 1)
     recording = recorded(simulated())
     folder = stored(recording, tmp_path / "store")

@@ -58,7 +58,7 @@ def test_the_two_banks_are_found_as_the_issue_says(api, banks):
     assert found["totals"]["total"] == found["totals"]["start"] == 15000
 
 
-def test_a_recording_tells_its_counts_and_snapshots(api, banks):
+def test_a_recording_has_its_counts_and_snapshots(api, banks):
     found = fits(RecordingDetail, api.get(f"/api/recordings/{banks.pk}"))
     assert found["status"] == "ready"
     assert found["snapshots"] == ["s1"]
@@ -80,7 +80,7 @@ def test_snapshots_are_listed_without_their_contents(api, banks):
 
 
 @pytest.mark.parametrize("question", [{"at": 4500}, {"step": 8}, {"positions": {"A": 4, "B": 4}}])
-def test_a_cut_tells_states_and_contents(api, banks, question):
+def test_a_cut_has_states_and_contents(api, banks, question):
     answer = post_json(api, f"/api/recordings/{banks.pk}/cuts", question)
     found = fits(cuts.CutAnswer, answer)
     assert found["consistent"]
@@ -135,7 +135,7 @@ def test_a_cut_without_meaning_is_refused_with_its_field(api, banks, question, f
 @pytest.mark.parametrize(
     "body", ["", "{", '{"at": NaN}', '{"at": Infinity}', b"\xff", '{"at": "\\ud800"}', "[" * 2000]
 )
-def test_a_body_that_is_not_json_is_told_so(api, banks, body):
+def test_a_body_that_is_not_json_is_refused_as_such(api, banks, body):
     answer = post_json(api, f"/api/recordings/{banks.pk}/cuts", body)
     assert answer.status_code in (400, 422)
     assert answer.headers["Content-Type"] == "application/problem+json"
@@ -180,7 +180,7 @@ def test_a_window_without_meaning_is_refused(api, banks, query):
     assert problem["field"] in query
 
 
-def test_an_event_tells_its_fields_and_its_message(api, banks):
+def test_an_event_has_its_fields_and_its_message(api, banks):
     found = fits(cuts.EventDetail, api.get(f"/api/recordings/{banks.pk}/events/A/1"))
     assert (found["kind"], found["message"], found["state"]) == ("send", "m1", 9000)
     assert found["flight"]["received_at"] == 3800
@@ -318,7 +318,7 @@ def test_what_is_not_ready_says_how_far_it_is(api, ada):
         assert problem_of(answer, 409, "conflict")["recording_status"] == "queued"
 
 
-def test_a_damaged_store_is_told_and_not_a_crash(api, banks, data_dir):
+def test_a_damaged_store_is_reported_and_is_no_crash(api, banks, data_dir):
     for manifest in (data_dir / "store").rglob("manifest.json"):
         manifest.write_text("{")
     problem_of(api.get(f"/api/recordings/{banks.pk}/window"), 409, "store-damaged")

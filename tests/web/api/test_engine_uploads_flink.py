@@ -122,7 +122,7 @@ def test_in_the_bank_the_missing_money_is_in_the_channels(uploaded, shared_data,
     }  # fmt: skip
 
 
-def test_failures_are_told_with_the_times_of_the_rest_api(uploaded, shared_data):
+def test_failures_have_the_times_of_the_rest_api(uploaded, shared_data):
     get = uploaded("failures")
     found = {one["checkpoint"]: one for one in get("/checkpoints", limit=100)["items"]}
     folder = shared_data / "flink" / "failures" / "rest"

@@ -53,7 +53,7 @@ def pages_of(name: str):
     ).replace("&quot;", '"')
 
 
-def test_the_time_of_batches_is_told_by_phases_and_their_sums_by_fields(uploaded):
+def test_the_time_of_batches_is_shown_by_phases_and_their_sums_by_fields(uploaded):
     name = "tws-value-list-map-timers"
     get = uploaded(name)
     first = get("/contents")["checkpoints"][0]
@@ -79,7 +79,7 @@ def test_the_time_of_batches_is_told_by_phases_and_their_sums_by_fields(uploaded
     )
 
 
-def test_where_no_report_tells_the_time_of_batches_the_page_says_so(uploaded):
+def test_where_no_report_has_the_time_of_batches_the_page_says_so(uploaded):
     name = "damaged-missing-delta"
     uploaded(name)
     shown = pages_of(name)

@@ -19,7 +19,7 @@ NOT_DECODED = {"v_kryo", "v_poly"}  # states whose values Kryo wrote, or of a cl
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_the_api_tells_of_a_case_what_flink_does(api, shared_data, name):
+def test_the_api_answers_about_a_case_what_flink_does(api, shared_data, name):
     folder = folder_of(shared_data, name)
     uploaded = upload(api, zipped(folder, *PARTS))
     recording = uploaded.get()

@@ -28,7 +28,7 @@ def case(shared_data):
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_the_api_tells_of_a_log_what_shiviz_does(api, case, name):
+def test_the_api_answers_about_a_log_what_shiviz_does(api, case, name):
     told, compared = case(name), []
     several = len(told["executions"]) > 1
     for execution in told["executions"]:

@@ -136,7 +136,7 @@ def test_files_that_an_incremental_checkpoint_shares_with_the_one_before(stored)
     assert change["totals"]["both"] == {"files": 2, "bytes": sum(one["bytes"] for one in shared)}
 
 
-def test_a_checkpoint_that_the_rest_api_alone_tells_of_says_nothing_of_keys(stored):
+def test_a_checkpoint_that_only_the_rest_api_lists_has_no_known_keys(stored):
     change = inventory_difference.difference(stored("rescaled"), 0, 3)
     assert {one["change"] for one in change["operators"]} == {"unknown"}
     for operator in change["operators"]:

@@ -213,7 +213,7 @@ def apart() -> Script:
         ("A == 1 && C == 1", ["Possibly: not known", "Definitely: not known", "1 state of C"]),
     ],
 )
-def test_every_answer_is_said_in_words(ada, here, text, said):
+def test_every_answer_is_written_in_words(ada, here, text, said):
     row = a_ready_recording(ada, apart().log())
     answered(request_search(ada, row, text))
     page = words(page_of(ada, row, text))

@@ -68,14 +68,14 @@ def test_the_workbench_and_the_snapshot_lead_there(client, ada):
     assert "Where its time went" not in text_of(client.get(f"/recordings/{other.pk}/snapshots/s1"))
 
 
-def test_overtaken_records_are_told(client, ada):
+def test_overtaken_records_are_reported(client, ada):
     row = explained(ada, "overtaking-barriers")
     page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints?checkpoint=1")))
     assert "records overtaken" in page
     assert "kept as channel state" in page
 
 
-def test_a_failure_tells_what_was_repeated_at_each_sink(client, ada):
+def test_a_failure_has_what_was_repeated_at_each_sink(client, ada):
     row = explained(ada, "counted-twice")
     page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
     assert "count[0] failed" in page

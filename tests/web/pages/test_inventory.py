@@ -84,7 +84,7 @@ def test_facts_are_written_as_people_read_them(given, ada):
         ("failures", 2, "It is not known what was in flight. Of a checkpoint that did not"),
     ],
 )
-def test_nothing_in_flight_is_told_from_not_known(given, ada, name, number, says):
+def test_nothing_in_flight_is_distinguished_from_not_known(given, ada, name, number, says):
     address = given(name)
     assert says in words(signed_in(ada).get(f"{address}/{number}"))
 

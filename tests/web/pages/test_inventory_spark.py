@@ -55,7 +55,7 @@ def test_a_batch_in_flight_says_what_was_planned_and_how_far_it_came(given, ada)
     assert "settings" not in listed["checkpoints"][0]
 
 
-def test_rows_that_nobody_counted_are_told_as_offsets(given, ada):
+def test_rows_that_are_not_counted_are_shown_as_offsets(given, ada):
     address = given("stateless-rate-to-json")
     assert "batch 4: 6 offsets" in words(signed_in(ada).get(address))
 

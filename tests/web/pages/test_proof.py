@@ -52,7 +52,7 @@ def test_the_papers_example_stands_in_both_orders(client, ada):
     assert "does not hold" not in page
 
 
-def test_an_orphan_is_told_as_what_prevents_the_order(client, ada):
+def test_an_orphan_is_reported_as_what_prevents_the_order(client, ada):
     row = reordered(ada, record_late(simulated()).log)
     page = page_of(client, row)
     assert "No order of these events passes through what was recorded" in page

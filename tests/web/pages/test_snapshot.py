@@ -60,7 +60,7 @@ def test_a_message_that_was_not_recorded_is_marked_on_the_side_that_has_it(clien
     assert marked == [damaged.message]
 
 
-def test_money_that_is_missing_is_said_to_be(client, ada):
+def test_missing_money_is_reported(client, ada):
     damaged = lose_recorded_message(simulated())
     page = snapshot_page(client, a_ready_recording(ada, damaged.log), damaged.snapshot)
     assert "but 4,000 at the start" in words(page)
@@ -171,7 +171,7 @@ def test_a_channel_with_many_messages_says_how_many_are_not_shown(client, ada, m
     assert "B->A 1,000 and 1 more message; the API gives all" in page
 
 
-def test_where_pieces_are_collected_the_page_tells_who_knew_all(client, ada):
+def test_where_pieces_are_collected_the_page_says_who_knew_all(client, ada):
     row = a_ready_recording(ada, simulated(collect=True), parameters={"collect": True})
     page = words(snapshot_page(client, row))
     assert "Who knew the whole state when 4 of 4 processes" in page
