@@ -1,27 +1,16 @@
 """A real upload of Flink in a browser, from its checkpoints to a record in flight."""
 
-import io
 import re
-import zipfile
 from itertools import product
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
+from tests.web.api.uploading import zipped
 
 ORDER = "pojo demo.Order"
-
-
-def zipped(case: Path) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for part in ("files", "rest"):
-            for path in sorted((case / part).rglob("*")):
-                archive.write(path, path.relative_to(case).as_posix())
-    return packed.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +19,7 @@ def orders(stack, browser, signed_in_state, shared_data) -> str:
     context = browser.new_context(base_url=stack.url, storage_state=signed_in_state)
     page = context.new_page()
     page.goto("/")
-    packed = zipped(shared_data / "flink" / "unaligned-orders")
+    packed = zipped(shared_data / "flink" / "unaligned-orders", "files", "rest").read()
     file = {"name": "orders.zip", "mimeType": "application/zip", "buffer": packed}
     page.set_input_files("#upload-file", file)
     page.wait_for_url(re.compile(r"/recordings/\d+/contents$"), timeout=90_000)

@@ -5,15 +5,14 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import open_sample
+
 
 @pytest.fixture
-def paper(stack, page):
+def paper(learn):
     """Return the page of the sample whose recorded state never occurred."""
-    stack.manage("load_samples", "--wait")
-    page.goto("/learn")
-    page.get_by_role("link", name="A state that never occurred").click()
-    page.locator("#workbench.is-ready").wait_for()
-    return page
+    open_sample(learn, "A state that never occurred")
+    return learn
 
 
 def test_the_tour_leads_step_by_step_to_the_other_order(paper):

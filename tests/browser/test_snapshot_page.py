@@ -23,13 +23,12 @@ def uploaded(page, log, name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def two_banks(stack):
+def two_banks(samples):
     """Return the address of the sample."""
-    stack.manage("load_samples", "--wait")
     code = (
         "from snapshots.models import Recording; print(Recording.objects.get(slug='two-banks').pk)"
     )
-    return f"/recordings/{stack.manage('shell', '--verbosity', '0', '-c', code)}"
+    return f"/recordings/{samples.manage('shell', '--verbosity', '0', '-c', code)}"
 
 
 def test_the_two_banks_are_as_the_paper_has_them(two_banks, page):

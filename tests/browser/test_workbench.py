@@ -11,13 +11,6 @@ from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
 
 
-@pytest.fixture(scope="session")
-def samples(stack):
-    """Return the gallery with ready samples."""
-    stack.manage("load_samples", "--wait")
-    return stack
-
-
 @pytest.fixture
 def banks(samples, page):
     """Return the drawn workbench of the two banks."""
