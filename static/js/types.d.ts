@@ -712,8 +712,28 @@ interface Refusal {
 /** What the server put beside an editor's form. */
 interface EditorStart {
   document: any;
+  /** Why the server refused the document. */
   refusal: Refusal | null;
+  /** Whether the document differs from what is stored. */
   unsaved: boolean;
+}
+
+/** What the form of an editor needs of it. `T` is the value that is edited. */
+interface EditorParts<T> {
+  model: {
+    fromDocument(document: any): T;
+    toDocument(value: T): object;
+    asText(value: T): string;
+    rename(value: T, name: string): T;
+    problems(value: T): FieldProblem[];
+    refusalsOf(refusal: Refusal | null, value: T): FieldProblem[];
+  };
+  /** Draws the editor. */
+  show(): void;
+  /** Is called after undo and redo. */
+  stepped(): void;
+  /** Focuses a field of a row. */
+  focus(key: string, field: string): void;
 }
 
 /** The subtasks and channels of a dataflow that are drawn; see `unfold`. */

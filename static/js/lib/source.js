@@ -24,9 +24,7 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
     return keep(request, openWindow(payload, topology));
   });
 
-  /**
-   * @param {WindowRequest} request @param {OpenWindow} window
-   */
+  /** @param {WindowRequest} request @param {OpenWindow} window */
   function keep(request, window) {
     windows.set(keyOf(request), window);
     if (windows.size > KEPT_WINDOWS) windows.delete(windows.keys().next().value);

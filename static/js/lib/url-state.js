@@ -65,9 +65,7 @@ function plain(number) {
   return String(Number(number.toFixed(3)));
 }
 
-/**
- * @returns {Chosen | null} @param {URLSearchParams} params @param {OpenTopology} topology
- */
+/** @returns {Chosen | null} @param {URLSearchParams} params @param {OpenTopology} topology */
 function readSelection(params, topology) {
   const event = split(params.get("event"));
   if (event) {

@@ -50,9 +50,7 @@ export function openWindow(payload, topology) {
 
 const ENDS = ["sent_index", "received_index", "sent_at", "received_at", "sent_step", "received_step"];
 
-/**
- * @param {Record<string, any> | undefined} table @param {string[]} names @returns {any}
- */
+/** @param {Record<string, any> | undefined} table @param {string[]} names @returns {any} */
 function columns(table, names) {
   /** @type {Record<string, any>} */
   const out = { count: 0 };
@@ -73,9 +71,7 @@ function addAxis(table, byStep) {
   table.receivedX = Float64Array.from(receivedX, (x, row) => (table.received_index[row] === IN_FLIGHT ? NaN : x));
 }
 
-/**
- * @param {BinsPayload} bins @returns {OpenBins}
- */
+/** @param {BinsPayload} bins @returns {OpenBins} */
 function openBins(bins) {
   return {
     edges: decode(bins.edges),

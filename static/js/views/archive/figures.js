@@ -257,9 +257,7 @@ function extent(rows, { failures: { edges } }) {
   return [from - beside, to + beside];
 }
 
-/**
- * @returns {[string, number]} @param {any} trend @param {boolean} bytes
- */
+/** @param {any} trend @param {boolean} bytes @returns {[string, number]} */
 function unitOf(trend, bytes) {
   const largest = Math.max(1, ...trend.high.filter(Number.isFinite));
   if (bytes) {

@@ -22,22 +22,20 @@ function mountEditor(form, start) {
     model,
     show,
     stepped: () => (selected = null),
-    /** @param {string} key @param {string} field */
     focus: (key, field) => tables.focus(key, field),
   });
   const { steps, change, type } = edit;
+  /** @type {FlowEditor} */
   const editor = {
     now: () => steps.now,
     selected: () => selected,
     unfolded: () => unfolded,
     refusals: edit.refusals,
-    /** @param {string} key */
     select(key) {
       if (selected === key) return;
       selected = key;
       show();
     },
-    /** @param {string} key */
     focusRow: (key) => tables.focus(key),
     addVertex() {
       change(model.addVertex(steps.now));
@@ -47,13 +45,9 @@ function mountEditor(form, start) {
       change(model.addEdge(steps.now));
       tables.focus(steps.now.edges.at(-1).key, "source");
     },
-    /** @param {string} key @param {object} fields */
     changeVertex: (key, fields) => type(key, fields, model.changeVertex),
-    /** @param {string} key @param {object} fields */
     changeEdge: (key, fields) => type(key, fields, model.changeEdge),
-    /** @param {string} key */
     removeVertex: (key) => change(model.removeVertex(steps.now, key)),
-    /** @param {string} key */
     removeEdge: (key) => change(model.removeEdge(steps.now, key)),
   };
 

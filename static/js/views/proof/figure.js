@@ -91,9 +91,7 @@ function ring(proof, { mover, passed }, { column, lane, colours }) {
   };
 }
 
-/**
- * @param {{ lanes: string[], count: number, colours: Colours, state: number | null, width: number }} options
- */
+/** @param {{ lanes: string[], count: number, colours: Colours, state: number | null, width: number }} options */
 function layout({ lanes, count, colours, state, width }) {
   const axis = { zeroline: false, color: colours("text-soft"), fixedrange: true };
   const label = {

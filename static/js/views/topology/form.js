@@ -16,11 +16,8 @@ export function openEditor(mountEditor) {
 
 /**
  * Wires the form around an editor: undo and redo, the name, the text, saving and leaving.
- *
- * start: the document, the server's refusal of it (or null), and whether it is not saved yet.
- * show(): draws the editor. stepped(): is called after undo and redo. focus(key, field): focuses a field of a row.
- * @param {any} form @param {EditorStart} start
- * @param {{ model: any, show: () => void, stepped: () => void, focus: (key: string, field: string) => void }} options
+ * @template T
+ * @param {any} form @param {EditorStart} start @param {EditorParts<T>} parts
  */
 export function mountForm(form, start, { model, show, stepped, focus }) {
   const steps = history(model.fromDocument(start.document));
@@ -32,7 +29,7 @@ export function mountForm(form, start, { model, show, stepped, focus }) {
   let refusals = model.refusalsOf(start.refusal, steps.now);
   let leaving = false;
 
-  /** @param {any} next */
+  /** @param {T} next */
   function change(next) {
     refusals = [];
     steps.change(next);
@@ -41,7 +38,7 @@ export function mountForm(form, start, { model, show, stepped, focus }) {
 
   /**
    * Takes what is typed into a row. `fields` are the new values of the fields that change.
-   * @param {string} key @param {object} fields @param {(now: any, key: string, fields: object) => any} changeRow
+   * @param {string} key @param {object} fields @param {(now: T, key: string, fields: object) => T} changeRow
    */
   function type(key, fields, changeRow) {
     steps.type(`${key} ${Object.keys(fields)}`, changeRow(steps.now, key, fields));

@@ -4,20 +4,20 @@ const LIMIT = 200; // steps
 
 /**
  * Makes the history that starts with the value `first`.
- * @param {any} first
+ * @template T @param {T} first
  */
 export function history(first) {
-  /** @type {any[]} */
+  /** @type {T[]} */
   let past = [];
   let now = first;
-  /** @type {any[]} */
+  /** @type {T[]} */
   let future = [];
   /** @type {string | null} */
   let typing = null;
 
   /**
    * Takes a new value as a step. What was undone cannot be redone any more.
-   * @param {any} next
+   * @param {T} next
    */
   function change(next) {
     typing = null;
@@ -40,7 +40,7 @@ export function history(first) {
     change,
     /**
      * Takes what is typed into a field. All that is typed into one field in a row is one step.
-     * @param {string} field @param {any} next
+     * @param {string} field @param {T} next
      */
     type(field, next) {
       if (typing === field) now = next;
@@ -49,7 +49,7 @@ export function history(first) {
     },
     /**
      * Replaces the present value without a step, such as in the middle of a drag.
-     * @param {any} next
+     * @param {T} next
      */
     amend(next) {
       typing = null;

@@ -24,41 +24,33 @@ function mountEditor(form, start) {
       selected = null;
       channelFrom = null;
     },
-    /** @param {string} key @param {string} field */
     focus: (key, field) => tables.focus(key, field),
   });
-  const { change, type } = edit;
-  /** @type {{ now: EditedTopology, change: (next: EditedTopology) => void, amend: (next: EditedTopology) => void }} */
-  const steps = edit.steps;
+  const { steps, change, type } = edit;
+  /** @type {TopologyEditor} */
   const editor = {
     now: () => steps.now,
     tool: () => tool,
     selected: () => selected,
     channelFrom: () => channelFrom,
     refusals: edit.refusals,
-    /** @param {string | null} key */
     select(key) {
       if (selected === key) return;
       selected = key;
       show();
     },
-    /**
-     * Takes a click on a process: an end of a channel while one is being drawn, else the selection.
-     * @param {string} key
-     */
+    /** Takes a click on a process: an end of a channel while one is being drawn, else the selection. */
     pick(key) {
       if (channelFrom !== null && channelFrom !== key) return editor.connect(channelFrom, key);
       if (tool === "channel" || tool === "both") channelFrom = channelFrom === key ? null : key;
       selected = key;
       return show();
     },
-    /** @param {string} key */
     startChannel(key) {
       channelFrom = key;
       selected = key;
       show();
     },
-    /** @param {string} source @param {string} target */
     connect(source, target) {
       const add = tool === "both" ? model.addBothWays : model.addChannel;
       channelFrom = null;
@@ -66,7 +58,6 @@ function mountEditor(form, start) {
       selected = model.channelBetween(steps.now, source, target)?.key ?? selected;
       show();
     },
-    /** @param {number | null} x @param {number | null} y */
     addAt(x, y) {
       change(model.addProcess(steps.now, { x, y }));
       selected = steps.now.processes.at(-1).key;
@@ -81,10 +72,7 @@ function mountEditor(form, start) {
       show();
       tables.focus(selected, "source");
     },
-    /**
-     * Moves a process. `going`: in the middle of a drag, which is one step.
-     * @param {string} key @param {number} x @param {number} y @param {boolean} going
-     */
+    /** Moves a process. `going`: in the middle of a drag, which is one step. */
     moveTo(key, x, y, going) {
       const moved = model.moveProcess(steps.now, key, x, y);
       if (going) steps.amend(moved);
@@ -92,11 +80,8 @@ function mountEditor(form, start) {
       selected = key;
       show();
     },
-    /** @param {string} key @param {object} fields */
     changeProcess: (key, fields) => type(key, fields, model.changeProcess),
-    /** @param {string} key @param {object} fields */
     changeChannel: (key, fields) => type(key, fields, model.changeChannel),
-    /** @param {string} key */
     remove(key) {
       const isProcess = steps.now.processes.some((process) => process.key === key);
       change((isProcess ? model.removeProcess : model.removeChannel)(steps.now, key));
@@ -104,7 +89,6 @@ function mountEditor(form, start) {
       show();
     },
     makeBidirectional: () => change(model.makeBidirectional(steps.now)),
-    /** @param {string} key */
     rename: (key) => tables.focus(key, "id"),
     cancel() {
       channelFrom = null;

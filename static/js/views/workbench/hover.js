@@ -39,9 +39,7 @@ export function describe(app, window, target) {
   return describeFlight(app, window, target);
 }
 
-/**
- * @returns {[string, any[]]} @param {App} app @param {OpenWindow} window @param {number} row
- */
+/** @returns {[string, any[]]} @param {App} app @param {OpenWindow} window @param {number} row */
 function describeEvent({ topology, readInstant }, window, row) {
   const { events } = window;
   const facts = [
@@ -57,9 +55,7 @@ function describeEvent({ topology, readInstant }, window, row) {
   return [title, facts.filter(([, value]) => isGiven(value))];
 }
 
-/**
- * @returns {[string, any[]]} @param {App} app @param {OpenWindow} window @param {Target} target
- */
+/** @returns {[string, any[]]} @param {App} app @param {OpenWindow} window @param {Target} target */
 function describeFlight({ topology, readInstant }, window, { of, row }) {
   const table = of === "message" ? window.messages : window.markers;
   const channel = topology.channels[table.channel[row]];
