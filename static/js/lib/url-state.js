@@ -65,7 +65,7 @@ function plain(number) {
   return String(Number(number.toFixed(3)));
 }
 
-/** @returns {Chosen | null} @param {URLSearchParams} params @param {OpenTopology} topology */
+/** @param {URLSearchParams} params @param {OpenTopology} topology @returns {Chosen | null} */
 function readSelection(params, topology) {
   const event = split(params.get("event"));
   if (event) {
@@ -89,7 +89,7 @@ function split(text) {
 
 /**
  * Reads a message and its channel. Both ids may hold an @, so the first split whose right half is a channel counts.
- * @returns {Chosen | null} @param {string | null} text @param {OpenTopology} topology
+ * @param {string | null} text @param {OpenTopology} topology @returns {Chosen | null}
  */
 function splitLast(text, topology) {
   for (let at = (text ?? "").indexOf("@"); at >= 0; at = text.indexOf("@", at + 1)) {

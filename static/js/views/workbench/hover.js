@@ -32,14 +32,14 @@ export function createHover(app, box) {
 
 /**
  * Returns the title and the facts, as [name, value], of an event, message or marker of the window.
- * @returns {[string, [string, any][]]} @param {App} app @param {OpenWindow} window @param {Target} target
+ * @param {App} app @param {OpenWindow} window @param {Target} target @returns {[string, [string, any][]]}
  */
 export function describe(app, window, target) {
   if (target.of === "event") return describeEvent(app, window, target.row);
   return describeFlight(app, window, target);
 }
 
-/** @returns {[string, any[]]} @param {App} app @param {OpenWindow} window @param {number} row */
+/** @param {App} app @param {OpenWindow} window @param {number} row @returns {[string, any[]]} */
 function describeEvent({ topology, readInstant }, window, row) {
   const { events } = window;
   const facts = [
@@ -55,7 +55,7 @@ function describeEvent({ topology, readInstant }, window, row) {
   return [title, facts.filter(([, value]) => isGiven(value))];
 }
 
-/** @returns {[string, any[]]} @param {App} app @param {OpenWindow} window @param {Target} target */
+/** @param {App} app @param {OpenWindow} window @param {Target} target @returns {[string, any[]]} */
 function describeFlight({ topology, readInstant }, window, { of, row }) {
   const table = of === "message" ? window.messages : window.markers;
   const channel = topology.channels[table.channel[row]];
