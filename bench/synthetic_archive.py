@@ -1,7 +1,7 @@
-"""A job of an engine with as many checkpoints as wanted, as Flink's look: mostly quick, some slow
-under back pressure, some failed, state that grows and is cut back.
+"""A job with any number of checkpoints that look like Flink's: mostly quick, some slow under back
+pressure, some failed, with state that grows and is compacted.
 
-``python -m bench.synthetic_archive EMAIL [CHECKPOINTS]`` puts one into the archive of a person.
+``python -m bench.synthetic_archive EMAIL [CHECKPOINTS]`` writes one into the archive of a user.
 """
 
 import os
@@ -19,7 +19,7 @@ CHUNK = 5_000
 
 
 def checkpoints(count: int, seed: int = 1) -> Iterator[CheckpointFacts]:
-    """Numbers 1 to ``count``."""
+    """Yield the checkpoints with the numbers 1 to ``count``."""
     dice = random.Random(seed)
     pressure = 0.0
     for number in range(1, count + 1):
@@ -85,7 +85,8 @@ def _subtask(
 
 
 def fill(owner, count: int):
-    """The job. Rows are written in one go: merging is for checkpoints that are there."""
+    """Write the job into the archive. All rows are written at once, for merging is for existing
+    checkpoints."""
     from django.db import transaction
 
     from snapshots.archive.filling import columns_of

@@ -1,6 +1,7 @@
-"""A large recording written straight into the store, vectorised: what the measurements open.
+"""A large recording for measurements, written straight into the store, vectorised.
 
-FIFO channels, random delays, about 300 messages on their way at any time, states on every event.
+It has FIFO channels, random delays, about 300 messages in flight at any time, and states on every
+event.
 """
 
 from dataclasses import dataclass

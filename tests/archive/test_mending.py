@@ -1,4 +1,4 @@
-"""What the archive kept before it knew better is mended where it lies."""
+"""Wrong entries that earlier versions wrote into the archive are corrected in place."""
 
 from importlib import import_module
 

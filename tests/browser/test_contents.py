@@ -1,36 +1,25 @@
-"""A real upload of Flink's in a browser, from its checkpoints down to a record in flight."""
+"""A real upload of Flink in a browser, from its checkpoints to a record in flight."""
 
-import io
 import re
-import zipfile
 from itertools import product
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
+from tests.web.api.uploading import zipped
 
 ORDER = "pojo demo.Order"
 
 
-def zipped(case: Path) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for part in ("files", "rest"):
-            for path in sorted((case / part).rglob("*")):
-                archive.write(path, path.relative_to(case).as_posix())
-    return packed.getvalue()
-
-
 @pytest.fixture(scope="module")
 def orders(stack, browser, signed_in_state, shared_data) -> str:
-    """The address of the contents of a case with records in flight, uploaded once."""
+    """Return the address of the inventory of a case with records in flight, uploaded once."""
     context = browser.new_context(base_url=stack.url, storage_state=signed_in_state)
     page = context.new_page()
     page.goto("/")
-    packed = zipped(shared_data / "flink" / "unaligned-orders")
+    packed = zipped(shared_data / "flink" / "unaligned-orders", "files", "rest").read()
     file = {"name": "orders.zip", "mimeType": "application/zip", "buffer": packed}
     page.set_input_files("#upload-file", file)
     page.wait_for_url(re.compile(r"/recordings/\d+/contents$"), timeout=90_000)
@@ -87,7 +76,7 @@ def test_the_way_leads_from_the_checkpoints_to_a_record_in_flight_and_on(orders,
     expect(page.get_by_role("alert")).to_contain_text("between 1 and")
 
 
-def test_the_workbench_tells_not_known_from_empty(orders, page):
+def test_the_workbench_distinguishes_not_known_from_empty(orders, page):
     recording = orders.removesuffix("/contents")
     page.goto(f"{recording}?snapshot=2")
     expect(page.locator("#wb-verdict")).to_contain_text("Not judged: the recording is derived")
@@ -136,6 +125,6 @@ def test_every_page_of_contents_is_pictured(orders, browser, stack, signed_in_st
 
 
 def named(page, name) -> str:
-    """The query and the anchor of a link."""
+    """Return the query and the anchor of a link."""
     address = page.get_by_role("link", name=name).first.get_attribute("href")
     return address[address.index("?") :]

@@ -5,14 +5,14 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import open_sample
+
 
 @pytest.fixture
-def banks(stack, page):
-    """The workbench of the two banks; nothing has been asked of them."""
-    stack.manage("load_samples", "--wait")
+def banks(samples, page):
+    """Return the workbench of the two banks, without any predicate yet."""
     page.goto("/")
-    page.get_by_role("link", name="Two banks").click()
-    page.locator("#workbench.is-ready").wait_for()
+    open_sample(page, "Two banks")
     return page
 
 

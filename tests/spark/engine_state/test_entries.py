@@ -1,4 +1,4 @@
-"""Entries of recorded checkpoints as Spark reads them, in the words of every engine."""
+"""Entries of recorded checkpoints as Spark reads them, in the words of all engines."""
 
 import pytest
 

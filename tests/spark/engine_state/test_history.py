@@ -1,6 +1,6 @@
 """Many batches of one state are rebuilt from few reads, as reads of each would return them.
 
-What answers here is the decoder of the files, which agrees with Spark (``test_streaming_entries``).
+The answers come from the decoder of the files, which agrees with Spark (``test_entries``).
 """
 
 from dataclasses import replace

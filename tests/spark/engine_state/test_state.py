@@ -1,4 +1,4 @@
-"""The state of real checkpoints as Spark's data source reads it, and of a query run here."""
+"""The state of real checkpoints, and of a query that runs here, as Spark's data source reads it."""
 
 import json
 import os

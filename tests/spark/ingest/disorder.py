@@ -12,7 +12,7 @@ from tests.builders import runs
 
 @st.composite
 def logs(draw, *, max_processes: int = 40) -> Log:
-    """Runs of any shape, some of them as they left the simulator."""
+    """Generate logs of any shape, some of them as the simulator writes them."""
     log = draw(runs(max_processes=max_processes))
     for change in draw(st.lists(st.sampled_from(CHANGES), max_size=2)):
         log = draw(change(log))

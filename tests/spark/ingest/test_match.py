@@ -1,4 +1,5 @@
-"""Sends meet receives on whole columns, whatever was lost, repeated or overtaken."""
+"""Sends are matched with receives on whole columns, even if some are lost, repeated or
+overtaken."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
-"""However many pieces a log is cut into, the store and the verdicts are the same.
+"""The store and the verdicts do not depend on the number of pieces into which a log is cut.
 
-The stages run here, in this process: what Spark adds is only where they run.
+The stages run in this process: Spark adds only where they run.
 """
 
 import gzip

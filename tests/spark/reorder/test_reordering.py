@@ -1,7 +1,7 @@
 """The Spark job and the reference give the same reports on Theorem 1, key by key.
 
-The job's stages run here, in this process, but for the last tests; AGREEMENT_EXAMPLES says how many
-generated recordings are tried.
+The job's stages run in this process, except in the last tests. AGREEMENT_EXAMPLES is the number of
+generated recordings.
 """
 
 import os
@@ -169,8 +169,8 @@ def test_both_agree_on_the_cos418_cases(shared_data, tmp_path, case):
 
 
 def quiet_runs():
-    """Runs in which states hardly change, so that channels decide when the recorded state occurred;
-    and after how many events it does."""
+    """Yield runs in which states hardly change, so that channels decide whether, and after how many
+    events, the recorded state occurred."""
     three = {"p": "X", "q": "Q", "r": "R"}
     yield (
         a_run(three, ["p->q"])
@@ -233,7 +233,7 @@ def test_a_marker_without_a_send_is_no_message_without_a_send(tmp_path):
 
 
 def telling_runs():
-    """Runs that between them show everything that a report can say."""
+    """Yield runs that together have everything that a report can contain."""
     for seed in range(2):
         yield simulated(seed=seed)
         yield damage.without(simulated(seed=seed), RECORD_CHANNEL)

@@ -54,7 +54,7 @@ def test_a_note_without_a_change_keeps_since_when(noted):
 
 
 def listed() -> list[presence.SparkCondition]:
-    """Return what health and metrics read."""
+    """Return the notes that health and metrics read."""
     with client() as redis:
         return presence.spark_conditions(redis)
 

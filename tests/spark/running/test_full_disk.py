@@ -25,7 +25,7 @@ def writing(path: str) -> None:
 
 
 def complaining(path: str) -> None:
-    """Fail as a library that does not know what an OSError is for."""
+    """Fail like a library that does not understand an OSError."""
     try:
         Path(path).write_bytes(b"x")
     except OSError as error:

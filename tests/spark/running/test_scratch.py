@@ -1,4 +1,4 @@
-"""What Spark leaves in DATA_DIR/tmp/spark when it is killed goes; what is in use stays."""
+"""What a killed Spark leaves in DATA_DIR/tmp/spark is removed; what is in use stays."""
 
 import os
 import signal

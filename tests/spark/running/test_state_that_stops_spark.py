@@ -1,4 +1,5 @@
-"""State that crashes Spark's JVM, or keeps it busy for ever, costs that state and nothing else."""
+"""A state that crashes Spark's JVM, or occupies it for ever, costs only the answer about that
+state."""
 
 import os
 import signal

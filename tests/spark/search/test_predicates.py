@@ -1,7 +1,7 @@
 """The Spark job and the reference give the same answers about predicates, key by key.
 
-The job's stages run here, in this process, and evaluate without the sandbox, but for the last
-tests; AGREEMENT_EXAMPLES says how many generated recordings are tried.
+The job's stages run in this process and evaluate without the sandbox, except in the last tests.
+AGREEMENT_EXAMPLES is the number of generated recordings.
 """
 
 import json
@@ -218,7 +218,7 @@ def test_other_than_a_conjunction_is_refused_before_anything_runs(tmp_path):
         Search(folder, "p1 < p2")
 
 
-def test_the_search_tells_how_far_it_is(monkeypatch, tmp_path):
+def test_the_search_reports_its_progress(monkeypatch, tmp_path):
     monkeypatch.setattr("snapshots.domain.conditions.predicates._BETWEEN_LOOKS", 1)
     recording = recorded(simulated())
     folder = stored(recording, tmp_path / "store")

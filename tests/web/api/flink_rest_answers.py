@@ -1,4 +1,5 @@
-"""What the API tells of checkpoints' times and ends, put beside Flink's own REST answers."""
+"""The API's answers about times and outcomes of checkpoints, compared with Flink's own REST
+answers."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ KINDS = {"COMPLETED": "completed", "FAILED": "failed", "IN_PROGRESS": "in progre
 
 
 def told_by_flink(folder: Path) -> dict[str, dict]:
-    """By snapshot: the details of each checkpoint, with ``of``: its subtasks, by vertex."""
+    """Return Flink's details of each checkpoint by snapshot, with those of its subtasks, by vertex,
+    in ``of``."""
     later = " (run 2)" if (folder / "rest-before").exists() else ""
     found: dict[str, dict] = {}
     for part, mark in (("rest-before", ""), ("rest", later)):
@@ -27,8 +29,8 @@ def told_by_flink(folder: Path) -> dict[str, dict]:
 
 
 def wanted(told: dict[str, dict], uploaded: Uploaded) -> Facts:
-    """Of all checkpoints: how they ended, how long they took, and of every subtask when it did
-    what."""
+    """Return for each checkpoint its outcome and duration, and for each subtask the times of its
+    phases."""
     facts: Facts = {}
     for snapshot, one in told.items():
         status = one["status"]
@@ -96,7 +98,7 @@ def _between(start: int | None, end: int | None) -> int | None:
 
 
 def _of_snapshot(uploaded: Uploaded, snapshot: str) -> CheckpointInventory:
-    """Its vertices have the ids of their first operators."""
+    """Return the checkpoint of a snapshot. The id of a vertex is that of its first operator."""
     (found,) = (
         one for one in uploaded.contents.checkpoints if (one.snapshot or str(one.id)) == snapshot
     )
@@ -104,5 +106,6 @@ def _of_snapshot(uploaded: Uploaded, snapshot: str) -> CheckpointInventory:
 
 
 def _had_ended(vertex: OperatorInventory, index: int) -> bool:
-    """Of a subtask that had, Flink says that it took no time at all: it was not asked."""
+    """Return whether a subtask had ended: then Flink did not ask it, and reports only times of
+    zero."""
     return vertex.finished or any(one.index == index and one.finished for one in vertex.subtasks)

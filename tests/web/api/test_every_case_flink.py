@@ -1,4 +1,4 @@
-"""Every case of Flink's, uploaded as a person would: what the API tells is what was expected."""
+"""Every case of Flink is uploaded like a user does: the API's answers are the expected ones."""
 
 import pytest
 
@@ -19,7 +19,7 @@ NOT_DECODED = {"v_kryo", "v_poly"}  # states whose values Kryo wrote, or of a cl
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_the_api_tells_of_a_case_what_flink_does(api, shared_data, name):
+def test_the_api_answers_about_a_case_what_flink_does(api, shared_data, name):
     folder = folder_of(shared_data, name)
     uploaded = upload(api, zipped(folder, *PARTS))
     recording = uploaded.get()
@@ -45,7 +45,8 @@ def test_the_api_tells_of_a_case_what_flink_does(api, shared_data, name):
 
 
 def _require_snapshots(uploaded) -> None:
-    """Each checkpoint is one, of which nothing is claimed; each subtask recorded what it has."""
+    """Require a snapshot for each checkpoint, without verdicts, with the recorded state of each
+    subtask."""
     checkpoints = uploaded.contents.checkpoints
     assert uploaded.verdicts.keys() == {one.snapshot or str(one.id) for one in checkpoints}
     for one in checkpoints:

@@ -1,4 +1,4 @@
-"""Every case of SeaTunnel's, uploaded as it is: what the API tells is what was expected."""
+"""Every case of SeaTunnel is uploaded as it is: the API's answers are the expected ones."""
 
 import json
 import zipfile
@@ -30,7 +30,7 @@ DURATIONS = {
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_the_api_tells_of_a_case_what_its_files_hold(api, shared_data, data_dir, name):
+def test_the_api_answers_about_a_case_what_its_files_hold(api, shared_data, data_dir, name):
     archive = shared_data / "seatunnel" / f"{name}.zip"
     with zipfile.ZipFile(archive) as opened:
         files = json.loads(opened.read(f"{name}/expected.json"))["files"]

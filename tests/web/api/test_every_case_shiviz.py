@@ -1,4 +1,4 @@
-"""Every log of ShiViz's, uploaded as it is: the API gives the counts that ShiViz itself gives."""
+"""Every log of ShiViz is uploaded as it is: the API's counts are those of ShiViz."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ LOGS = ("simple-reliable-broadcast", "facebook-multiple", "simpledb", "chord", "
 
 @pytest.fixture
 def case(shared_data):
-    """An entry of the manifest, by the name of its log, with the path of that."""
+    """Return the entry of the manifest by the name of its log, with its path."""
     folder = shared_data / "shiviz"
     manifest = json.loads((folder / "manifest.json").read_text())
     return lambda name: next(
@@ -28,7 +28,7 @@ def case(shared_data):
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_the_api_tells_of_a_log_what_shiviz_does(api, case, name):
+def test_the_api_answers_about_a_log_what_shiviz_does(api, case, name):
     told, compared = case(name), []
     several = len(told["executions"]) > 1
     for execution in told["executions"]:

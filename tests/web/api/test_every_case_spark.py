@@ -1,4 +1,4 @@
-"""Every checkpoint of Spark's, uploaded as it is: what the API tells is what was recorded."""
+"""Every checkpoint of Spark is uploaded as it is: the API's answers are what was recorded."""
 
 import json
 import zipfile
@@ -30,7 +30,7 @@ LEFT = {(case, *name.split(" ")) for case, name in WRONG_ANSWERS}
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_api_tells_of_a_checkpoint_what_spark_did(api, shared_data, data_dir, name):
+def test_the_api_answers_about_a_checkpoint_what_spark_did(api, shared_data, data_dir, name):
     archive = shared_data / "spark-streaming" / f"{name}.zip"
     with zipfile.ZipFile(archive) as opened:
         expected = json.loads(opened.read(f"{name}/expected.json"))

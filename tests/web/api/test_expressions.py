@@ -1,4 +1,4 @@
-"""Properties that people write: right answers, errors that point, and limits that hold."""
+"""Properties that users write: right answers, errors that point at their place, and limits."""
 
 import time
 
@@ -25,7 +25,7 @@ def a_state(processes=BANKS, channels=CHANNELS, snapshot="s1"):
 
 
 def outcome(text, state=None, names=frozenset("AB"), **options):
-    """Without a child process."""
+    """Evaluate without a child process."""
     return Expression(text, names).outcome(
         state
         or {

@@ -1,4 +1,5 @@
-"""Pages and API of what a real checkpoint holds: a bank's money, some of it in the channels."""
+"""The inventory of a real checkpoint on pages and in the API: a bank's money, partly in
+channels."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""The OpenAPI document says of every call and every parameter what it is."""
+"""The OpenAPI document describes every call and every parameter."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ ADDRESS = re.compile(r"`?(?:GET |POST |PATCH |PUT |DELETE )?(/api/[\w/{}.-]+)`")
 
 
 def is_a_sentence(text: str) -> bool:
-    """Whether ``text`` begins like a sentence and ends like one."""
+    """Return whether ``text`` begins and ends like a sentence."""
     return bool(re.match(r"[A-Z`]", text)) and text.rstrip().endswith((".", ":"))
 
 

@@ -37,7 +37,7 @@ def banks(ada):
 
 @pytest.fixture
 def here(monkeypatch):
-    """The job without Spark."""
+    """Run the job without Spark."""
     monkeypatch.setattr(spark_job, "SparkStages", lambda session: StagesHere())
     monkeypatch.setattr(spark_job.session, "get", lambda: None)
 
@@ -193,7 +193,8 @@ def test_an_answer_has_its_cuts_as_links_into_the_workbench_and_as_a_table(ada, 
 
 
 def apart() -> Script:
-    """A is open, then B; A may be through before B begins. C never says how it is."""
+    """Return a run in which A is open, then B. A may be through before B begins. C never says how
+    it is."""
     return (
         Script("apart", {"A": 0, "B": 0, "C": None}, ["A->B"])
         .internal("A", "opens", state=1)
@@ -212,7 +213,7 @@ def apart() -> Script:
         ("A == 1 && C == 1", ["Possibly: not known", "Definitely: not known", "1 state of C"]),
     ],
 )
-def test_every_answer_is_said_in_words(ada, here, text, said):
+def test_every_answer_is_written_in_words(ada, here, text, said):
     row = a_ready_recording(ada, apart().log())
     answered(request_search(ada, row, text))
     page = words(page_of(ada, row, text))

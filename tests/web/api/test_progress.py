@@ -1,4 +1,5 @@
-"""What a job says of how far it is: events where they are counted, an estimate where it holds."""
+"""The progress of a job: a number of events where they are counted, an estimate where it is
+reliable."""
 
 from datetime import timedelta
 
@@ -16,7 +17,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 def told(format: str, *report, seconds: float = 10) -> dict:
-    """What is told of a job that has run for so long when it reports."""
+    """Return the progress of a job that reports after having run for so long."""
     ada = a_person()
     recording = Recording.objects.create(owner=ada, name="log", upload="file", format=format)
     job = create_job(Job.Kind.INGEST, ada, recording=recording)
@@ -25,7 +26,7 @@ def told(format: str, *report, seconds: float = 10) -> dict:
     return job_detail(Job.objects.get(pk=job.pk))
 
 
-def test_bytes_are_not_told_as_events():
+def test_bytes_are_not_counted_as_events():
     found = told("native", "reading", 500_000, 1_000_000)
     assert (found["done"], found["total"], found["rate"]) == (0, None, None)
     assert found["progress"] == pytest.approx(0.275)
@@ -39,11 +40,11 @@ def test_events_are_counted_where_they_are_counted():
 
 
 @pytest.mark.parametrize("report", [("reading", 0, 1_103_078), ("ordering", 0, 100)])
-def test_a_phase_that_has_counted_nothing_yet_foretells_nothing(report):
+def test_a_phase_that_has_counted_nothing_yet_has_no_estimate(report):
     assert told("native", *report)["remaining"] is None
 
 
 @pytest.mark.parametrize("format", ["archive", "flink", "spark-streaming", "seatunnel"])
 @pytest.mark.parametrize("report", [("reading", 500_000, 1_000_000), ("judging", 5, 10)])
-def test_of_what_an_engine_wrote_nothing_is_foretold(format, report):
+def test_an_upload_of_an_engine_has_no_estimate(format, report):
     assert told(format, *report)["remaining"] is None

@@ -24,7 +24,7 @@ BY_SLUG = {sample.slug: sample for sample in SAMPLES_OF_DATAFLOWS}
 
 
 def explained(owner, of: str | Log, **fields) -> Recording:
-    """A ready recording with what the checkpoints job would have found. of: a sample, or a log."""
+    """Return a ready recording with the report of a checkpoints job. `of`: a sample, or a log."""
     log = of if isinstance(of, Log) else BY_SLUG[of].log()
     row = a_ready_recording(owner, log, **fields)
     found = assemble(log.header, log.events).recording
@@ -68,14 +68,14 @@ def test_the_workbench_and_the_snapshot_lead_there(client, ada):
     assert "Where its time went" not in text_of(client.get(f"/recordings/{other.pk}/snapshots/s1"))
 
 
-def test_overtaken_records_are_told(client, ada):
+def test_overtaken_records_are_reported(client, ada):
     row = explained(ada, "overtaking-barriers")
     page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints?checkpoint=1")))
     assert "records overtaken" in page
     assert "kept as channel state" in page
 
 
-def test_a_failure_tells_what_was_repeated_at_each_sink(client, ada):
+def test_a_failure_has_what_was_repeated_at_each_sink(client, ada):
     row = explained(ada, "counted-twice")
     page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
     assert "count[0] failed" in page

@@ -1,4 +1,4 @@
-"""The pages of contents: what they say of real checkpoints. No Spark has to read them."""
+"""The pages of inventories of real checkpoints, without Spark."""
 
 import html
 import re
@@ -20,7 +20,7 @@ PLAIN = re.compile(r"<[^>]*>")
 
 @pytest.fixture
 def given(ada, shared_data):
-    """A recording beside which the contents of a case lie: its address."""
+    """Return the address of a recording beside which the inventory of a case is stored."""
 
     def written(name: str) -> str:
         recording = a_ready_recording(ada, format="flink")
@@ -32,7 +32,7 @@ def given(ada, shared_data):
 
 
 def words(page) -> str:
-    """What a page says, without marks, its spaces as one."""
+    """Return the text of a page without tags, with each run of white space as one space."""
     return " ".join(html.unescape(PLAIN.sub(" ", text_of(page))).split())
 
 
@@ -84,7 +84,7 @@ def test_facts_are_written_as_people_read_them(given, ada):
         ("failures", 2, "It is not known what was in flight. Of a checkpoint that did not"),
     ],
 )
-def test_nothing_in_flight_is_told_from_not_known(given, ada, name, number, says):
+def test_nothing_in_flight_is_distinguished_from_not_known(given, ada, name, number, says):
     address = given(name)
     assert says in words(signed_in(ada).get(f"{address}/{number}"))
 

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 
 def words(page: str) -> str:
-    """The text of a page, tags and white space taken out."""
+    """Return the text of a page without tags and white space."""
     return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", page).split()))
 
 
@@ -60,7 +60,7 @@ def test_a_message_that_was_not_recorded_is_marked_on_the_side_that_has_it(clien
     assert marked == [damaged.message]
 
 
-def test_money_that_is_missing_is_said_to_be(client, ada):
+def test_missing_money_is_reported(client, ada):
     damaged = lose_recorded_message(simulated())
     page = snapshot_page(client, a_ready_recording(ada, damaged.log), damaged.snapshot)
     assert "but 4,000 at the start" in words(page)
@@ -171,7 +171,7 @@ def test_a_channel_with_many_messages_says_how_many_are_not_shown(client, ada, m
     assert "B->A 1,000 and 1 more message; the API gives all" in page
 
 
-def test_where_pieces_are_collected_the_page_tells_who_knew_all(client, ada):
+def test_where_pieces_are_collected_the_page_says_who_knew_all(client, ada):
     row = a_ready_recording(ada, simulated(collect=True), parameters={"collect": True})
     page = words(snapshot_page(client, row))
     assert "Who knew the whole state when 4 of 4 processes" in page
@@ -186,7 +186,7 @@ def test_where_pieces_are_collected_the_page_tells_who_knew_all(client, ada):
 
 
 def a_derived_log(**told) -> Log:
-    """p->q is known to be empty at s1; of q->p nothing is recorded."""
+    """Return a log in which p->q is known to be empty at s1, and nothing is recorded of q->p."""
     run = a_run().internal("p", "works", state=None).internal("q", "works", state=None)
     run.record("p", "s1", state={"bytes": {"keyed": 4}}).record("q", "s1", state=5)
     header, events = run.record_channel("p->q", "s1").log()
@@ -227,7 +227,7 @@ def test_an_ordinary_recording_gives_no_reasons(ada):
 
 
 def long_states(last: int) -> Log:
-    """Two banks whose first state is 2.5 MB long and is recorded with another last number."""
+    """Return two banks whose first state takes 2.5 MB and is recorded with another last number."""
     log = two_banks()
     keys = {f"k{number:0120}": number for number in range(20_000)}
     a, b = log.header.topology.processes
