@@ -1,18 +1,19 @@
-"""Declares payloads: from the dataclasses that they show, and with what their docstrings say.
+"""Declare payloads: from the dataclasses that they show, and with what their docstrings say.
 
 A docstring describes fields in a list headed ``Attributes:`` or ``Args:``, one ``name: text`` a
-field, a longer text indented below. OpenAPI shows each text beside its field, and what stands above
-the list beside the payload.
+field, a longer text indented below. OpenAPI shows each text as a sentence beside its field, and
+what stands above the list beside the payload.
 """
 
 import inspect
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType, UnionType
 from typing import Annotated, Any, NewType, NotRequired, Union, get_args, get_origin
 
-from pydantic import Field
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.domain.model.as_json import members
@@ -24,6 +25,19 @@ _PYTHON = re.compile(r"\b(?:None|True|False)\b")
 
 _declared: dict[type, Any] = {}
 """The payload of each dataclass, as which other payloads show a field of that type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """The shape of a field in a payload written by hand: ``Annotated[dict[str, Any], Payload(X)]``.
+
+    Type checkers see a dictionary, because they cannot see a payload that is made when it runs.
+    """
+
+    payload: Any
+
+    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(self.payload)
 
 
 def payload_of(
@@ -70,9 +84,21 @@ def show_as(cls: type, payload: Any) -> None:
     _declared.setdefault(cls, payload)
 
 
-def list_of(item: Any, name: str) -> Any:
-    """Return the payload of a page of a list: its ``items``, and the ``total`` of all pages."""
-    return TypedDict(name, {"items": list[item], "total": int})
+def list_of(
+    item: Any, name: str, *, is_paged: bool = True, more: Mapping[str, Any] = MappingProxyType({})
+) -> Any:
+    """Return the payload of a page of a list: its ``items``, and the ``total`` of all pages.
+
+    Args:
+        is_paged: False for a list that is always sent whole, and has no ``total``.
+        more: the types of further fields, by name.
+    """
+    types = {
+        "items": documented(list[item], "The items of this page." if is_paged else "All items.")
+    }
+    if is_paged:
+        types["total"] = documented(int, "How many items there are on all pages.")
+    return TypedDict(name, types | dict(more))
 
 
 def described(payload: Any) -> Any:
@@ -104,8 +130,13 @@ def _described_fields(docstring: str) -> tuple[str, dict[str, str]]:
     summary, *rest = _LIST.split(docstring, maxsplit=1)
     _, *parts = _ENTRY.split(rest[0]) if rest else [""]
     pairs = zip(parts[::2], parts[1::2], strict=True)
-    texts = {name: " ".join(text.split()) for names, text in pairs for name in names.split(", ")}
+    texts = {name: _sentence(text) for names, text in pairs for name in names.split(", ")}
     return summary.strip(), texts
+
+
+def _sentence(text: str) -> str:
+    words = " ".join(text.split())
+    return words[:1].upper() + words[1:]
 
 
 def _type(hint: Any) -> Any:

@@ -16,6 +16,7 @@ class ProcessItem(TypedDict):
     """A node of the topology.
 
     Attributes:
+        id: the id of the process.
         state: the state at the start; absent where it is not known.
         scope: processes of the same scope take snapshots together.
     """
@@ -30,8 +31,11 @@ class ChannelItem(TypedDict):
     """A directed link from one process to another.
 
     Attributes:
+        id: the id of the channel.
+        source: the process that sends.
+        target: the process that receives.
         fifo: whether it delivers messages in the order of sending.
-        overtaking: whether markers may overtake messages.
+        overtaking: whether markers may overtake messages; absent where they may not.
     """
 
     id: str
@@ -41,12 +45,33 @@ class ChannelItem(TypedDict):
     overtaking: NotRequired[bool]
 
 
+@described
 class TopologyOfRecording(TypedDict):
+    """Processes and the channels between them.
+
+    Attributes:
+        processes: the processes, in the order in which other answers list them.
+        channels: the channels, in the order in which other answers list them.
+    """
+
     processes: list[ProcessItem]
     channels: list[ChannelItem]
 
 
+@described
 class TopologyDetail(TopologyOfRecording):
+    """A saved topology.
+
+    Attributes:
+        id: the number of the topology.
+        name: the name that people gave it.
+        sample: whether it is a sample, which everybody can read and nobody can change.
+        layout: where processes are drawn, as ``[x, y]`` in the square 0 to 1; not all have a place.
+        dataflow: the dataflow from which processes and channels follow; absent where there is none.
+        created_at: when it was saved first, as ISO 8601 in UTC.
+        updated_at: when it was saved last, as ISO 8601 in UTC.
+    """
+
     id: int
     name: str
     sample: bool
@@ -56,7 +81,19 @@ class TopologyDetail(TopologyOfRecording):
     updated_at: str
 
 
+@described
 class TopologySummary(TypedDict):
+    """A saved topology in a list.
+
+    Attributes:
+        id: the number of the topology.
+        name: the name that people gave it.
+        sample: whether it is a sample, which everybody can read and nobody can change.
+        processes: how many processes it has.
+        channels: how many channels it has.
+        updated_at: when it was saved last, as ISO 8601 in UTC.
+    """
+
     id: int
     name: str
     sample: bool

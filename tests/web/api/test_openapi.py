@@ -1,4 +1,4 @@
-"""The OpenAPI document says of every call and every parameter what it is."""
+"""The OpenAPI document describes every call, every parameter and every field."""
 
 import re
 from pathlib import Path
@@ -41,6 +41,16 @@ def test_every_field_of_a_body_has_a_description(call):
         schema = resolved(body["schema"])
         for name, field in schema["properties"].items():
             assert is_a_sentence(resolved(field).get("description", "")), name
+
+
+def test_every_field_of_every_schema_has_a_description():
+    lacking = [
+        f"{name}.{field}: {shape.get('description')!r}"
+        for name, schema in SCHEMA["components"]["schemas"].items()
+        for field, shape in schema.get("properties", {}).items()
+        if not is_a_sentence(shape.get("description", ""))
+    ]
+    assert not lacking, "\n".join([f"{len(lacking)} fields have no sentence:", *lacking])
 
 
 def resolved(schema: dict) -> dict:
