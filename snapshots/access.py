@@ -86,7 +86,7 @@ def snapshot(recording: Recording, snapshot_id: str) -> Snapshot:
     if found is None:
         raise NotFound(
             f"The recording “{recording.name}” has no snapshot {snapshot_id!r}. "
-            "Its snapshots are listed at /api/recordings/ID/snapshots."
+            f"Its snapshots are listed at /api/recordings/{recording.pk}/snapshots."
         )
     return found
 

@@ -201,7 +201,7 @@ def too_large() -> TooLarge:
 
 def too_many_files() -> TooManyFiles:
     return TooManyFiles(
-        f"A request may hold at most {MOST_FILES:,} files. Send a folder as one archive (zip, tar, "
+        f"A request may hold at most {MOST_FILES:,} files. Send a folder as one package (zip, tar, "
         "tar.gz or tar.zst), or drop it on the page of recordings, which packs it for you; on "
         "the server, “python manage.py ingest FOLDER” reads it from its place.",
         limit=MOST_FILES,

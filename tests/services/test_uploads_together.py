@@ -1,4 +1,4 @@
-"""Several files as one upload, and archives: kept whole, told when they are unpacked."""
+"""Several files as one upload, and packages: kept whole, recognised when they are unpacked."""
 
 import io
 import zipfile
@@ -36,7 +36,7 @@ def zipped(**contents: bytes) -> bytes:
     return packed.getvalue()
 
 
-def test_a_folder_is_kept_as_one_archive(api, data_dir):
+def test_a_folder_is_kept_as_one_package(api, data_dir):
     answer = together(api, "job/chk-1/_metadata", "job/shared/one")
     assert answer.status_code == 202, answer.content
     recording = Recording.objects.get(pk=answer.json()["id"])
@@ -85,7 +85,7 @@ def refused(api, content: bytes, name: str = "upload.zip") -> tuple[Recording, s
 
 
 @pytest.mark.spark
-def test_a_log_in_an_archive_is_read_as_that_log(api):
+def test_a_log_in_a_package_is_read_as_that_log(api):
     content = zipped(banks=native(two_banks()))
     answer = api.post("/api/recordings", {"file": SimpleUploadedFile("banks.zip", content)})
     running.run(answer.json()["job"])
@@ -111,11 +111,11 @@ def test_what_no_engine_wrote_is_refused_with_the_reason(api, data_dir, contents
 
 
 @pytest.mark.spark
-def test_the_file_of_an_archive_that_cannot_be_read_is_named(api):
+def test_the_file_of_a_package_that_cannot_be_read_is_named(api):
     _, sentence = refused(api, zipped(holiday__photo=b"\xff\xd8\xff\xe0"))
-    assert sentence.startswith('The file "holiday/photo" of the archive: This is a picture.')
+    assert sentence.startswith('The file "holiday/photo" of the package: This is a picture.')
     _, sentence = refused(api, zipped(logs__a=native(two_banks()) * 2))
-    assert 'The file "logs/a" of the archive: ' in sentence
+    assert 'The file "logs/a" of the package: ' in sentence
 
 
 def test_a_damaged_metadata_is_named_with_its_path(api):
@@ -124,7 +124,7 @@ def test_a_damaged_metadata_is_named_with_its_path(api):
     assert '"job/chk-7/_metadata" cannot be read' in sentence
 
 
-def test_an_archive_that_leads_out_of_its_folder_is_refused(api, data_dir):
+def test_a_package_that_leads_out_of_its_folder_is_refused(api, data_dir):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("../outside", b"x")

@@ -73,7 +73,11 @@ def _too_many_fields(request: HttpRequest, error: TooManyFieldsSent) -> HttpResp
 
 
 def _store_error(request: HttpRequest, error: StoreError) -> HttpResponse:
-    """Answer with 409: a missing or damaged store is not the caller's fault."""
-    problem = Problem(f"{error} Ingest the recording again: POST /api/recordings/ID/ingest.")
+    """Answer with 409, since a missing or damaged store is not the caller's fault.
+
+    Only calls about one recording open a store, so ``id`` is the number of the recording.
+    """
+    address = f"/api/recordings/{request.resolver_match.kwargs['id']}/ingest"
+    problem = Problem(f"{error} Ingest the recording again: POST {address}.")
     problem.code, problem.title, problem.status = "store-damaged", "Damaged recording", 409
     return response(problem.as_json())

@@ -145,7 +145,7 @@ def recording(request: HttpRequest, pk: int) -> HttpResponse:
     """
     row = access.recording(request.user, pk)
     if row.is_ready and row.format in registry.READERS and not request.GET:
-        return redirect("contents", pk)
+        return redirect("inventory", pk)
     if row.is_ready:
         context = {"recording": row, "workbench": _workbench(row)}
         return render(request, "snapshots/workbench/workbench.html", context)
@@ -169,7 +169,7 @@ def _workbench(row: Recording) -> dict:
         "topology": _inline_topology(row) if few else None,
         "snapshots": summaries,
         "is_dataflow": open_recording(row).is_dataflow,
-        "has_contents": row.format in registry.READERS,
+        "has_inventory": row.format in registry.READERS,
         "guide": _guide(row) if row.slug in GUIDES else None,
         "urls": {},
     }

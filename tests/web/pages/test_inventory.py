@@ -1,4 +1,4 @@
-"""The pages of contents: what they say of real checkpoints. No Spark has to read them."""
+"""The pages of the inventory: what they show of real checkpoints. No Spark has to read them."""
 
 import html
 import re
@@ -20,7 +20,7 @@ PLAIN = re.compile(r"<[^>]*>")
 
 @pytest.fixture
 def given(ada, shared_data):
-    """A recording beside which the contents of a case lie: its address."""
+    """Return a function that stores the inventory of a case and returns its address."""
 
     def written(name: str) -> str:
         recording = a_ready_recording(ada, format="flink")
@@ -99,7 +99,7 @@ def test_a_comparison_says_of_what_and_what_it_leaves_out(given, ada):
     assert "Entries of checkpoint 2" in shown
 
 
-def test_contents_of_another_release_ask_to_be_read_again(given, ada):
+def test_an_inventory_of_another_release_asks_to_be_read_again(given, ada):
     address = given("bank-aligned")
     [path] = recordings.store().root.rglob(f"{CONTENTS}/{UPLOAD}")
     document = orjson.loads(path.read_bytes())

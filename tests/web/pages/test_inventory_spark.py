@@ -1,4 +1,4 @@
-"""The pages of contents of real Spark checkpoints: what is damaged, what was in flight."""
+"""The pages of the inventory of real Spark checkpoints: what is damaged, what was in flight."""
 
 import pytest
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 @pytest.fixture
 def given(ada, shared_data, tmp_path):
-    """A recording beside which the contents of a case lie: its address."""
+    """Return a function that stores the inventory of a case and returns its address."""
 
     def written(name: str) -> str:
         folder, _ = unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)
