@@ -75,6 +75,13 @@ def own_recording(user, pk: int) -> Recording:
     return _changeable(recording(user, pk))
 
 
+def ready_recording(user, pk: int) -> Recording:
+    """Return a recording that is ready. Raises: NotFound, Conflict where it is not ready."""
+    visible = recording(user, pk)
+    require_ready(visible)
+    return visible
+
+
 def own_topology(user, pk: int) -> Topology:
     """One that ``user`` may change. Raises: NotFound, ReadOnly for a sample."""
     return _changeable(topology(user, pk))

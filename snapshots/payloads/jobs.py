@@ -1,11 +1,11 @@
-"""Jobs and how far they are."""
+"""Declare and build the payloads of jobs."""
 
 from typing import Any
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.models import Job
-from snapshots.payloads.dates import date
+from snapshots.payloads.dates import date, optional_date
 from snapshots.payloads.declaring import described, list_of
 from snapshots.payloads.progress import remaining
 
@@ -90,7 +90,7 @@ def job_detail(row: Job) -> JobDetail:
         "result": row.result,
         "error": row.error,
         "cancel_requested": row.cancel_requested,
-        "retry_at": date(row.retry_at) if row.retry_at else None,
+        "retry_at": optional_date(row.retry_at),
         "created_at": date(row.created_at),
-        "finished_at": date(row.finished_at) if row.finished_at else None,
+        "finished_at": optional_date(row.finished_at),
     }

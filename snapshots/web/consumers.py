@@ -21,7 +21,6 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
 from snapshots import access
-from snapshots.access import require_ready
 from snapshots.answers import replay
 from snapshots.files import recordings
 from snapshots.jobs import live
@@ -172,8 +171,7 @@ class RecordingConsumer(JsonConsumer):
             await self.join(live.viewers_group(self.id))
 
     def _open(self) -> StoredRecording:
-        recording = access.recording(self.scope["user"], self.id)
-        require_ready(recording)
+        recording = access.ready_recording(self.scope["user"], self.id)
         self.shows_names = access.shows_names(recording)
         return recordings.open_recording(recording)
 

@@ -3,6 +3,7 @@
 Tokens are made only on the account page: a token that could make others would outlive its end.
 """
 
+from functools import partial
 from typing import Annotated
 
 from django.db import transaction
@@ -11,7 +12,7 @@ from ninja import Path, Router
 
 from snapshots.problems import NotFound
 from snapshots.web.api.parameters import Limit, Offset
-from snapshots.web.json import reply
+from snapshots.web.json import reply, reply_page
 from webapp.accounts import audit, closing, payloads
 from webapp.accounts.account_pages import forget_token
 
@@ -30,10 +31,8 @@ def get_account(request: HttpRequest) -> HttpResponse:
 @router.get("/account/activity", response=payloads.AuditList)
 def list_activity(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
     """List what you did and what was done to your account, newest first."""
-    entries = audit.entries_of(request.user)
-    page = entries[offset : offset + limit]
-    items = [payloads.own_audit_item(entry, request.user) for entry in page]
-    return reply({"items": items, "total": entries.count()})
+    payload = partial(payloads.own_audit_item, user=request.user)
+    return reply_page(audit.entries_of(request.user), offset, limit, payload)
 
 
 @router.get("/account/sessions", response=payloads.SessionList)

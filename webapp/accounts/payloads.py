@@ -1,13 +1,12 @@
 """Build the API's answers about a person's own account."""
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots import allowances
 from snapshots.domain.model.as_json import as_json
-from snapshots.payloads.dates import date
+from snapshots.payloads.dates import date, optional_date
 from snapshots.payloads.declaring import Payload, described, list_of, payload_of
 from webapp.accounts.models import ApiToken, AuditEntry, Session
 
@@ -156,7 +155,3 @@ def token_item(token: ApiToken) -> TokenItem:
         "last_used_at": optional_date(token.last_used_at),
         "expires_at": optional_date(token.expires_at),
     }
-
-
-def optional_date(moment: datetime | None) -> str | None:
-    return None if moment is None else date(moment)

@@ -8,7 +8,7 @@ from ninja import Field, Query, Router, Schema
 
 from snapshots import access
 from snapshots.web.api.parameters import Limit, Offset, PersonId
-from snapshots.web.json import reply
+from snapshots.web.json import reply, reply_page
 from webapp.accounts import people
 from webapp.accounts.payloads import AuditList, audit_item
 from webapp.operating import payloads
@@ -51,8 +51,7 @@ def list_people(
     rows = people.people().order_by("username")
     if q:
         rows = rows.filter(username__icontains=q.replace("\0", ""))
-    items = [payloads.person_item(row) for row in rows[offset : offset + limit]]
-    return reply({"items": items, "total": rows.count()})
+    return reply_page(rows, offset, limit, payloads.person_item)
 
 
 @router.get("/operator/people/{int:id}", response=payloads.PersonDetail)
@@ -120,5 +119,4 @@ def list_audit_entries(
     """List the entries of the audit log, newest first."""
     access.require_operator(request.user)
     entries = AuditFilter.of_query(request.GET.dict()).entries()
-    items = [audit_item(entry) for entry in entries[offset : offset + limit]]
-    return reply({"items": items, "total": entries.count()})
+    return reply_page(entries, offset, limit, audit_item)

@@ -4,8 +4,9 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots import allowances
 from snapshots.domain.model.as_json import as_json
+from snapshots.payloads.dates import optional_date
 from snapshots.payloads.declaring import described, list_of
-from webapp.accounts.payloads import LimitsPayload, UsagePayload, optional_date
+from webapp.accounts.payloads import LimitsPayload, UsagePayload
 
 
 @described
@@ -82,7 +83,7 @@ def person_item(user) -> PersonItem:
 
 
 def person_detail(user) -> PersonDetail:
-    """Return a row of ``people.people`` as it stands in lists."""
+    """Return a row of ``people.people`` with the limits that hold for the person."""
     return {
         **person_item(user),
         "limits": as_json(allowances.allowance(user)),

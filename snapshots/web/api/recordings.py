@@ -1,7 +1,6 @@
 """The calls that list, upload, rename and delete recordings."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated, Literal
 
 from django.db.models import Max
@@ -9,11 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
 
 from snapshots import access
-from snapshots.access import require_ready
 from snapshots.fields import storable
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job
-from snapshots.payloads.dates import date
+from snapshots.payloads.dates import optional_date
 from snapshots.payloads.recordings import (
     Accepted,
     AcceptedUpload,
@@ -34,6 +32,7 @@ from snapshots.services.recordings import delete_recording as delete
 from snapshots.services.recordings import rename_recording as rename
 from snapshots.services.retention import retention_of
 from snapshots.web.api.parameters import Limit, Offset, RecordingId
+from snapshots.web.api.reading import stored_recording
 from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
@@ -62,17 +61,12 @@ def list_recordings(
         rows = rows.filter(status=status)
     if q:
         rows = rows.filter(name__icontains=storable(q))
-    page = rows.annotate(job=Max("jobs__pk"))[offset : offset + limit]
     retention = retention_of(request.user)
     items = [
-        {**recording_summary(row, row.job), "goes_at": _date(retention.goes_at(row))}
-        for row in page
+        {**recording_summary(row, row.job), "goes_at": optional_date(retention.goes_at(row))}
+        for row in rows.annotate(job=Max("jobs__pk"))[offset : offset + limit]
     ]
     return reply({"items": items, "total": rows.count()})
-
-
-def _date(moment: datetime | None) -> str | None:
-    return None if moment is None else date(moment)
 
 
 @router.post("/recordings", response={202: AcceptedUpload}, openapi_extra=DOCUMENTED)
@@ -97,13 +91,13 @@ def upload_recording(
         Form(description="With `together`: where each file lies, in the order of the files."),
     ] = NO_PATHS,
 ) -> HttpResponse:
-    """Upload a log, or several at once: all of them are accepted, or none.
+    """Upload a log, or several at once, of which all are accepted or none.
 
     The format is recognised from the content. Send an engine's files as one package (zip, tar,
     tar.gz, tar.zst), or with `together` as one recording of all files.
 
     The beginning of a file (all of it, if it is small) is checked at once and refused with line and
-    field. The job tells how the rest goes.
+    field. The job shows how the rest goes.
     """
     fields = {
         "format": format,
@@ -153,9 +147,7 @@ def ingest_recording_again(request: HttpRequest, id: RecordingId) -> HttpRespons
 @router.get("/recordings/{int:id}/topology", response=TopologyOfRecording)
 def get_topology_of_recording(request: HttpRequest, id: RecordingId) -> HttpResponse:
     """Return the processes, with their states at the start, and the channels of a recording."""
-    recording = access.recording(request.user, id)
-    require_ready(recording)
-    return reply(topology_of_recording(open_recording(recording)))
+    return reply(topology_of_recording(stored_recording(request, id)))
 
 
 @router.get("/recordings/{int:id}/defects", response=DefectList)

@@ -22,7 +22,7 @@ from snapshots.services.topologies import import_topology as take_in
 from snapshots.services.topologies import save_topology
 from snapshots.simulating.simulations import PARAMETERS
 from snapshots.web.api.parameters import Limit, Offset, TopologyId
-from snapshots.web.json import reply
+from snapshots.web.json import reply, reply_page
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
@@ -60,7 +60,7 @@ class TopologyDocument(Schema):
 
 
 class SimulationParameters(Schema):
-    """What a run is simulated with: one of these, by the kind of the topology and the protocol.
+    """The parameters of a run, which depend on the kind of the topology and on the protocol.
 
     Every parameter has a default, and null stands for it. On a dataflow ``protocol`` says which
     parameters there are; without it they are Flink's.
@@ -84,9 +84,7 @@ class SimulationParameters(Schema):
 @router.get("/topologies", response=TopologyList)
 def list_topologies(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
     """List your topologies and the samples, the last changed first."""
-    rows = access.topologies(request.user)
-    items = [topology_summary(row) for row in rows[offset : offset + limit]]
-    return reply({"items": items, "total": rows.count()})
+    return reply_page(access.topologies(request.user), offset, limit, topology_summary)
 
 
 @router.post("/topologies", response={201: TopologyDetail}, openapi_extra=DOCUMENTED)

@@ -8,7 +8,6 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
-from snapshots.access import require_ready
 from snapshots.domain.model.derived import epoch_of, is_derived
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
@@ -41,8 +40,7 @@ MOST_TASKS = 300  # in the chart and the table; the slowest come first
 @require_safe
 def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
     """All checkpoints and failures; with ``?checkpoint=`` one of them."""
-    recording = access.recording(request.user, pk)
-    require_ready(recording)
+    recording = access.ready_recording(request.user, pk)
     stored = open_recording(recording)
     if "checkpoint" in request.GET:
         return _one(request, recording, stored, request.GET["checkpoint"])

@@ -92,7 +92,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
 def _has_times(recording: Recording, upload: dict[str, Any]) -> bool:
     """Whether there is something to be said of where the time went."""
     if recording.format == batches.SPARK:
-        return batches.are_told(upload)
+        return batches.has_times(upload)
     return open_recording(recording).is_dataflow
 
 

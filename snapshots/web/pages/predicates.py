@@ -12,7 +12,6 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from snapshots import access, quantities
-from snapshots.access import require_ready
 from snapshots.domain.conditions.conditions import conjunction, processes_of
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.model.topology import Process
@@ -39,8 +38,7 @@ WORDS = {"true": "yes", "false": "no", "unknown": "not known"}
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
     """GET shows the answer to ``?expression=``, or how far it is; POST asks."""
-    recording = access.recording(request.user, pk)
-    require_ready(recording)
+    recording = access.ready_recording(request.user, pk)
     if request.method == "POST":
         return _ask(request, recording)
     text = request.GET.get("expression", "").strip()

@@ -8,7 +8,6 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from snapshots import access, quantities
-from snapshots.access import require_ready
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.jobs import job_detail
 from snapshots.payloads.recordings import snapshot_summary
@@ -26,8 +25,7 @@ COLUMNS = {"At the start": "start", "Recorded": "recorded", "At the end": "end"}
 @require_http_methods(["GET", "HEAD", "POST"])
 def proof(request: HttpRequest, pk: int) -> HttpResponse:
     """GET shows it, ``?snapshot=`` says of which; POST begins it."""
-    recording = access.recording(request.user, pk)
-    require_ready(recording)
+    recording = access.ready_recording(request.user, pk)
     row = access.snapshot(recording, request.GET.get("snapshot", ""))
     if request.method == "POST":
         return _begin(request, recording, row)

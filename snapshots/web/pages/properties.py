@@ -7,7 +7,6 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from snapshots import access
-from snapshots.access import require_ready
 from snapshots.answers import properties
 from snapshots.domain.properties import BUILT_IN
 from snapshots.files.recordings import open_recording
@@ -21,8 +20,7 @@ from snapshots.web.pages.rendering import page
 @require_safe
 def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
     """``?property=`` or ``?expression=`` says what is asked; without it, only the form."""
-    recording = access.recording(request.user, pk)
-    require_ready(recording)
+    recording = access.ready_recording(request.user, pk)
     asked = {
         "property": request.GET.get("property") or None,
         "expression": request.GET.get("expression", "").strip() or None,

@@ -8,7 +8,6 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from snapshots import access
-from snapshots.access import require_ready
 from snapshots.answers import replay
 from snapshots.domain.model.derived import ABOUT, is_derived
 from snapshots.files.recordings import open_recording
@@ -44,8 +43,7 @@ def snapshot(request: HttpRequest, pk: int, snapshot_id: str) -> HttpResponse:
 
 def _snapshot(request: HttpRequest, pk: int, snapshot_id: str) -> HttpResponse:
     """GET shows it; POST begins a restore."""
-    recording = access.recording(request.user, pk)
-    require_ready(recording)
+    recording = access.ready_recording(request.user, pk)
     row = access.snapshot(recording, snapshot_id)
     if request.method == "POST":
         return _restore(request, recording, row)
