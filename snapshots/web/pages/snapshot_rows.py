@@ -1,8 +1,8 @@
-"""A stored snapshot as the rows of its page: recorded beside recomputed."""
+"""Turn a stored snapshot into the rows of its page: recorded beside recomputed."""
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,12 @@ SHOWN_OF_LONGER = 1_000
 
 @dataclass(frozen=True)
 class StateRow:
-    """recorded, recomputed: as people read them; None where the log does not tell.
+    """The state of one process.
 
-    differs: whether both are known and are not the same, also behind what is shown of them.
+    Attributes:
+        recorded: the recorded state as text; None if it is not known.
+        recomputed: the recomputed state as text; None if it is not known.
+        differs: whether both are known and differ, also behind the part that is shown.
     """
 
     process: str
@@ -35,7 +38,7 @@ class StateRow:
 
 @dataclass(frozen=True)
 class MessageItem:
-    """One message in a channel; ``fault`` is why it should not stand there, or is empty."""
+    """One message in a channel; ``fault`` says why it should not be there, or is empty."""
 
     id: str
     value: str
@@ -44,7 +47,12 @@ class MessageItem:
 
 @dataclass(frozen=True)
 class ChannelRow:
-    """recorded, recomputed: messages in order, the first MOST_MESSAGES; None where not known."""
+    """The contents of one channel.
+
+    Attributes:
+        recorded: the first MOST_MESSAGES recorded messages; None if they are not known.
+        recomputed: the first MOST_MESSAGES recomputed messages; None if they are not known.
+    """
 
     channel: str
     recorded: list[MessageItem] | None
@@ -58,11 +66,11 @@ class ChannelRow:
 
 
 def state_rows(snapshot: StoredSnapshot, initiators: Iterable[str]) -> list[StateRow]:
-    began = set(initiators)
+    initiators = set(initiators)
     return [
         StateRow(
             process,
-            process in began,
+            process in initiators,
             state.position,
             state.recorded_at,
             _as_value(state.recorded),
@@ -83,7 +91,7 @@ def _as_value(text: JsonText | None) -> str | None:
 
 
 def channel_rows(snapshot: StoredSnapshot) -> list[ChannelRow]:
-    """The channels with a message on either side, in the order of the header."""
+    """Return the channels with a recorded or recomputed message, in the order of the header."""
     return [
         _channel_row(channel, contents)
         for channel, contents in snapshot.channels.items()
@@ -111,7 +119,7 @@ def _items(
     others: Sequence[str] | None,
     fault: str,
 ) -> list[MessageItem] | None:
-    """Those that the other side lacks carry the fault, where the other side is known."""
+    """Return the messages; one that the other side lacks gets the fault, if that side is known."""
     if ids is None:
         return None
     left = Counter(ids if others is None else others)
@@ -125,7 +133,11 @@ def _items(
 
 @dataclass(frozen=True)
 class Witness:
-    """A finding with what it names, each a link into the workbench: (word, text, address)."""
+    """A finding.
+
+    Attributes:
+        nouns: what the finding names, each as (word, text, address in the workbench).
+    """
 
     verdict: str
     sentence: str
@@ -148,7 +160,9 @@ def witnesses(
     ]
 
 
-def _nouns(recording: int, snapshot: str, finding: Mapping[str, Any]):
+def _nouns(
+    recording: int, snapshot: str, finding: Mapping[str, Any]
+) -> Iterator[tuple[str, str, str]]:
     def link(**view: str) -> str:
         return links.to_workbench(recording, snapshot=snapshot, **view)
 
@@ -175,11 +189,11 @@ def _nouns(recording: int, snapshot: str, finding: Mapping[str, Any]):
 
 
 def silent_channels(
-    snapshot: StoredSnapshot, told: Mapping[str, object]
+    snapshot: StoredSnapshot, header_extra: Mapping[str, object]
 ) -> list[tuple[str, str | None, list[str]]]:
-    """The channels that have no row, by what is known: (words, why as a sentence, channels).
+    """Return the channels without a row in groups: (words, reason as a sentence, channels).
 
-    told: the header's further fields; of a derived recording they say why.
+    The reason is None unless the recording is derived.
     """
     silent = [
         (channel, contents)
@@ -188,9 +202,12 @@ def silent_channels(
     ]
     empty = [channel for channel, contents in silent if contents.recomputed is not None]
     unknown = [channel for channel, contents in silent if contents.recomputed is None]
-    if is_derived(told):
+    if is_derived(header_extra):
         return [
-            ("known to be empty", why_empty(told, snapshot.id), empty),
-            ("not known", why_unknown(told, snapshot.id), unknown),
+            ("known to be empty", why_empty(header_extra, snapshot.id), empty),
+            ("not known", why_unknown(header_extra, snapshot.id), unknown),
         ]
-    return [("empty", None, empty), ("not known: an end of it never recorded", None, unknown)]
+    return [
+        ("empty", None, empty),
+        ("not known: a process at one end never recorded", None, unknown),
+    ]
