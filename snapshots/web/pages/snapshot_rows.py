@@ -207,7 +207,5 @@ def silent_channels(
             ("known to be empty", why_empty(header_extra, snapshot.id), empty),
             ("not known", why_unknown(header_extra, snapshot.id), unknown),
         ]
-    return [
-        ("empty", None, empty),
-        ("not known: a process at one end never recorded", None, unknown),
-    ]
+    reason = "not known: a process at one end never recorded"
+    return [("empty", None, empty), (reason, None, unknown)]
