@@ -225,10 +225,10 @@ class ConesPayload(TypedDict):
 
 def snapshot_detail(row: Snapshot, stored: StoredRecording) -> SnapshotDetail:
     """Return what the log recomputes, and beside it what was recorded."""
-    found = stored.snapshot(row.snapshot)
-    recorded = _recorded(found)
-    recomputed = _recomputed(found)
-    every_channel = dict.fromkeys(found.channels) | recomputed["channels"]
+    snapshot = stored.snapshot(row.snapshot)
+    recorded = _recorded(snapshot)
+    recomputed = _recomputed(snapshot)
+    every_channel = dict.fromkeys(snapshot.channels) | recomputed["channels"]
     return {
         **snapshot_summary(row),
         "processes": recomputed["processes"],
@@ -237,61 +237,66 @@ def snapshot_detail(row: Snapshot, stored: StoredRecording) -> SnapshotDetail:
         "recomputed": recomputed,
         "messages": {
             name: [message.id for message in channel.recomputed]
-            for name, channel in found.channels.items()
+            for name, channel in snapshot.channels.items()
             if channel.recomputed is not None
         },
         "recorded_messages": {
             name: list(channel.recorded)
-            for name, channel in found.channels.items()
+            for name, channel in snapshot.channels.items()
             if channel.recorded is not None
         },
         "recorded_at": {
             name: state.recorded_at
-            for name, state in found.states.items()
+            for name, state in snapshot.states.items()
             if state.recorded_at is not None
         },
-        **_whys(row.snapshot, stored),
+        **_reasons(row.snapshot, stored),
     }
 
 
-def _whys(snapshot: str, stored: StoredRecording) -> dict[str, str | None]:
-    told = stored.manifest.header_extra
-    if not is_derived(told):
+class _Reasons(TypedDict):
+    why_empty: str | None
+    why_unknown: str | None
+
+
+def _reasons(snapshot: str, stored: StoredRecording) -> _Reasons:
+    extra = stored.manifest.header_extra
+    if not is_derived(extra):
         return {"why_empty": None, "why_unknown": None}
-    return {"why_empty": why_empty(told, snapshot), "why_unknown": why_unknown(told, snapshot)}
+    return {"why_empty": why_empty(extra, snapshot), "why_unknown": why_unknown(extra, snapshot)}
 
 
-def _recorded(found: StoredSnapshot) -> SidesOfSnapshot:
+def _recorded(snapshot: StoredSnapshot) -> SidesOfSnapshot:
     return {
         "processes": {
             name: orjson.Fragment(state.recorded)
-            for name, state in found.states.items()
+            for name, state in snapshot.states.items()
             if state.recorded is not None
         },
         "channels": {
             name: [_value(channel.sent.get(id)) for id in channel.recorded]
-            for name, channel in found.channels.items()
+            for name, channel in snapshot.channels.items()
             if channel.recorded is not None
         },
     }
 
 
-def _recomputed(found: StoredSnapshot) -> SidesOfSnapshot:
+def _recomputed(snapshot: StoredSnapshot) -> SidesOfSnapshot:
     return {
         "processes": {
             name: orjson.Fragment(state.recomputed)
-            for name, state in found.states.items()
+            for name, state in snapshot.states.items()
             if state.recomputed is not None
         },
         "channels": {
             name: [_value(message) for message in channel.recomputed]
-            for name, channel in found.channels.items()
+            for name, channel in snapshot.channels.items()
             if channel.recomputed is not None
         },
     }
 
 
 def _value(message: Message | None) -> orjson.Fragment:
-    """null where the value, or the message itself, is not known."""
-    known = message is not None and message.value is not None
-    return orjson.Fragment(message.value if known else "null")
+    """Return the value of a message, or null if it or the message itself is not known."""
+    value = None if message is None else message.value
+    return orjson.Fragment("null" if value is None else value)

@@ -247,8 +247,8 @@ def recognised(row: Recording) -> str | None:
 
 def accepted_recording(job: Job) -> AcceptedRecording:
     row = job.recording
-    told = {"format": row.format, "recognised": recognised(row)}
-    return {"id": row.pk, "job": job.pk, **told}
+    assert row is not None  # the job of an upload always has one
+    return {"id": row.pk, "job": job.pk, "format": row.format, "recognised": recognised(row)}
 
 
 def newest_job(row: Recording) -> int | None:
@@ -256,7 +256,9 @@ def newest_job(row: Recording) -> int | None:
 
 
 def snapshot_summary(row: Snapshot) -> SnapshotSummary:
-    known = row.began_at is not None and row.ended_at is not None
+    duration = None
+    if row.began_at is not None and row.ended_at is not None:
+        duration = row.ended_at - row.began_at
     return {
         "snapshot": row.snapshot,
         "verdict": row.verdict,
@@ -265,7 +267,7 @@ def snapshot_summary(row: Snapshot) -> SnapshotSummary:
         "initiators": row.initiators,
         "began_at": row.began_at,
         "ended_at": row.ended_at,
-        "duration": row.ended_at - row.began_at if known else None,
+        "duration": duration,
         "markers_sent": row.markers_sent,
         "markers_received": row.markers_received,
         "positions": row.positions,
