@@ -98,9 +98,8 @@ class JsonConsumer(AsyncWebsocketConsumer):
 
     async def _check_regularly(self) -> None:
         while True:
-            await asyncio.sleep(
-                CHECK_SECONDS * random.uniform(0.5, 1)
-            )  # not all at the same moment
+            # Connections check at different moments, so that the database is asked evenly.
+            await asyncio.sleep(CHECK_SECONDS * random.uniform(0.5, 1))
             try:
                 await self.require_right(await self._person())
             except Problem as problem:
