@@ -1,14 +1,19 @@
 """Declare payloads: from the dataclasses that they show, and with what their docstrings say.
 
 A docstring describes fields in a list headed ``Attributes:`` or ``Args:``, one ``name: text`` a
-field, a longer text indented below. OpenAPI shows each text as a sentence beside its field, and
-what stands above the list beside the payload.
+field, a longer text indented below. A field may also have a docstring of its own, on the lines
+below it. OpenAPI shows each text as a sentence beside its field, and what stands above the list
+beside the payload.
 """
 
+import ast
 import inspect
 import re
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from itertools import pairwise
 from types import MappingProxyType, UnionType
 from typing import Annotated, Any, NewType, NotRequired, Union, get_args, get_origin
 
@@ -21,7 +26,8 @@ from snapshots.domain.model.topology import JsonText
 
 _LIST = re.compile(r"^(?:Attributes|Args):\n", re.MULTILINE)
 _ENTRY = re.compile(r"^    (\w+(?:, \w+)*): ", re.MULTILINE)
-_PYTHON = re.compile(r"\b(?:None|True|False)\b")
+_JSON_WORDS = {"None": "null", "True": "true", "False": "false"}
+_PYTHON = re.compile(rf"\b(?:{'|'.join(_JSON_WORDS)})\b")
 
 _declared: dict[type, Any] = {}
 """The payload of each dataclass, as which other payloads show a field of that type."""
@@ -60,7 +66,7 @@ def payload_of(
 
     Raises: TypeError where the docstring describes a field that the dataclass does not have.
     """
-    summary, texts = _described_fields(_docstring(cls))
+    summary, texts = _described_fields(cls)
     if unknown := texts.keys() - {field.name for field in fields(cls)}:
         raise TypeError(f"The docstring of {cls.__name__} describes {', '.join(sorted(unknown))}")
     types = {
@@ -103,7 +109,7 @@ def list_of(
 
 def described(payload: Any) -> Any:
     """Move the descriptions of fields from the docstring of a TypedDict to its fields."""
-    payload.__doc__, texts = _described_fields(_docstring(payload))
+    payload.__doc__, texts = _described_fields(payload)
     for name, text in texts.items():
         payload.__annotations__[name] = documented(payload.__annotations__[name], text)
     return payload
@@ -116,27 +122,51 @@ def documented(hint: Any, text: str, *, is_required: bool = True) -> Any:
 
 
 def _docstring(cls: type) -> str:
-    """Return the docstring in the words of JSON; "" for the signature that ``dataclass`` writes."""
+    """Return the docstring of a class; "" for the signature that ``dataclass`` writes."""
     text = inspect.cleandoc(cls.__doc__ or "")
-    return "" if text.startswith(f"{cls.__name__}(") else _PYTHON.sub(_in_json, text)
+    return "" if text.startswith(f"{cls.__name__}(") else text
 
 
-def _in_json(match: re.Match) -> str:
-    return {"None": "null", "True": "true", "False": "false"}[match[0]]
+def _in_json(text: str) -> str:
+    """Return a text in the words of JSON, which has null, true and false."""
+    return _PYTHON.sub(lambda match: _JSON_WORDS[match[0]], text)
 
 
-def _described_fields(docstring: str) -> tuple[str, dict[str, str]]:
-    """Return what a docstring says of the whole, and what it says of each field."""
-    summary, *rest = _LIST.split(docstring, maxsplit=1)
+def _described_fields(cls: type) -> tuple[str, dict[str, str]]:
+    """Return what the docstrings of a class say of the whole, and what they say of each field."""
+    summary, *rest = _LIST.split(_docstring(cls), maxsplit=1)
     _, *parts = _ENTRY.split(rest[0]) if rest else [""]
     pairs = zip(parts[::2], parts[1::2], strict=True)
-    texts = {name: _sentence(text) for names, text in pairs for name in names.split(", ")}
-    return summary.strip(), texts
+    texts = {name: text for names, text in pairs for name in names.split(", ")}
+    texts |= _field_docstrings(cls.__module__).get(cls.__name__, {})
+    sentences = {name: _sentence(_in_json(text)) for name, text in texts.items()}
+    return _in_json(summary).strip(), sentences
+
+
+@cache
+def _field_docstrings(module: str) -> dict[str, dict[str, str]]:
+    """Return the docstrings below fields in the classes of a module, by class and field."""
+    classes = ast.walk(ast.parse(inspect.getsource(sys.modules[module])))
+    return {
+        item.name: {
+            field.target.id: text.value.value
+            for field, text in pairwise(item.body)
+            if isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(text, ast.Expr)
+            and isinstance(text.value, ast.Constant)
+            and isinstance(text.value.value, str)
+        }
+        for item in classes
+        if isinstance(item, ast.ClassDef)
+    }
 
 
 def _sentence(text: str) -> str:
-    words = " ".join(text.split())
-    return words[:1].upper() + words[1:]
+    """Return a text on one line, in which each sentence that begins with null has a capital N."""
+    line = " ".join(text.split())
+    line = line.replace(". null ", ". Null ")
+    return line[:1].upper() + line[1:]
 
 
 def _type(hint: Any) -> Any:

@@ -100,6 +100,19 @@ def test_the_docstring_describes_the_payload_and_its_fields():
     }
 
 
+def test_a_field_can_have_a_docstring_of_its_own():
+    @dataclass
+    class Leg:
+        """A part of the way."""
+
+        length: int | None
+        """How long it is,
+        in km. None if nobody measured it."""
+
+    (field,) = schema_of(payload_of(Leg))["properties"].values()
+    assert field["description"] == "How long it is, in km. Null if nobody measured it."
+
+
 def test_a_docstring_that_describes_a_field_of_another_name_is_refused():
     @dataclass
     class Renamed:
