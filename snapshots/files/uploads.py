@@ -13,7 +13,7 @@ import os
 import shutil
 import uuid
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -179,6 +179,13 @@ class UploadHandler(FileUploadHandler):
         if self.draft is not None:
             self.draft.close()
             self.draft = None
+
+
+def drafts(files: Collection[UploadedFile]) -> list[DraftUpload]:
+    """Return the files of a request, all of which ``UploadHandler`` has made."""
+    made = [file for file in files if isinstance(file, DraftUpload)]
+    assert len(made) == len(files)
+    return made
 
 
 def path_of(name: str) -> Path:

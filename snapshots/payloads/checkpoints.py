@@ -5,7 +5,7 @@ from typing import Any
 from snapshots.domain.dataflow_logs.checkpoints.files import Decision, FileReport
 from snapshots.domain.dataflow_logs.checkpoints.report import CheckpointReport, TaskReport
 from snapshots.domain.dataflow_logs.failovers import report as failovers
-from snapshots.payloads.declaring import documented, list_of, payload_of
+from snapshots.payloads.declaring import list_of, many, payload_of
 from snapshots.store.reader import StoredRecording
 
 CheckpointTask = payload_of(TaskReport, "CheckpointTask")
@@ -24,10 +24,8 @@ FailoverList = list_of(
     Failover,
     "FailoverList",
     more={
-        "sinks": documented(list[SinkTotal], "What all failures together did at each sink."),
-        "dropped": documented(
-            list[Dropped], "Records that were thrown out of channels and never came again."
-        ),
+        "sinks": many(SinkTotal, "What all failures together did at each sink."),
+        "dropped": many(Dropped, "Records that were thrown out of channels and never came again."),
     },
 )
 

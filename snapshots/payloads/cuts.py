@@ -9,7 +9,7 @@ import orjson
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.domain.model.derived import is_derived, why_empty, why_unknown
-from snapshots.domain.model.recording import Message
+from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.models import Snapshot
 from snapshots.payloads.declaring import described
 from snapshots.payloads.recordings import SnapshotSummary, snapshot_summary
@@ -225,7 +225,7 @@ class ConesPayload(TypedDict):
 
 def snapshot_detail(row: Snapshot, stored: StoredRecording) -> SnapshotDetail:
     """Return what the log recomputes, and beside it what was recorded."""
-    snapshot = stored.snapshot(row.snapshot)
+    snapshot = stored.snapshot(SnapshotId(row.snapshot))
     recorded = _recorded(snapshot)
     recomputed = _recomputed(snapshot)
     every_channel = dict.fromkeys(snapshot.channels) | recomputed["channels"]

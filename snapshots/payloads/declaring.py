@@ -12,9 +12,10 @@ import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
+from functools import cache, reduce
 from itertools import pairwise
-from types import MappingProxyType, UnionType
+from operator import or_
+from types import GenericAlias, MappingProxyType, UnionType
 from typing import Annotated, Any, NewType, NotRequired, Union, get_args, get_origin
 
 from pydantic import Field, GetCoreSchemaHandler
@@ -28,6 +29,9 @@ _LIST = re.compile(r"^(?:Attributes|Args):\n", re.MULTILINE)
 _ENTRY = re.compile(r"^    (\w+(?:, \w+)*): ", re.MULTILINE)
 _JSON_WORDS = {"None": "null", "True": "true", "False": "false"}
 _PYTHON = re.compile(rf"\b(?:{'|'.join(_JSON_WORDS)})\b")
+
+_typed_dict: Any = TypedDict
+"""TypedDict as a function of names that are computed, which type checkers do not take."""
 
 _declared: dict[type, Any] = {}
 """The payload of each dataclass, as which other payloads show a field of that type."""
@@ -78,7 +82,7 @@ def payload_of(
         for member in members(cls)
         if member.name not in without
     }
-    payload = TypedDict(name or cls.__name__, dict(more) | types)
+    payload = _typed_dict(name or cls.__name__, dict(more) | types)
     payload.__doc__ = summary
     if not without:
         show_as(cls, payload)
@@ -99,12 +103,10 @@ def list_of(
         is_paged: False for a list that is always sent whole, and has no ``total``.
         more: the types of further fields, by name.
     """
-    types = {
-        "items": documented(list[item], "The items of this page." if is_paged else "All items.")
-    }
+    types = {"items": many(item, "The items of this page." if is_paged else "All items.")}
     if is_paged:
         types["total"] = documented(int, "How many items there are on all pages.")
-    return TypedDict(name, types | dict(more))
+    return _typed_dict(name, types | dict(more))
 
 
 def described(payload: Any) -> Any:
@@ -119,6 +121,11 @@ def documented(hint: Any, text: str, *, is_required: bool = True) -> Any:
     """Return the type of a field together with the description that OpenAPI shows."""
     full = Annotated[hint, Field(description=text)] if text else hint
     return full if is_required else NotRequired[full]
+
+
+def many(item: Any, text: str) -> Any:
+    """Return the type of a list of items together with its description."""
+    return documented(list[item], text)
 
 
 def _docstring(cls: type) -> str:
@@ -178,13 +185,13 @@ def _type(hint: Any) -> Any:
     origin = get_origin(hint)
     if shown := _declared.get(origin or hint):
         return shown
-    if is_dataclass(hint):
+    if isinstance(hint, type) and is_dataclass(hint):
         return payload_of(hint)
-    types = tuple(map(_type, get_args(hint)))
+    arguments = tuple(map(_type, get_args(hint)))
     if origin in (Union, UnionType):
-        return Any if Any in types else Union[types]  # noqa: UP007 (as | takes no tuple)
-    if origin is tuple and types[1:] != (...,) and len(set(types)) > 1:
-        return tuple[types]
+        return Any if Any in arguments else reduce(or_, arguments)
+    if origin is tuple and arguments[1:] != (...,) and len(set(arguments)) > 1:
+        return GenericAlias(tuple, arguments)
     if origin in (tuple, list, Sequence):
-        return list[types[0]]
-    return dict[types] if origin in (dict, Mapping) else hint
+        return GenericAlias(list, arguments[:1])
+    return GenericAlias(dict, arguments) if origin in (dict, Mapping) else hint

@@ -5,7 +5,7 @@ from typing import Annotated, Any, NotRequired
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.domain.inventory import batches, model, series
-from snapshots.payloads.declaring import Payload, described, documented, list_of, payload_of
+from snapshots.payloads.declaring import Payload, described, documented, list_of, many, payload_of
 from snapshots.store.inventory.writing import PARTS
 
 _OF_NEWER_VERSIONS = ("snapshot", "phases", "planned", "settings")
@@ -159,8 +159,8 @@ ChannelElements = payload_of(
     model.ChannelContents,
     "ChannelElements",
     more={
-        "items": documented(
-            list[ElementItem],
+        "items": many(
+            ElementItem,
             "The elements of this page; empty if the elements cannot be told apart.",
         ),
         "total": documented(

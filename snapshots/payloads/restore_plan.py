@@ -2,7 +2,7 @@
 
 from snapshots.domain.inventory import dealing, in_flight_plan, operator_plan, reading_again
 from snapshots.domain.inventory.restore_plan import RestorePlan
-from snapshots.payloads.declaring import documented, list_of, payload_of
+from snapshots.payloads.declaring import documented, list_of, many, payload_of
 from snapshots.payloads.inventory import EntryItem
 
 payload_of(dealing.Stretch, "StretchItem")
@@ -21,8 +21,8 @@ payload_of(
     reading_again.SourceAgain,
     "SourceAgainItem",
     more={
-        "positions": documented(
-            list[PositionList], "The first entries of each state, which are, or hold, the offsets."
+        "positions": many(
+            PositionList, "The first entries of each state, which are, or hold, the offsets."
         )
     },
 )

@@ -5,6 +5,7 @@ from typing import Any, NotRequired
 import orjson
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
+from snapshots.domain.model.topology import Channel, Process
 from snapshots.models import Topology
 from snapshots.payloads.dates import date
 from snapshots.payloads.declaring import described, list_of
@@ -107,22 +108,34 @@ TopologyList = list_of(TopologySummary, "TopologyList")
 
 def topology_of_recording(stored: StoredRecording) -> TopologyOfRecording:
     return {
-        "processes": [
-            {"id": process.id}
-            | ({} if process.state is None else {"state": orjson.Fragment(process.state)})
-            | ({} if process.scope is None else {"scope": process.scope})
-            for process in stored.topology.processes
-        ],
-        "channels": [
-            {"id": item.id, "source": item.source, "target": item.target, "fifo": item.fifo}
-            | ({"overtaking": True} if item.overtaking else {})
-            for item in stored.topology.channels
-        ],
+        "processes": list(map(_process, stored.topology.processes)),
+        "channels": list(map(_channel, stored.topology.channels)),
     }
 
 
+def _process(process: Process) -> ProcessItem:
+    item: ProcessItem = {"id": process.id}
+    if process.state is not None:
+        item["state"] = orjson.Fragment(process.state)
+    if process.scope is not None:
+        item["scope"] = process.scope
+    return item
+
+
+def _channel(channel: Channel) -> ChannelItem:
+    item: ChannelItem = {
+        "id": channel.id,
+        "source": channel.source,
+        "target": channel.target,
+        "fifo": channel.fifo,
+    }
+    if channel.overtaking:
+        item["overtaking"] = True
+    return item
+
+
 def topology_detail(row: Topology) -> TopologyDetail:
-    return {
+    detail: TopologyDetail = {
         "id": row.pk,
         "name": row.name,
         "sample": row.is_sample,
@@ -131,7 +144,10 @@ def topology_detail(row: Topology) -> TopologyDetail:
         "layout": row.definition.get("layout", {}),
         "created_at": date(row.created_at),
         "updated_at": date(row.updated_at),
-    } | ({"dataflow": row.definition["dataflow"]} if row.is_dataflow else {})
+    }
+    if row.is_dataflow:
+        detail["dataflow"] = row.definition["dataflow"]
+    return detail
 
 
 def topology_summary(row: Topology) -> TopologySummary:

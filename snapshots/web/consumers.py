@@ -128,7 +128,7 @@ class JsonConsumer(AsyncWebsocketConsumer):
 
     async def refuse(self, detail: str, request: Any = None) -> None:
         """Send a refusal; ``request`` is the number or text that the client gave its question."""
-        payload = {"type": "refused", "detail": detail}
+        payload: dict[str, object] = {"type": "refused", "detail": detail}
         if isinstance(request, int | float | str):
             payload["request"] = request
         await self.send_payload(payload)
@@ -195,7 +195,7 @@ class RecordingConsumer(JsonConsumer):
         await super().disconnect(code)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        raw = text_data if text_data is not None else bytes_data
+        raw = text_data if text_data is not None else bytes_data or b""
         if len(raw) > MOST_BYTES:
             await self.end(TOO_LARGE, f"A message has at most {MOST_BYTES:,} bytes.")
         elif self.stored is not None:
@@ -295,7 +295,9 @@ class Newest:
     async def _reply(self, question: dict[str, Any]) -> None:
         request = question.get("request")
         try:
-            answer = await asyncio.to_thread(self.answer, self.consumer.stored, question)
+            stored = self.consumer.stored
+            assert stored is not None  # questions are taken only about an open recording
+            answer = await asyncio.to_thread(self.answer, stored, question)
         except Problem as problem:
             await self.consumer.refuse(problem.detail, request)
         except Exception:

@@ -1,7 +1,6 @@
 """Report the state of the whole server: parts, workers, Spark, the queue, the disk."""
 
 from collections import Counter
-from dataclasses import asdict
 from typing import Literal
 
 from django.db import DatabaseError
@@ -214,9 +213,13 @@ def _worker(worker: Worker, conditions: list[SparkCondition]) -> WorkerHealth:
 
 
 def _spark(condition: SparkCondition) -> SparkHealth:
-    fields = asdict(condition)
-    del fields["host"]
-    return fields
+    return {
+        "pid": condition.pid,
+        "state": condition.state,
+        "since": condition.since,
+        "reason": condition.reason,
+        "restarts": condition.restarts,
+    }
 
 
 def _jobs(worker: Worker) -> list[RunningJob]:

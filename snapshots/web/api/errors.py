@@ -13,11 +13,11 @@ from snapshots.store.errors import StoreError
 
 
 def install(api: NinjaAPI) -> None:
-    api.add_exception_handler(Problem, _problem)
-    api.add_exception_handler(ValidationError, _validation)
-    api.add_exception_handler(HttpError, _http_error)
-    api.add_exception_handler(StoreError, _store_error)
-    api.add_exception_handler(TooManyFieldsSent, _too_many_fields)
+    api.exception_handler(Problem)(_problem)
+    api.exception_handler(ValidationError)(_validation)
+    api.exception_handler(HttpError)(_http_error)
+    api.exception_handler(StoreError)(_store_error)
+    api.exception_handler(TooManyFieldsSent)(_too_many_fields)
 
 
 def _problem(request: HttpRequest, error: Problem) -> HttpResponse:
@@ -77,7 +77,9 @@ def _store_error(request: HttpRequest, error: StoreError) -> HttpResponse:
 
     Only calls about one recording open a store, so ``id`` is the number of the recording.
     """
-    address = f"/api/recordings/{request.resolver_match.kwargs['id']}/ingest"
+    match = request.resolver_match
+    assert match is not None  # a call has been found, and has failed
+    address = f"/api/recordings/{match.kwargs['id']}/ingest"
     problem = Problem(f"{error} Ingest the recording again: POST {address}.")
     problem.code, problem.title, problem.status = "store-damaged", "Damaged recording", 409
     return response(problem.as_json())

@@ -10,6 +10,7 @@ from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
 from snapshots import access
 from snapshots.fields import storable
 from snapshots.files.recordings import open_recording
+from snapshots.files.uploads import drafts
 from snapshots.models import Job
 from snapshots.payloads.dates import optional_date
 from snapshots.payloads.recordings import (
@@ -99,16 +100,18 @@ def upload_recording(
     The beginning of a file (all of it, if it is small) is checked at once and refused with line and
     field. The job shows how the rest goes.
     """
-    fields = {
-        "format": format,
-        "name": name,
-        "before_commit": lambda jobs: request.attempt.keep(  # type: ignore[attr-defined]
-            _accepted(jobs)
-        ),
-    }
+
+    def keep(jobs: list[Job]) -> None:
+        request.attempt.keep(_accepted(jobs))  # type: ignore[attr-defined]  # of ``idempotent``
+
+    files = drafts(file)
     if together:
-        return _accepted([accept_together(request.user, file, paths, **fields)])
-    return _accepted(accept_uploads(request.user, file, **fields))
+        job = accept_together(
+            request.user, files, paths, format=format, name=name, before_commit=keep
+        )
+        return _accepted([job])
+    jobs = accept_uploads(request.user, files, format=format, name=name, before_commit=keep)
+    return _accepted(jobs)
 
 
 def _accepted(jobs: Sequence[Job]) -> HttpResponse:

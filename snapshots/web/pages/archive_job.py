@@ -263,16 +263,17 @@ def compare(request: HttpRequest, pk: int) -> HttpResponse:
     """Compare two checkpoints; by default the slowest of the last hundred and a healthy one."""
     row = access.engine_job(request.user, pk)
     pipeline = services.whole(request.GET, "pipeline", most=2**31 - 1) or 0
-    numbers = {name: services.whole(request.GET, name) for name in ("slow", "healthy")}
+    slow_number = services.whole(request.GET, "slow")
+    healthy_number = services.whole(request.GET, "healthy")
     healthy = None
-    if numbers["slow"] is None:
+    if slow_number is None:
         slow = _slowest_of_last(row)
     else:
-        slow = queries.checkpoint(row, pipeline, numbers["slow"])
-    if slow is not None and numbers["healthy"] is None:
+        slow = queries.checkpoint(row, pipeline, slow_number)
+    if slow is not None and healthy_number is None:
         healthy = queries.healthy_beside(row, slow)
-    elif slow is not None:
-        healthy = queries.checkpoint(row, slow.pipeline, numbers["healthy"])
+    elif slow is not None and healthy_number is not None:
+        healthy = queries.checkpoint(row, slow.pipeline, healthy_number)
     context = {"job": row, "slow": slow, "healthy": healthy, "pipeline": pipeline}
     if slow is not None and healthy is not None:
         context |= _comparison(as_json(queries.compare(slow, healthy)))

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from snapshots import access
+from snapshots.files.uploads import drafts
 from snapshots.limits import recording_limits
 from snapshots.models import Mapping
 from snapshots.payloads.mappings import MappingPreview
@@ -94,9 +95,9 @@ def _submitted(request: HttpRequest, row: Mapping | None) -> HttpResponse:
             tried = mappings.checked(document)
             return _editor(request, row, typed, sample=sample, tried=tried)
         row = mappings.save(request.user, typed["name"], document, mapping=row)
-        file = request.FILES.get("log")
         if action == "upload":
-            jobs = accept_uploads(request.user, [file] if file else [], format=row.format)
+            files = drafts(request.FILES.getlist("log")[-1:])
+            jobs = accept_uploads(request.user, files, format=row.format)
             return redirect("recording", jobs[0].recording_id)
     except Problem as problem:
         return _editor(request, row, typed, sample=sample, problem=problem)

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from snapshots import access, quantities
 from snapshots.domain.conditions.conditions import conjunction, processes_of
 from snapshots.domain.conditions.expressions import ExpressionError
-from snapshots.domain.model.topology import Process
+from snapshots.domain.model.topology import JsonText, Process, ProcessId
 from snapshots.domain.model.values import parsed
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording
@@ -170,7 +170,10 @@ def _link(recording: Recording, names: Sequence[str], cut: Mapping[str, int]) ->
 
 
 def _rows(
-    stored: StoredRecording, cuts: Mapping[str, Mapping[str, int]], shown: list[str], asked: set
+    stored: StoredRecording,
+    cuts: Mapping[str, Mapping[str, int]],
+    shown: Sequence[ProcessId],
+    asked: set[str],
 ) -> Iterator[dict[str, Any]]:
     """Yield the position and the state of each process in each of the cuts."""
     names = [process.id for process in stored.topology.processes]
@@ -185,7 +188,7 @@ def _rows(
         yield {"name": name, "asked": name in asked, "cells": cells}
 
 
-def _state(text: str | None) -> tuple[str, str]:
+def _state(text: JsonText | None) -> tuple[str, str]:
     """Return the text of a cell and its CSS class."""
     return ("not known", "soft") if text is None else (quantities.value(parsed(text)), "value")
 

@@ -44,6 +44,7 @@ from snapshots.web.json import dumps
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, back, page, wants_list_alone
 from webapp.accounts import audit
+from webapp.accounts.auth import SignedInRequest
 
 COLUMNS = [
     Column("Name", "name"),
@@ -63,14 +64,14 @@ MOST_BYTES_INLINE = 2**21  # of a topology with its states; above, likewise
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def recording_list(request: HttpRequest) -> HttpResponse:
+def recording_list(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST":
         return _upload(request)
     return _render_list(request)
 
 
 def _render_list(
-    request: HttpRequest,
+    request: SignedInRequest,
     *,
     refusals: Sequence[Mapping[str, Any]] = (),
     accepted: Sequence[Recording] = (),
@@ -133,17 +134,20 @@ def _with_verdicts(
         yield row, [(name, count[name]) for name in VERDICTS if count[name]], jobs.get(row.pk)
 
 
-def _upload(request: HttpRequest) -> HttpResponse:
+def _upload(request: SignedInRequest) -> HttpResponse:
     """Accept each file of the plain form by itself, so that a refused one does not stop others."""
-    files, format = request.FILES.getlist("file"), request.POST.get("format", "")
-    jobs, refusals = [], []
-    for file in files or [None]:
+    files = uploads.drafts(request.FILES.getlist("file"))
+    format = request.POST.get("format", "")
+    jobs: list[Job] = []
+    refusals = []
+    for upload in [[file] for file in files] or [[]]:
         try:
-            jobs += accept_uploads(request.user, [file] if file else [], format=format)
+            jobs += accept_uploads(request.user, upload, format=format)
         except Problem as problem:
-            refusals.append({"name": file.name if file else "", "problem": problem.as_json()})
+            name = upload[0].name if upload else ""
+            refusals.append({"name": name, "problem": problem.as_json()})
     if refusals:
-        accepted = [job.recording for job in jobs]
+        accepted = [job.recording for job in jobs if job.recording is not None]
         return _render_list(request, refusals=refusals, accepted=accepted, status=422)
     if len(jobs) == 1:
         return redirect("recording", jobs[0].recording_id)
@@ -187,16 +191,16 @@ def _workbench(row: Recording) -> dict[str, Any]:
         else None,
         "is_dataflow": stored.is_dataflow,
         "has_inventory": row.format in registry.READERS,
-        "guide": _guide(row) if row.slug in GUIDES else None,
+        "guide": _guide(row.slug, row.pk) if row.slug in GUIDES else None,
         "urls": {},
     }
 
 
-def _guide(row: Recording) -> dict[str, Any]:
+def _guide(slug: str, pk: int) -> dict[str, Any]:
     """Return the tour of a sample, with name and address of the next one, or None for the last."""
-    later = Recording.objects.filter(owner=None, slug=slug_after(row.slug)).first()
+    later = Recording.objects.filter(owner=None, slug=slug_after(slug)).first()
     onward = [later.name, f"/recordings/{later.pk}?tour=1"] if later else None
-    return GUIDES[row.slug].to_json(row.pk) | {"onward": onward}
+    return GUIDES[slug].to_json(pk) | {"onward": onward}
 
 
 def _inline_topology(stored: StoredRecording) -> dict[str, Any] | None:
@@ -229,11 +233,12 @@ def defects(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def rename(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.own_recording(request.user, pk)
-    context = {"recording": row, "typed": request.POST.get("name", row.name)}
+    typed = request.POST.get("name", row.name)
+    context = {"recording": row, "typed": typed}
     if request.method != "POST":
         return render(request, "snapshots/recordings/rename.html", context)
     try:
-        rename_recording(row, context["typed"])
+        rename_recording(row, typed)
     except Refused as refused:
         row.refresh_from_db()
         context["refusal"] = refused.detail
@@ -277,7 +282,7 @@ def again(request: HttpRequest, pk: int) -> HttpResponse:
 
 @page
 @require_GET
-def original(request: HttpRequest, pk: int) -> HttpResponse:
+def original(request: HttpRequest, pk: int) -> FileResponse:
     """Send the file as it was uploaded. Raises: NotFound if it is not kept."""
     row = access.recording(request.user, pk)
     path = uploads.path_of(row.upload) if row.upload else None

@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 
@@ -13,12 +13,12 @@ from snapshots.problems import Conflict, Problem, problem
 from snapshots.store.errors import StoreError
 
 
-def page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Answer every Problem of a view with a page of its status."""
 
     @never_cache
     @wraps(view)
-    def answer(request: HttpRequest, *args, **kwargs) -> HttpResponse:
+    def answer(request: HttpRequest, *args, **kwargs) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except Problem as refusal:

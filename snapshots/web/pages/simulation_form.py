@@ -13,7 +13,7 @@ from django.http import QueryDict
 
 from snapshots.simulating.dataflows import PROTOCOLS
 from snapshots.simulating.parameters import MAIN, Declared, OneOf, Parameters, declared
-from snapshots.simulating.run_parameters import DataflowParameters, SlowSubtask
+from snapshots.simulating.run_parameters import SlowSubtask
 from snapshots.simulating.workload_runs import WorkloadParameters
 
 MOST_NAMES = 500
@@ -129,11 +129,16 @@ class Fields:
 
 
 class Form:
-    """The form for some protocols, made of the models of their parameters."""
+    """The form for some protocols, made of the models of their parameters.
 
-    def __init__(self, models: Mapping[str, type[Parameters]]) -> None:
+    ``options`` are the names and titles of the protocols, if there is a choice.
+    """
+
+    def __init__(
+        self, models: Mapping[str, type[Parameters]], options: OneOf | None = None
+    ) -> None:
         self.first = next(iter(models))
-        self.protocols = [_protocol_input(models)] if self.first else []
+        self.protocols = [_protocol_input(options)] if options else []
         self.inputs = _merged(models)
 
     def fields(
@@ -185,11 +190,10 @@ class Form:
 # --- inputs of declared parameters ---------------------------------------------------------------
 
 
-def _protocol_input(models: Mapping[str, type[DataflowParameters]]) -> Input:
-    options = OneOf(tuple(model.PROTOCOL for model in models.values()))
+def _protocol_input(options: OneOf) -> Input:
     info = declared("Protocol", "", options.names[0], MAIN)
     info.metadata.append(options)
-    return Input(Declared("protocol", info), dict.fromkeys(models, "protocol"))
+    return Input(Declared("protocol", info), dict.fromkeys(options.names, "protocol"))
 
 
 def _merged(models: Mapping[str, type[Parameters]]) -> list[Input]:
@@ -317,4 +321,4 @@ def _subtasks(dataflow: Any) -> list[str]:
 
 
 OF_WORKLOADS = Form({"": WorkloadParameters})
-OF_DATAFLOWS = Form(PROTOCOLS)
+OF_DATAFLOWS = Form(PROTOCOLS, OneOf(tuple(model.PROTOCOL for model in PROTOCOLS.values())))

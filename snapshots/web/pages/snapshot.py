@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from snapshots import access
 from snapshots.answers import replay
 from snapshots.domain.model.derived import ABOUT, is_derived
+from snapshots.domain.model.recording import SnapshotId
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.jobs import job_detail
@@ -70,7 +71,7 @@ def _restore(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpR
 
 def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[str, Any]:
     stored = open_recording(recording)
-    snapshot = stored.snapshot(row.snapshot)
+    snapshot = stored.snapshot(SnapshotId(row.snapshot))
     summary = snapshot_summary(row)
     states = state_rows(snapshot, row.initiators)
     channels = channel_rows(snapshot)
@@ -111,7 +112,8 @@ def _derived(
         "notes": [note for note in notes if isinstance(note, str)][:MOST_NOTES]
         if isinstance(notes, list)
         else [],
-        "has_recomputed": any(row.differs for row in (*states, *channels)),
+        "has_recomputed": any(row.differs for row in states)
+        or any(row.differs for row in channels),
     }
 
 

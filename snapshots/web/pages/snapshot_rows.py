@@ -8,7 +8,8 @@ from typing import Any
 
 from snapshots import quantities
 from snapshots.domain.model.derived import is_derived, why_empty, why_unknown
-from snapshots.domain.model.topology import JsonText
+from snapshots.domain.model.recording import MessageId
+from snapshots.domain.model.topology import ChannelId, JsonText
 from snapshots.store.stored_snapshot import SnapshotChannel, StoredSnapshot
 from snapshots.web.pages import links
 
@@ -114,9 +115,9 @@ def _channel_row(channel: str, contents: SnapshotChannel) -> ChannelRow:
 
 
 def _items(
-    ids: Sequence[str] | None,
-    values: Mapping[str, JsonText | None],
-    others: Sequence[str] | None,
+    ids: Sequence[MessageId] | None,
+    values: Mapping[MessageId, JsonText | None],
+    others: Sequence[MessageId] | None,
     fault: str,
 ) -> list[MessageItem] | None:
     """Return the messages; one that the other side lacks gets the fault, if that side is known."""
@@ -190,7 +191,7 @@ def _nouns(
 
 def silent_channels(
     snapshot: StoredSnapshot, header_extra: Mapping[str, object]
-) -> list[tuple[str, str | None, list[str]]]:
+) -> list[tuple[str, str | None, list[ChannelId]]]:
     """Return the channels without a row in groups: (words, reason as a sentence, channels).
 
     The reason is None unless the recording is derived.
