@@ -75,6 +75,13 @@ def own_recording(user, pk: int) -> Recording:
     return _changeable(recording(user, pk))
 
 
+def ready_recording(user, pk: int) -> Recording:
+    """Return a recording that is ready. Raises: NotFound, Conflict where it is not ready."""
+    visible = recording(user, pk)
+    require_ready(visible)
+    return visible
+
+
 def own_topology(user, pk: int) -> Topology:
     """Return a topology that the person may change. Raises: NotFound, ReadOnly for a sample."""
     return _changeable(topology(user, pk))
@@ -86,7 +93,7 @@ def snapshot(recording: Recording, snapshot_id: str) -> Snapshot:
     if found is None:
         raise NotFound(
             f"The recording “{recording.name}” has no snapshot {snapshot_id!r}. "
-            "Its snapshots are listed at /api/recordings/ID/snapshots."
+            f"Its snapshots are listed at /api/recordings/{recording.pk}/snapshots."
         )
     return found
 

@@ -34,16 +34,16 @@ urlpatterns = [
     path("recordings/<int:pk>/snapshots/<text:snapshot_id>", snapshot.snapshot, name="snapshot"),
     path("recordings/<int:pk>/checkpoints", checkpoints.checkpoint_list, name="checkpoints"),
     path("recordings/<int:pk>/compare-failovers", compare.begin, name="compare-failovers"),
-    path("recordings/<int:pk>/contents", inventory.of_recording, name="contents"),
+    path("recordings/<int:pk>/contents", inventory.of_recording, name="inventory"),
     path(
         "recordings/<int:pk>/contents/<int:number>",
         inventory.of_checkpoint,
-        name="checkpoint-contents",
+        name="checkpoint-inventory",
     ),
     path(
         "recordings/<int:pk>/contents/<int:number>/difference",
         inventory_difference.of_checkpoints,
-        name="contents-difference",
+        name="inventory-difference",
     ),
     path(
         "recordings/<int:pk>/contents/<int:number>/restore-plan",

@@ -13,7 +13,7 @@ import os
 import shutil
 import uuid
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -183,6 +183,13 @@ class UploadHandler(FileUploadHandler):
             self.draft = None
 
 
+def drafts(files: Collection[UploadedFile]) -> list[DraftUpload]:
+    """Return the files of a request, all of which ``UploadHandler`` has made."""
+    made = [file for file in files if isinstance(file, DraftUpload)]
+    assert len(made) == len(files)
+    return made
+
+
 def path_of(name: str) -> Path:
     return Path(settings.UPLOADS_DIR) / name
 
@@ -203,7 +210,7 @@ def too_large() -> TooLarge:
 
 def too_many_files() -> TooManyFiles:
     return TooManyFiles(
-        f"A request may hold at most {MOST_FILES:,} files. Send a folder as one archive (zip, tar, "
+        f"A request may hold at most {MOST_FILES:,} files. Send a folder as one package (zip, tar, "
         "tar.gz or tar.zst), or drop it on the page of recordings, which packs it for you; on "
         "the server, “python manage.py ingest FOLDER” reads it from its place.",
         limit=MOST_FILES,

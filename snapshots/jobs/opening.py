@@ -92,7 +92,7 @@ def _understood(path: Path, recording: Recording, scratch: Path, progress: Progr
 def _naming(refused: InputRefused, name: str) -> InputRefused:
     """Return the same refusal with the file's name in its first sentence."""
     first, *others = refused.defects
-    sentence = f"The file {quoted(name)} of the archive: {first.sentence}"
+    sentence = f"The file {quoted(name)} of the package: {first.sentence}"
     return InputRefused(
         [replace(first, sentence=sentence), *others], refused.total, refused.members
     )

@@ -24,7 +24,7 @@ def readable(logs: Iterable[Reader], engines: Iterable[EngineReader]) -> str:
     listed = ", ".join(reader.title for reader in logs)
     written = ", ".join(reader.title for reader in engines)
     return (
-        f"Read here: {listed}; {written} (a folder, an archive of it, or single files); other "
+        f"Read here: {listed}; {written} (a folder, a package of it, or single files); other "
         f"logs of JSON lines by a mapping, made on {MAPPINGS}."
     )
 

@@ -54,9 +54,9 @@ def test_a_job_says_when_and_by_whom_it_was_reported(ada, flink):
     assert (told["heard_from"], told["counts"]) == (url, {"total": 3})
     assert told["heard_at"].endswith("Z")
     page = text_of(signed_in(ada).get("/archive"))
-    assert f"heard {job.heard_at:%Y-%m-%d %H:%M:%S}" in page
+    assert f"reported {job.heard_at:%Y-%m-%d %H:%M:%S}" in page
     assert f'data-label="Collected by">{url}<' in page
-    assert "last heard of at" in text_of(signed_in(ada).get(f"/archive/{job.pk}"))
+    assert "last reported at" in text_of(signed_in(ada).get(f"/archive/{job.pk}"))
 
 
 def test_a_job_that_flink_lists_no_more_is_not_shown_as_running(ada, flink):
@@ -67,7 +67,7 @@ def test_a_job_that_flink_lists_no_more_is_not_shown_as_running(ada, flink):
         job = EngineJob.objects.get()
         assert (job.state, job.heard_from) == (EngineJob.GONE, url)
         page = text_of(signed_in(ada).get(f"/archive/{job.pk}"))
-        assert f"Collected from {url}; last heard of at" in page
+        assert f"Collected from {url}; last reported at" in page
         assert "every 10 s" not in page
         flink.answer = listing(flink, flink.key)
         collecting.poll(ada, url)

@@ -113,9 +113,9 @@ def test_files_that_no_engine_wrote_are_refused_with_the_reason(api, data_dir, c
 @pytest.mark.spark
 def test_the_file_of_a_package_that_cannot_be_read_is_named(api):
     _, sentence = refused(api, zipped(holiday__photo=b"\xff\xd8\xff\xe0"))
-    assert sentence.startswith('The file "holiday/photo" of the archive: This is a picture.')
+    assert sentence.startswith('The file "holiday/photo" of the package: This is a picture.')
     _, sentence = refused(api, zipped(logs__a=native(two_banks()) * 2))
-    assert 'The file "logs/a" of the archive: ' in sentence
+    assert 'The file "logs/a" of the package: ' in sentence
 
 
 def test_a_damaged_metadata_is_named_with_its_path(api):

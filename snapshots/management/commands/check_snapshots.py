@@ -27,7 +27,7 @@ _COLUMNS = ("snapshot", "verdict", "processes", "in flight", "began", "duration"
 _ANSWERS = {HOLDS: "holds", FAILS: "does not hold", NOT_KNOWN: "is not known"}
 _DEFECTS_SHOWN = 20
 _NOT_A_LOG = {
-    registry.PACKAGE: "an archive",
+    registry.PACKAGE: "a package",
     **{name: f"a file of {reader.title}" for name, reader in registry.READERS.items()},
 }
 _PROGRESS_EVERY = 50_000  # events
@@ -164,7 +164,7 @@ def _not_a_log(file: Path, what: str) -> InputRefused:
     return refuse(
         "unknown-format",
         f"This is {what}; this command checks one log. “python manage.py ingest {file}” "
-        "reads archives, and folders and files that an engine wrote; the page shows what "
+        "reads packages, and folders and files that an engine wrote; the page shows what "
         "is in them.",
     )
 

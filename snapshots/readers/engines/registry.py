@@ -74,10 +74,10 @@ def recognise(folder: Path, files: tuple[str, ...], format: str) -> Recognised:
         if reason := reader.recognises(list(files), start):
             return Recognised(reader, reason)
     if len(files) == 1:
-        return Recognised(None, "An archive with one file.", folder / files[0])
+        return Recognised(None, "A package with one file.", folder / files[0])
     titles = ", ".join(reader.title for reader in READERS.values())
     raise refuse(
         "unknown-format",
-        f"The archive holds {len(files):,} files that no engine known here has written, "
+        f"The package holds {len(files):,} files that no engine known here has written, "
         f"{quoted(files[0])} among them. Known are: {titles}. Several logs: upload each by itself.",
     )

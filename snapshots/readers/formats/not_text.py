@@ -11,14 +11,14 @@ _PACKAGE = (
     "manage.py ingest FILE”"
 )
 _OTHER_FILES = {
-    b"PK\x03\x04": f"a zip archive, {_PACKAGE}",
+    b"PK\x03\x04": f"a zip package, {_PACKAGE}",
     b"\x80\x02": _PICKLE,
     b"\x80\x03": _PICKLE,
     b"\x80\x04": _PICKLE,
     b"\x80\x05": _PICKLE,
     b"BZh": "bzip2: compress with gzip or zstd instead",
     b"\xfd7zXZ": "xz: compress with gzip or zstd instead",
-    b"7z\xbc\xaf": "a 7-Zip archive: pack the files as zip or tar.gz",
+    b"7z\xbc\xaf": "a 7-Zip package: pack the files as zip or tar.gz",
     b"\x1f\x8b": "gzip inside a compressed file: it is compressed twice",
     b"\x28\xb5\x2f\xfd": "zstd inside a compressed file: it is compressed twice",
     b"Obj\x01": "Avro: write the events as JSON Lines or Parquet",

@@ -54,8 +54,8 @@ def get_checkpoint_contents(
     what it follows, if no file says it. `why_empty` and `why_unknown` explain channels that are not
     listed.
     """
-    found = inventory.checkpoint(_opened(request, id), number)
-    return reply({name: value for name, value in found.items() if name != "index"})
+    checkpoint = inventory.checkpoint(_opened(request, id), number)
+    return reply({name: value for name, value in checkpoint.items() if name != "index"})
 
 
 @router.get(
@@ -72,10 +72,10 @@ def list_entries(
     q: Annotated[str, Query(description="Part of key, namespace or value; empty for all.")] = "",
 ) -> HttpResponse:
     """List the entries of one state."""
-    found = inventory.entries(
+    entries = inventory.entries(
         _opened(request, id), number, operator, state, containing=q, offset=offset, limit=limit
     )
-    return reply(found)
+    return reply(entries)
 
 
 @router.get(
@@ -102,10 +102,10 @@ def get_channel_contents(
     `described` those of them that the checkpoint's states have. A type that does not fit every
     record is refused.
     """
-    found = inventory.channel(
+    elements = inventory.channel(
         _opened(request, id), number, channel, type_name=type, offset=offset, limit=limit
     )
-    return reply(found)
+    return reply(elements)
 
 
 @router.get(
@@ -124,8 +124,8 @@ def compare_states(
     ] = 50,
 ) -> HttpResponse:
     """Compare one state in two checkpoints: which keys were added, removed or changed."""
-    found = inventory.compare(_opened(request, id), before, after, operator, state, examples)
-    return reply(found)
+    comparison = inventory.compare(_opened(request, id), before, after, operator, state, examples)
+    return reply(comparison)
 
 
 @router.get(

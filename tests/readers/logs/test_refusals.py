@@ -269,7 +269,7 @@ def test_other_files_are_named_as_what_they_are(tmp_path):
     archive = tmp_path / "log.zip"
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("log.jsonl", text(HEADER))
-    assert "zip archive" in refused(tmp_path, archive.read_bytes()).sentence
+    assert "zip package" in refused(tmp_path, archive.read_bytes()).sentence
     assert "pickle" in refused(tmp_path, pickle.dumps([1, 2])).sentence
     assert refused(tmp_path, pickle.dumps([1, 2])).code == "unknown-format"
     assert refused(tmp_path, b"time,process,event\n1,A,send\n").code == "unknown-format"

@@ -228,7 +228,7 @@ async def test_a_request_notifies_the_open_pages(ada, banks):
 
 @pytest.fixture
 def looking_often(monkeypatch):
-    monkeypatch.setattr(consumers, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(consumers, "CHECK_SECONDS", 0.1)
 
 
 @pytest.fixture

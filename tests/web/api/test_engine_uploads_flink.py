@@ -125,7 +125,7 @@ def test_failures_have_the_times_of_the_rest_api(uploaded, shared_data):
     listed = words(text_of(pages.get(address)))
     assert "2026-11-20 16:32:15.100 UTC the recording begins" in listed
     assert "2026-11-20 16:32:23.103 UTC at 8.003 s" in listed
-    assert "which do not tell what came out at the sinks" in listed
+    assert "which do not show the results at the sinks" in listed
     assert "Visible twice" not in listed
     shown = words(text_of(pages.get(address, {"checkpoint": "8"})))
     assert "Completed 2026-11-20 16:32:23.816 UTC" in shown

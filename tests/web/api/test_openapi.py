@@ -43,6 +43,20 @@ def test_every_field_of_a_body_has_a_description(call):
             assert is_a_sentence(resolved(field).get("description", "")), name
 
 
+def test_every_field_of_every_schema_has_a_description():
+    texts = {
+        f"{name}.{field}": (resolved(shape) | shape).get("description", "")
+        for name, schema in SCHEMA["components"]["schemas"].items()
+        for field, shape in schema.get("properties", {}).items()
+    }
+    lacking = [
+        f"{name}: {text!r}"
+        for name, text in texts.items()
+        if not is_a_sentence(text) and not text[:1].isdigit()
+    ]
+    assert not lacking, "\n".join([f"{len(lacking)} fields have no sentence:", *lacking])
+
+
 def resolved(schema: dict) -> dict:
     name = schema.get("$ref", "").rpartition("/")[2]
     return SCHEMA["components"]["schemas"][name] if name else schema

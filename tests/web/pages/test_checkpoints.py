@@ -82,7 +82,7 @@ def test_a_failure_has_what_was_repeated_at_each_sink(client, ada):
     assert "Restarted 6 tasks (full)" in page
     assert "Counted twice 24 records" in page
     assert "sink two-phase 51 24" in page, "written again, visible twice"
-    assert "What came out, at each sink" in page
+    assert "Results at each sink" in page
 
 
 def test_a_failure_leads_to_what_it_went_back_to(client, ada):
@@ -96,17 +96,17 @@ def test_a_failure_leads_to_what_it_went_back_to(client, ada):
     assert client.get(address).status_code == 200
 
 
-def test_a_failure_after_which_nothing_came_back_went_back_nowhere(client, ada):
+def test_a_failure_after_which_nothing_was_restored_goes_back_nowhere(client, ada):
     row = explained(ada, run_dataflow(replace(smallest(), most_restarts=0)).log)
     page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
-    assert "Back to nothing came back" in page
+    assert "Back to nothing was restored" in page
     assert "the beginning" not in page
 
 
 def test_an_alignment_that_was_broken_off_names_no_channel(client, ada):
     row = explained(ada, run_dataflow(pressed(TIMEOUT)).log)
     page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints?checkpoint=4")))
-    assert "had some inputs’ barriers, and waited for the others no longer" in page
+    assert "had some inputs’ barriers, and no longer waited for the others" in page
 
 
 def test_incremental_files_are_listed_with_who_still_needs_them(client, ada):

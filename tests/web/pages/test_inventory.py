@@ -99,7 +99,7 @@ def test_a_comparison_says_of_what_and_what_it_leaves_out(given, ada):
     assert "Entries of checkpoint 2" in shown
 
 
-def test_contents_of_another_release_ask_to_be_read_again(given, ada):
+def test_an_inventory_of_another_release_asks_to_be_read_again(given, ada):
     address = given("bank-aligned")
     [path] = recordings.store().root.rglob(f"{CONTENTS}/{UPLOAD}")
     document = orjson.loads(path.read_bytes())

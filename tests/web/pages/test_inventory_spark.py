@@ -43,7 +43,7 @@ def test_a_batch_in_flight_says_what_was_planned_and_how_far_it_came(given, ada)
         "A restart runs the same batch again, with the same offsets, from the state before",
     ):
         assert said in shown
-    assert shown.index("How far it came") < shown.index("settings of the engine")
+    assert shown.index("How far the batch came") < shown.index("settings of the engine")
     assert "It is not known what was in flight" not in shown
     assert "In flight" not in words(page.get(f"{address}/1")).split("Operators")[1]
     api = a_client(ada)

@@ -81,7 +81,7 @@ def test_a_snapshot_that_did_not_end_says_who_never_recorded(client, ada):
     page = words(snapshot_page(client, a_ready_recording(ada, run)))
     assert "q never" in page
     assert "1 of 2 processes" in page
-    assert "2 channels not known: an end of it never recorded" in page
+    assert "2 channels not known: a process at one end never recorded" in page
 
 
 @pytest.mark.parametrize(

@@ -79,4 +79,4 @@ class Names:
 
 
 def _unsafe(name: str, reason: str) -> Exception:
-    return refuse("unsafe-archive", f"In the archive, the name {quoted(name)} {reason}.")
+    return refuse("unsafe-archive", f"In the package, the name {quoted(name)} {reason}.")

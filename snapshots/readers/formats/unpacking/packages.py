@@ -151,7 +151,7 @@ class _Folder:
         if self._entries > self._limits.files:
             raise refuse(
                 "too-large",
-                f"The archive holds more than {times(self._limits.files, 'file')}, the most that "
+                f"The package holds more than {times(self._limits.files, 'file')}, the most that "
                 "is unpacked here.",
             )
         parts = self._names.parts(entry.name)
@@ -159,7 +159,7 @@ class _Folder:
             self._names.take_folder(parts)
             return
         if not parts:
-            raise refuse("unsafe-archive", "A file in the archive has no name.")
+            raise refuse("unsafe-archive", "A file in the package has no name.")
         if any(part in _NOTES for part in parts):
             self.skip("/".join(parts), "A note of macOS's own: no part of the data.")
             return
@@ -179,20 +179,20 @@ class _Folder:
         if name != original:
             self._originals[name] = original
         if kind := _package_kind(start):
-            self.skip(name, f"It is an archive ({kind}) in the archive: kept as a file.")
+            self.skip(name, f"It is a package ({kind}) in the package: kept as a file.")
 
     def _count(self, size: int, name: str) -> None:
         self._bytes += size
         if self._bytes > self.most:
             raise refuse(
                 "too-large",
-                f"Unpacked, the archive has more than {self.most:,} bytes (at {quoted(name)}), "
+                f"Unpacked, the package has more than {self.most:,} bytes (at {quoted(name)}), "
                 "the most that is unpacked of one of its size.",
             )
 
     def unpacked(self) -> Unpacked:
         if not self._files:
-            raise refuse("empty", "The archive holds no file.")
+            raise refuse("empty", "The package holds no file.")
         return Unpacked(tuple(self._files), self._bytes, tuple(self._skipped), self._originals)
 
 

@@ -68,11 +68,11 @@ def entries(read: Callable[[int], bytes], skip: Callable[[str, str], None]) -> I
         length = length if size is None else size
         name = size = None
         if kind in _REFUSED:
-            raise refuse("unsafe-archive", f"In the archive, {quoted(path)} is {_REFUSED[kind]}.")
+            raise refuse("unsafe-archive", f"In the package, {quoted(path)} is {_REFUSED[kind]}.")
         if kind not in (*_FILE, _FOLDER):
             raise refuse(
                 "unsafe-archive",
-                f"In the archive, {quoted(path)} is of the kind {quoted(chr(kind[0]))}, "
+                f"In the package, {quoted(path)} is of the kind {quoted(chr(kind[0]))}, "
                 "which is neither a file nor a folder.",
             )
         folder = kind == _FOLDER or path.endswith("/")
@@ -81,7 +81,7 @@ def entries(read: Callable[[int], bytes], skip: Callable[[str, str], None]) -> I
         for _ in blocks:  # the rest of an entry that was not read to its end
             pass
     if behind := stream.rest():
-        skip("", f"{behind:,} bytes other than zero follow the end of the tar archive.")
+        skip("", f"{behind:,} bytes other than zero follow the end of the tar package.")
 
 
 class _Stream:
@@ -161,7 +161,7 @@ def _pax(note: bytes, name: str | None, size: int | None) -> tuple[str | None, i
             raise _damaged("a pax header in it is not a list of records")
         key, _, value = record[:-1].partition(b"=")
         if key.startswith(b"GNU.sparse"):
-            raise refuse("unsafe-archive", "The archive holds a sparse file.")
+            raise refuse("unsafe-archive", "The package holds a sparse file.")
         if key == b"path":
             name = _text(value)
         elif key == b"size":
@@ -176,9 +176,9 @@ def _text(name: bytes) -> str:
         return name.decode()
     except UnicodeDecodeError:
         raise refuse(
-            "not-utf8", f"A name in the archive is not UTF-8: {quoted(name.hex())}."
+            "not-utf8", f"A name in the package is not UTF-8: {quoted(name.hex())}."
         ) from None
 
 
 def _damaged(reason: str) -> Exception:
-    return refuse("truncated", f"The tar archive is damaged: {reason}.")
+    return refuse("truncated", f"The tar package is damaged: {reason}.")

@@ -54,17 +54,17 @@ def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]
 def _check(info: zipfile.ZipInfo) -> None:
     name = quoted(info.orig_filename)
     if info.flag_bits & _ENCRYPTED:
-        raise refuse("unsafe-archive", f"In the archive, {name} is encrypted.")
+        raise refuse("unsafe-archive", f"In the package, {name} is encrypted.")
     if info.compress_type not in _METHODS:
         raise refuse(
             "unknown-format",
-            f"In the archive, {name} is compressed by a method that is not read here. "
+            f"In the package, {name} is compressed by a method that is not read here. "
             "Pack it with deflate, as zip does by itself.",
         )
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         noun = "a symbolic link" if kind == stat.S_IFLNK else "a device, a pipe or the like"
-        raise refuse("unsafe-archive", f"In the archive, {name} is {noun}.")
+        raise refuse("unsafe-archive", f"In the package, {name} is {noun}.")
 
 
 class _Careful(io.RawIOBase):
@@ -87,11 +87,11 @@ class _Careful(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         if size > _LARGEST_DIRECTORY:
-            raise refuse("too-large", f"The zip archive's directory has {size:,} bytes.")
+            raise refuse("too-large", f"The zip package's directory has {size:,} bytes.")
         data = self._file.read(_LONGEST_END if size < 0 else size)
         if len(data) >= len(_ENTRY) * self._most and data.count(_ENTRY) > self._most:
             raise refuse(
-                "too-large", f"The zip archive holds more than {times(self._most, 'file')}."
+                "too-large", f"The zip package holds more than {times(self._most, 'file')}."
             )
         return data
 
@@ -100,4 +100,4 @@ def _damaged(error: Exception) -> Exception:
     reason = str(error).rstrip(".") or "it ends in the middle"
     if isinstance(error, OSError):  # only the system refuses a place before the beginning
         reason = "its directory does not lie where it says"
-    return refuse("truncated", f"The zip archive is damaged: {reason}.")
+    return refuse("truncated", f"The zip package is damaged: {reason}.")

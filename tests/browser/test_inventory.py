@@ -37,7 +37,7 @@ def test_the_way_leads_from_the_checkpoints_to_a_record_in_flight_and_on(orders,
 
     expect(page.get_by_role("heading", level=1)).to_contain_text("checkpoint 2")
     page.get_by_text("further facts").first.click()
-    facts = page.locator(".facts-told").first
+    facts = page.locator(".facts-listed").first
     expect(facts).to_contain_text(re.compile(r"last acknowledgement at\s*20\d\d-\d\d-\d\d .* UTC"))
     page.get_by_role("link", name=re.compile(r"^Look inside .*orders.*\[0\] → enrich\[1\]")).click()
 
@@ -91,7 +91,7 @@ def test_the_workbench_distinguishes_not_known_from_empty(orders, page):
 
 
 @pytest.mark.parametrize(("scheme", "width"), list(product(("light", "dark"), (1280, 390))))
-def test_every_page_of_contents_is_pictured(orders, browser, stack, signed_in_state, scheme, width):
+def test_every_inventory_page_is_pictured(orders, browser, stack, signed_in_state, scheme, width):
     context = browser.new_context(
         base_url=stack.url,
         storage_state=signed_in_state,
@@ -102,14 +102,14 @@ def test_every_page_of_contents_is_pictured(orders, browser, stack, signed_in_st
     errors = watch_for_errors(page)
     page.goto(f"{orders}/1")
     within = {
-        "contents-channel": named(page, re.compile(r"^Look inside .*orders.*\[0\] → enrich\[1\]")),
-        "contents-entries": named(page, "lastOrder").replace("#", "&with=0#"),
+        "inventory-channel": named(page, re.compile(r"^Look inside .*orders.*\[0\] → enrich\[1\]")),
+        "inventory-entries": named(page, "lastOrder").replace("#", "&with=0#"),
     }
     addresses = {
-        "contents": orders,
-        "contents-checkpoint": f"{orders}/1",
+        "inventory": orders,
+        "inventory-checkpoint": f"{orders}/1",
         **{name: f"{orders}/1{place}" for name, place in within.items()},
-        "contents-difference": f"{orders}/1/difference",
+        "inventory-difference": f"{orders}/1/difference",
         "restore-plan": f"{orders}/1/restore-plan?parallelism=3",
         "mappings": "/mappings",
     }
