@@ -15,9 +15,9 @@ from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.model.derived import NOT_TOLD, WHY_UNKNOWN, why_unknown
 from snapshots.readers.engines.registry import recognise
+from snapshots.readers.engines.seatunnel.adapter import checkpoints as engine_checkpoints
 from snapshots.readers.engines.seatunnel.adapter import graph as engine_graph
 from snapshots.readers.engines.seatunnel.adapter import inventory as engine_inventory
-from snapshots.readers.engines.seatunnel.adapter import jobs as engine_jobs
 from snapshots.readers.engines.seatunnel.adapter.reader import SeaTunnelReader
 from snapshots.readers.formats.unpacking.packages import PackageLimits, unpack
 from snapshots.readers.logs.native import write_lines
@@ -556,7 +556,7 @@ def test_too_many_subtasks_are_drawn_as_one_and_listed_up_to_a_bound(tmp_path, m
 
 
 def test_a_long_list_of_checkpoints_is_cut_with_a_note(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine_jobs, "MOST_LISTED", 2)
+    monkeypatch.setattr(engine_checkpoints, "MOST_LISTED", 2)
     answer = an_answer(*(listed(id, "FAILED", id) for id in range(5)))
     found = upload_of(save(tmp_path, {"checkpoints.json": answer})).inventory()
     assert len(found.checkpoints) == 2

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.model.defects import InputRefused
-from snapshots.readers.engines import derived_log
+from snapshots.readers.engines import picture
 from snapshots.readers.engines.spark_streaming.adapter import events as engine_events
 from snapshots.readers.engines.spark_streaming.adapter import graph as engine_graph
 from snapshots.readers.engines.spark_streaming.adapter import inventory as engine_inventory
@@ -178,7 +178,7 @@ def test_a_partition_number_is_no_reason_to_make_so_many_processes(tmp_path):
 
 
 def test_channels_are_left_out_where_there_are_too_many(tmp_path, monkeypatch):
-    monkeypatch.setattr(derived_log, "MOST_CHANNELS", 8)
+    monkeypatch.setattr(picture, "MOST_CHANNELS", 8)
     folder = with_state(checkpoint(tmp_path / "up", {0: ["1"], 1: ["2"]}), 2, 3, 2)
     header, _ = SparkUpload(folder).recording()
     assert len(header.topology.channels) == 6
