@@ -9,8 +9,9 @@ from typing import Any
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.recording import Instant, LoggedEvent
-from snapshots.domain.model.topology import ProcessId, Topology
+from snapshots.domain.model.topology import JsonText, ProcessId, Topology
 from snapshots.domain.model.values import canonical
+from snapshots.readers.formats.fields import Unfit, json_text
 
 MICROSECONDS = "us"
 LONGEST_NAME = 200  # characters of a recording's name
@@ -63,7 +64,15 @@ def event(
     extra = {"derived": True, **present(about)}
     if inferred := list(inferred):
         extra["inferred"] = inferred
-    return LoggedEvent(0, process, kind, at=at, extra=canonical(extra), **fields)
+    return LoggedEvent(0, process, kind, at=at, extra=_text(extra), **fields)
+
+
+def _text(value: object) -> JsonText:
+    """Return the canonical text of a JSON value, also of one too large for a log's field."""
+    try:
+        return JsonText(json_text(value))
+    except Unfit:
+        return canonical(value)
 
 
 def numbered(events: Iterable[LoggedEvent]) -> Iterator[LoggedEvent]:

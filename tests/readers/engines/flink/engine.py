@@ -45,9 +45,9 @@ def expected_snapshots(expected: dict) -> list[dict]:
 
 def stored(upload: FlinkEngineUpload, found: UploadInventory, path: str | None):
     """The checkpoint whose `_metadata` it is, with its number."""
-    for place in upload.places:
-        if place.has_files and path in (None, place.stored.path):
-            return place.number, found.checkpoints[place.number]
+    for checkpoint in upload.checkpoints:
+        if checkpoint.metadata is not None and path in (None, checkpoint.stored.path):
+            return checkpoint.number, found.checkpoints[checkpoint.number]
     raise AssertionError(path)
 
 

@@ -140,10 +140,10 @@ def test_the_types_of_states_are_described_as_they_stand_in_the_files(shared_dat
     for one in upload.state_types():
         described.setdefault(one.checkpoint, []).append(one.data)
     assert described
-    for place in upload.places:
-        if place.number in described:
-            own = described[place.number]
-            assert types_described(own) == state_types(upload.upload, place.stored)
+    for checkpoint in upload.checkpoints:
+        if checkpoint.number in described:
+            own = described[checkpoint.number]
+            assert types_described(own) == state_types(upload.upload, checkpoint.stored)
             assert len(set(own)) == len(own)
             assert sum(map(len, own)) < 20_000
 
@@ -286,9 +286,9 @@ def rest_answers(shared_data: Path, name: str) -> dict[str, dict]:
 def names_of(shared_data: Path, name: str) -> dict[str, dict[str, str]]:
     """By snapshot id: what the vertices are called."""
     return {
-        run.snapshots[place.number]: run.names
+        run.snapshots[checkpoint.number]: run.names
         for run in given.read(shared_data, name).runs
-        for place in run.places
+        for checkpoint in run.checkpoints
     }
 
 
@@ -409,7 +409,7 @@ def test_a_checkpoint_of_another_parallelism_is_of_another_run(shared_data, tmp_
     shutil.copytree(savepoint, tmp_path / f"savepoint-{second.name[:6]}-{'0' * 12}")
     upload = FlinkReader().read(tmp_path)
     assembly = assemble(*upload.recording())
-    assert [(run.job.id, len(run.places)) for run in upload.runs] == [
+    assert [(run.job.id, len(run.checkpoints)) for run in upload.runs] == [
         (second.name, 1),
         (second.name, 2),
     ]

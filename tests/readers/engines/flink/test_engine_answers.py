@@ -124,7 +124,7 @@ def derived(folder: Path) -> Assembly:
     for report in judge(assembly.recording):
         assert {finding.verdict for finding in report.findings} <= {"unknown", "incomplete"}
     list(upload.entries())
-    assert len(upload.inventory().checkpoints) == len(upload.places)
+    assert len(upload.inventory().checkpoints) == len(upload.checkpoints)
     return assembly
 
 
