@@ -126,9 +126,7 @@ def checkpoints_of(upload: FlinkUpload) -> tuple[FlinkCheckpoint, ...]:
     return tuple(checkpoints)
 
 
-def _of_job(
-    job: FlinkJob,
-) -> Iterator[tuple[int, StoredCheckpoint | None, RestCheckpoint | None]]:
+def _of_job(job: FlinkJob) -> Iterator[tuple[int, StoredCheckpoint | None, RestCheckpoint | None]]:
     rest = {} if job.rest is None else job.rest.checkpoint_by_id
     stored: dict[int, list[StoredCheckpoint | None]] = defaultdict(list)
     for checkpoint in job.checkpoints:

@@ -343,9 +343,9 @@ class _CheckpointWriter:
 
     def _recorded(self, subtask: Subtask, times: Times | None, when: int) -> None:
         state = self.states.get(subtask)
-        if times is None:  # of a finished subtask no times are kept
-            is_finished = subtask in self.finished or None
-            about = {"inferred": True, "finished": is_finished}
+        about: dict[str, object]
+        if times is None:  # as of every finished subtask
+            about = {"inferred": True, "finished": subtask in self.finished or None}
             self._add(subtask, RECORD_STATE, when, about, state=state)
             return
         answer = self.answers[subtask]

@@ -55,7 +55,9 @@ def upload_inventory(
     """
     making = _Making(upload, in_flight, seen)
     jobs = {
-        job.id or "": JobInventory(job.id or "", job.rest and job.rest.name, facts_of_job(job.rest))
+        job.id or "": JobInventory(
+            job.id or "", job.rest.name if job.rest else None, facts_of_job(job.rest)
+        )
         for job in upload.jobs
     }
     return UploadInventory(
@@ -85,7 +87,7 @@ class _Making:
             status=checkpoint.status,
             path=stored.folder if stored is not None else None,
             triggered_at=checkpoint.triggered_at,
-            completed_at=rest and _completed_at(rest),
+            completed_at=None if rest is None else _completed_at(rest),
             bytes=_bytes(checkpoint),
             shared=self._shared(checkpoint),
             operators=tuple(self._operators(checkpoint, run)),

@@ -51,7 +51,7 @@ def recording(
     on_channels = _on_channels(runs)
     with_barriers = on_channels <= MOST_ON_CHANNELS
     log, states, flights = Log(), States(upload), FlightReading(in_flight)
-    types = {}
+    types: dict[tuple[str, str], tuple[str, str | None]] = {}
     for run in runs:
         run_log = RunLog(run, log, epoch or 0, states, flights, with_barriers)
         written = [checkpoint for checkpoint in run.checkpoints if checkpoint.number in kept]

@@ -36,8 +36,10 @@ class _Sum:
         self.entries += 1
         self.bytes += entry.bytes
         value = entry.value
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        self.sum = self.sum + value if is_number and self.sum is not None else None
+        if isinstance(value, bool) or not isinstance(value, int | float) or self.sum is None:
+            self.sum = None
+        else:
+            self.sum += value
 
     def to_json(self) -> dict[str, object]:
         numbers: dict[str, object] = {"entries": self.entries, "bytes": self.bytes}

@@ -70,9 +70,8 @@ class SeaTunnelCheckpoint:
     @property
     def kind(self) -> str:
         """The engine's word for it: ``checkpoint``, ``savepoint``, ``completed point`` …"""
-        written = self._first("type")
-        if self.content is not None:
-            written = self.content.type
+        source = self.content or self.entry
+        written = source.type if source is not None else None
         if isinstance(written, int):
             return f"type {written}"
         plain = (written or "").lower().replace("_", " ").replace("-", " ").removesuffix(" type")
@@ -276,4 +275,6 @@ def _comparable(content: Checkpoint | None) -> tuple | None:
 
 
 def _elements(state: SubtaskState | None) -> tuple | None:
-    return state and (state.index, *(item and item.sha256 for item in state.elements))
+    if state is None:
+        return None
+    return state.index, *(element and element.sha256 for element in state.elements)

@@ -9,10 +9,7 @@ from snapshots.readers.engines.seatunnel.model import ActionState, Checkpoint, S
 from snapshots.readers.engines.seatunnel.names import SINK, SOURCE, action_name
 from snapshots.readers.formats.opaque import Opaque
 
-_NAMES = {
-    SOURCE: ("splits", "enumerator state"),
-    SINK: ("writer states", "commit information"),
-}
+_NAMES = {SOURCE: ("splits", "enumerator state"), SINK: ("writer states", "commit information")}
 _OTHER = ("subtask states", "coordinator state")
 SUBTASK_KIND, COORDINATOR_KIND = "per subtask", "of the coordinator"
 
@@ -28,9 +25,7 @@ def operator_ids(checkpoint: Checkpoint) -> list[str]:
     return ids
 
 
-def states_of(
-    action: ActionState,
-) -> Iterator[tuple[str, str, list[tuple[int, SubtaskState]]]]:
+def states_of(action: ActionState) -> Iterator[tuple[str, str, list[tuple[int, SubtaskState]]]]:
     """Give name and kind of each state of an action, and what it consists of, by subtask."""
     names = _NAMES.get(action_name(action.key).role or "", _OTHER)
     present = [(index, state) for index, state in enumerate(action.subtasks) if state is not None]

@@ -149,7 +149,8 @@ class _PipelineWriter:
             yield self._event(process, RECORD_STATE, snapshot, at)
 
     def _written(self, stored: StoredCheckpoint, snapshot: SnapshotId) -> LoggedEvent:
-        written, completed = stored.name and stored.name.written_at, stored.checkpoint.completed_at
+        written = None if stored.name is None else stored.name.written_at
+        completed = stored.checkpoint.completed_at
         if written is not None and completed is not None and written < completed:
             written = None
         about = {"file": stored.path, "bytes": stored.bytes}

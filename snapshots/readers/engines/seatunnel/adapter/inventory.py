@@ -50,11 +50,7 @@ MOST_SUBTASKS = 200_000  # of an upload that are listed one by one
 MOST_NAMED = 100  # of what a note names one by one
 _MOST_CLOSED = 20  # subtasks named in a fact
 _LONGEST = 1000  # characters of a reason
-_ROLES = {
-    CHECKPOINT: "checkpoint",
-    UNFINISHED: "interrupted write",
-    ANSWER: "REST answer",
-}
+_ROLES = {CHECKPOINT: "checkpoint", UNFINISHED: "interrupted write", ANSWER: "REST answer"}
 _INFERENCES = {
     "committed": ("committed", "yes"),
     "not-proven": ("committed", None),
@@ -113,10 +109,10 @@ class _Inventory:
             id=checkpoint.id,
             kind=checkpoint.kind,
             status=checkpoint.status,
-            path=stored and stored.path,
+            path=None if stored is None else stored.path,
             triggered_at=checkpoint.triggered_at,
             completed_at=checkpoint.completed_at,
-            bytes=stored and stored.checkpoint.size,
+            bytes=None if stored is None else stored.checkpoint.size,
             operators=operators,
             facts=tuple(facts),
             notes=tuple(notes),
@@ -166,7 +162,9 @@ class _Inventory:
         left_out = len(states) - len(listed)
         notes = [f"{left_out:,} subtasks are not listed: there are too many."] if left_out else []
         return tuple(
-            SubtaskInventory(index, state and state.size, finished=state is None)
+            SubtaskInventory(index, finished=True)
+            if state is None
+            else SubtaskInventory(index, state.size)
             for index, state in listed
         ), notes
 
@@ -202,7 +200,7 @@ def _facts(checkpoint: Checkpoint, name: FileName | None) -> Iterator[Fact]:
     yield Fact("layout", checkpoint.layout)
     if checkpoint.restored is not None:
         yield Fact("restored", "yes" if checkpoint.restored else "no")
-    written = name and name.written_at
+    written = None if name is None else name.written_at
     if written is not None and checkpoint.completed_at is not None:
         late = written - checkpoint.completed_at
         yield Fact("file named after completion", late, unit=MILLISECONDS)
@@ -286,7 +284,7 @@ def _files(files: tuple[FileAccount, ...], pipelines: Pipelines) -> Iterator[Fil
         if checkpoint.stored is not None
     }
     for file in files:
-        reason = file.content and file.content.reason
+        reason = None if file.content is None else file.content.reason
         role = _ROLES.get(file.kind, "unknown")
         yield FileUse(file.path, file.bytes, role, numbers.get(file.path, ()), reason)
 

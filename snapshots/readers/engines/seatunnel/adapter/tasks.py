@@ -20,9 +20,7 @@ INFERRED_BY = (
 )
 
 
-def acknowledging(
-    checkpoint: Checkpoint,
-) -> dict[tuple[str | int, int], SubtaskStatistics] | None:
+def acknowledging(checkpoint: Checkpoint) -> dict[tuple[str | int, int], SubtaskStatistics] | None:
     """Return the acknowledgements by key of the action and index; None where that is not known.
 
     The index of an enumerator or a committer is -1.

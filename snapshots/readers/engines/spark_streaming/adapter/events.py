@@ -213,14 +213,15 @@ class _JobWriter:
     def _read(self, batch: Batch) -> Iterator[LoggedEvent]:
         """Give the sources that have come to the ends of their ranges."""
         if batch.sources is None:
-            for process in self.sources.values():
-                self.offsets.pop(process, None)
-                yield self._event(process, INTERNAL, batch, {}, [TIME], label=READ)
+            for reader in self.sources.values():
+                self.offsets.pop(reader, None)
+                yield self._event(reader, INTERNAL, batch, {}, [TIME], label=READ)
             return
         for source in batch.sources:
-            process = self.sources.get(source.source)
+            if (process := self.sources.get(source.source)) is None:
+                continue
             state = canonical({"offset": _plain(source.end)})
-            if process is not None and self.offsets.get(process) != state:
+            if self.offsets.get(process) != state:
                 self.offsets[process] = state
                 yield self._event(process, INTERNAL, batch, {}, [TIME], label=READ, state=state)
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from pathlib import Path
 
 from snapshots.readers.engines.spark_streaming.checkpoint import SparkCheckpoint
@@ -139,7 +139,7 @@ class StoredVersions:
         Spark itself removed the files that are older than all that are there.
         """
         oldest = min([*self._bases[:1], *self._changed[:1]], default=0)
-        for base, end in pairwise([0, *self._bases, None]):
+        for base, end in zip([0, *self._bases], [*self._bases, None], strict=True):
             stop = len(self.wanted) if end is None else bisect_left(self.wanted, end)
             last = min(stop, places.stop)
             if last <= bisect_right(self.wanted, base):
