@@ -14,7 +14,7 @@ from snapshots.domain.model.recording import LoggedEvent
 class EngineUpload(Protocol):
     """An upload that its engine's reader has opened.
 
-    What is asked for is read then. A single damaged file raises nothing: the inventory says what
+    Each method reads what it returns. A single damaged file raises nothing: the inventory says what
     is wrong with it.
     """
 

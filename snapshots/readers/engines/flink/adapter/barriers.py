@@ -117,9 +117,10 @@ def barriers(
     """
     by_channel: dict[ChannelId, Barrier] = {}
     for subtask in order:
-        own = times.get(subtask)
-        if own is not None and own.first is not None:
-            by_channel |= _arriving(run, subtask, own, times, finished, floors)
+        at = times.get(subtask)
+        if at is not None and at.first is not None and at.last is not None:
+            barriers_here = _arriving(run, subtask, (at.first, at.last), times, finished, floors)
+            by_channel |= barriers_here
         elif subtask not in finished:
             for link in run.incoming.get(subtask, ()):
                 if (sender := times.get(link.sender)) is not None:
@@ -131,13 +132,13 @@ def barriers(
 def _arriving(
     run: Run,
     subtask: Subtask,
-    own: Times,
+    bounds: tuple[int, int],
     times: Mapping[Subtask, Times],
     finished: set[Subtask],
     floors: Mapping[Subtask, int],
 ) -> dict[ChannelId, Barrier]:
-    """Return the barriers that arrived at a subtask, of which the first and the last are known."""
-    first, last = own.first or 0, own.last or 0  # None at sources alone, which have no channels
+    """Return the barriers that arrived at a subtask; ``bounds`` are the first and the last."""
+    first, last = bounds
 
     def recorded(link: Link) -> int:
         """Return when the sender recorded, or else when its barrier came at the latest."""

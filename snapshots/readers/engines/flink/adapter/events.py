@@ -54,7 +54,7 @@ _INFERRED = {"inferred": True}
 def write_checkpoint(
     run_log: RunLog, checkpoint: FlinkCheckpoint, following: FlinkCheckpoint | None
 ) -> None:
-    """Write the events of a checkpoint, unless neither files nor answers tell of it.
+    """Write the events of a checkpoint, unless there are neither files nor answers of it.
 
     Args:
         following: the next checkpoint of the run.
@@ -116,9 +116,9 @@ class _CheckpointWriter:
         times = {}
         for subtask in self.living:
             if (answer := self.answers.get(subtask)) is not None:
-                own = times_of(answer, trigger, is_source=self._is_source(subtask))
-                if own is not None:
-                    times[subtask] = own
+                instants = times_of(answer, trigger, is_source=self._is_source(subtask))
+                if instants is not None:
+                    times[subtask] = instants
         return times
 
     def _barriers(self) -> dict[ChannelId, Barrier]:

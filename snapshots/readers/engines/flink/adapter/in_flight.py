@@ -31,7 +31,7 @@ from snapshots.readers.formats.fields import json_text
 MOST_MESSAGES = 200_000  # of all checkpoints of an upload
 LONGEST_VALUE = 64 * 1024  # characters; a longer value is replaced by its size
 INFERRED = "the one type that fits every record"
-_NOT_TOLD = "It cannot be told which of the outputs of its sender belong to it."
+_NOT_TOLD = "It is not known which of the outputs of its sender belong to it."
 
 EdgeKey = tuple[str, str, int]  # source vertex, target vertex, gate
 
@@ -204,7 +204,7 @@ class FlightReading:
         """Return the messages of each channel whose contents are known; an aligned one has none.
 
         Not known are the channels of an edge whose halves cannot be joined, bytes that cannot be
-        told apart, and channels with too many messages.
+        split into messages, and channels with too many messages.
         """
         if checkpoint.metadata is None:
             return _without_files(checkpoint, run)
@@ -222,9 +222,9 @@ class FlightReading:
             if key in unknown_edges or unknown_vertices & {link.edge.source, link.target}:
                 continue
             channel = channels.get(key, {}).get((link.source_subtask, link.target_subtask))
-            own = Flights(()) if channel is None else self._flights(channel, types.get(key))
-            if own is not None:
-                flights[link.channel.id] = own
+            held = Flights(()) if channel is None else self._flights(channel, types.get(key))
+            if held is not None:
+                flights[link.channel.id] = held
         return flights
 
     def _flights(self, channel: Channel, type_: EdgeType | None) -> Flights | None:

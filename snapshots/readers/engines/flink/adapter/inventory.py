@@ -175,11 +175,11 @@ def _notes(checkpoint: FlinkCheckpoint) -> Iterator[str]:
     if checkpoint.metadata is None:
         return
     if checkpoint.job.id is None:
-        yield "Nothing in the upload tells of which job it is."
+        yield "Nothing in the upload says to which job it belongs."
     elif checkpoint.job.rest is None:
-        yield "The upload has no answers of the REST API about its job: no times, no edges."
+        yield "The upload has no REST answers about its job: times and edges are not known."
     elif checkpoint.rest is None:
-        yield "The answers of the REST API do not tell of it: its times are not known."
+        yield "The REST answers about its job do not mention it: its times are not known."
     if isinstance(properties := checkpoint.metadata.properties, Opaque):
         yield f"The last {properties.size:,} bytes of _metadata: {properties.reason}"
 
@@ -212,8 +212,8 @@ def subtask_inventory(subtask: Subtask) -> SubtaskInventory:
     groups = None
     if (keyed := subtask.managed_keyed or subtask.raw_keyed) is not None and keyed.count > 0:
         groups = keyed.first, keyed.first + keyed.count - 1
-    own = {name: size for name, size in parts.items() if size is not None}
-    return SubtaskInventory(subtask.index, subtask.size, groups, own, subtask.finished)
+    sizes = {name: size for name, size in parts.items() if size is not None}
+    return SubtaskInventory(subtask.index, subtask.size, groups, sizes, subtask.finished)
 
 
 def _size(*handles: Handle | None) -> int | None:
@@ -231,7 +231,7 @@ def _vertices(checkpoint: FlinkCheckpoint, run: Run) -> Iterator[OperatorInvento
             parallelism=vertex.totals.subtasks,
             bytes=vertex.totals.state_size,
             subtasks=tuple(map(_answer, vertex.subtasks)),
-            notes=("What the REST API says of all operators of the vertex together.",),
+            notes=("The REST API describes all operators of the vertex together.",),
         )
 
 

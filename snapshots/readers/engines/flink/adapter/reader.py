@@ -91,7 +91,6 @@ class FlinkEngineUpload(EngineUpload):
         self._is_read = False
 
     def inventory(self) -> UploadInventory:
-        """Return what the upload holds; the entries are read if nobody has done so."""
         if not self._is_read:
             for _ in self.entries():
                 pass
@@ -100,7 +99,6 @@ class FlinkEngineUpload(EngineUpload):
         )
 
     def entries(self) -> Iterator[StateEntry]:
-        """Give the entries of all operators."""
         for checkpoint in self.checkpoints:
             if (stored := checkpoint.readable) is None:
                 continue
@@ -110,13 +108,11 @@ class FlinkEngineUpload(EngineUpload):
         self._is_read = True
 
     def channel_bytes(self) -> Iterator[ChannelBytes]:
-        """Give the data in flight of all channels."""
         for checkpoint in self.checkpoints:
             for one in self._in_flight.numbered(checkpoint, self._run_of[checkpoint.number]):
                 yield ChannelBytes(checkpoint.number, one.described.number, one.data)
 
     def state_types(self) -> Iterator[StateTypes]:
-        """Give the descriptions of states of the checkpoints with data in flight."""
         for checkpoint in self.checkpoints:
             stored = checkpoint.readable
             if stored is not None and any(
@@ -126,9 +122,7 @@ class FlinkEngineUpload(EngineUpload):
                     yield StateTypes(checkpoint.number, data)
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
-        """Derive a recording from the checkpoints."""
         return recording(self.upload, self.runs, self._in_flight)
 
     def archive_facts(self) -> tuple[JobFacts, ...]:
-        """Return the jobs of which the REST API gave answers."""
         return facts_of_upload(self.upload)

@@ -27,12 +27,12 @@ MOST_ON_CHANNELS = 300_000  # events of barriers; beyond it their ways are left 
 _OF_SUBTASK, _OF_CHANNEL, _OF_COORDINATOR = 4, 3, 3  # events of a checkpoint
 
 _ABOUT_TIMES = (
-    "Of each subtask the REST API tells when the first and the last barrier came. Which channel "
-    "brought them, and when barriers were sent, is inferred from when their senders recorded."
+    "The REST API says when the first and the last barrier reached each subtask. Which channels "
+    "brought them, and when barriers were sent, is inferred from when the senders recorded."
 )
 _ABOUT_FLIGHTS = (
-    "What was in flight at a checkpoint is shown as sent before it and as received before the next "
-    "one; when it was is not known."
+    "Data in flight at a checkpoint is shown as sent before it and as received before the next. "
+    "The real times are not known."
 )
 
 
@@ -64,7 +64,7 @@ def recording(
     if flights.shown:
         notes.append(_ABOUT_FLIGHTS)
     if left_out := sum(len(run.checkpoints) for run in runs) - len(kept):
-        notes.append(f"The {left_out:,} earliest checkpoints are left out; the contents have all.")
+        notes.append(f"The {left_out:,} earliest checkpoints are left out; the inventory has all.")
     if any(run.is_cut for run in runs):
         notes.append("There are too many subtasks to show each of them.")
     if any(run.graph.edges() and not run.links for run in runs) or not with_barriers:

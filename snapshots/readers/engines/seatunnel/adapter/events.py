@@ -43,10 +43,10 @@ CLOSED, ABSENT = "closed before", "not part of this checkpoint"
 _LONGEST_REASON = 1000  # characters
 _NOTES = (
     "Derived from what the engine stores: no record, no barrier and no channel's content is in it.",
-    "When a subtask copied its state is not stored: it stands where the acknowledgement does.",
+    "The files do not say when a subtask copied its state: it is shown at the acknowledgement.",
 )
-_NO_EDGES = "The files do not tell which action feeds which: no channel is drawn."
-_NOT_TOLD = "Which actions a task runs cannot be told everywhere: those tasks stand by themselves."
+_NO_EDGES = "The files do not say which action feeds which, so no channel is drawn."
+_NOT_TOLD = "It is not known of every task which actions it runs. Such a task is drawn by itself."
 
 
 def derived_recording(upload: Pipelines) -> tuple[Header, Iterator[LoggedEvent]]:
@@ -159,7 +159,7 @@ class _PipelineWriter:
     def _given_up(self, checkpoint: SeaTunnelCheckpoint, snapshot: SnapshotId) -> LoggedEvent:
         """Return the abort; if its time is not known, it came before the answer was given."""
         listed, at = checkpoint.listed, checkpoint.ended_at
-        assert listed is not None  # only a REST answer tells of a checkpoint that did not complete
+        assert listed is not None  # a checkpoint that did not complete is known by REST alone
         reason = listed.entry.failure or listed.entry.status or UNKNOWN
         about, inferred = {"reason": reason[:_LONGEST_REASON]}, [] if at is not None else [TIME]
         at = listed.asked_at if at is None else at
@@ -185,7 +185,7 @@ class _PipelineWriter:
     def _without_part(
         self, content: Checkpoint, snapshot: SnapshotId, process: ProcessId, part: Part | None
     ) -> LoggedEvent:
-        """Return that a process was not asked, so that the snapshot lacks nothing of it."""
+        """Return the event of a process that had no part, so that the snapshot does not lack it."""
         label, at = ABSENT if part is None else CLOSED, content.completed_at
         about = {"finished": True}
         return self._event(process, RECORD_STATE, snapshot, at, about, [TIME], label=label)

@@ -220,8 +220,8 @@ def _graph(
         number: Action(vertex(f"task {number}", OPERATOR, subtasks), None, subtasks)
         for number, subtasks in widths.tasks.items()
     }
-    own = coordinator(pipeline.place, pipelines)
-    return Graph(pipeline, own, None if pipelines == 1 else str(own), actions, tasks, whole)
+    process = coordinator(pipeline.place, pipelines)
+    return Graph(pipeline, process, None if pipelines == 1 else str(process), actions, tasks, whole)
 
 
 def _fitting(name: str) -> str:

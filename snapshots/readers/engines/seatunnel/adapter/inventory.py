@@ -60,10 +60,10 @@ CLOSED_BY = (
     "A checkpoint is complete when every subtask that was asked has acknowledged it. One without a "
     "state was not asked: it had been closed, as those of an idle reader are."
 )
-NO_FILE = "No file of it is in the upload: only a REST answer tells of it."
+NO_FILE = "The upload has no file of it: only a REST answer mentions it."
 SILENT = (
-    "No REST answer is in the upload: the files tell neither of failed checkpoints nor of one that "
-    "was under way."
+    "The upload has no REST answer, and files do not show failed checkpoints or one that was in "
+    "progress."
 )
 
 
@@ -193,7 +193,7 @@ def _misplaced(action: ActionState) -> Iterator[str]:
     if (first := next(misplaced, None)) is not None:
         yield first
     if action.parallelism != len(action.subtasks):
-        yield f"It says {action.parallelism} subtasks and lists {len(action.subtasks):,}."
+        yield f"It says {action.parallelism} subtasks, but lists {len(action.subtasks):,}."
 
 
 def _facts(checkpoint: Checkpoint, name: FileName | None) -> Iterator[Fact]:
@@ -295,8 +295,8 @@ def _notes(upload: SeaTunnelUpload, pipelines: Pipelines) -> Iterator[str]:
         gaps = list(_gaps(pipeline))
         for gap in gaps[:MOST_NAMED]:
             yield (
-                f"Pipeline {pipeline.number}: there is no file of checkpoint {gap}. Failed, or "
-                "deleted since: the files do not tell which."
+                f"Pipeline {pipeline.number}: there is no file of checkpoint {gap}. It "
+                "failed, or it was deleted since: the files do not say which."
             )
         if len(gaps) > MOST_NAMED:
             yield f"Pipeline {pipeline.number}: {len(gaps) - MOST_NAMED:,} more gaps in the ids."

@@ -61,15 +61,12 @@ class SeaTunnelFiles(EngineUpload):
     upload: SeaTunnelUpload
 
     def inventory(self) -> UploadInventory:
-        """Return what the upload holds."""
         return upload_inventory(self.upload, self._pipelines)
 
     def entries(self) -> Iterator[StateEntry]:
-        """Give the elements of all states."""
         return entries_of(self._pipelines)
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
-        """Derive a recording from the checkpoints."""
         return derived_recording(self._pipelines)
 
     @cached_property

@@ -33,7 +33,7 @@ ALWAYS_READ = 5  # batches of a job, however many entries they have
 MOST_ENTRIES = 1_000_000  # of an upload
 MOST_SECONDS = 120.0  # to read them
 TOO_MUCH = (
-    f"of an upload at most {MOST_ENTRIES:,} entries are read, for at most {MOST_SECONDS / 60:.0f} "
+    f"at most {MOST_ENTRIES:,} entries of an upload are read, for at most {MOST_SECONDS / 60:.0f} "
     "minutes, and newer batches first."
 )
 _VALUES = ("value", "list_value", "map_value", "expiration_timestamp_ms")
@@ -120,8 +120,8 @@ class Reads:
                 self.rows[number, operator.id, name] = replace(rows, by_partition={})
                 damaged = self.damaged.setdefault(job.folder, {})
                 damaged.update((error.file, error) for error in rows.damaged)
-                for partition, found in sorted(rows.by_partition.items()):
-                    for row in found:
+                for partition, stored in sorted(rows.by_partition.items()):
+                    for row in stored:
                         yield _entry(number, operator.id, partition, name, reading, row)
 
 

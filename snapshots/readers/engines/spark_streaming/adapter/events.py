@@ -48,7 +48,7 @@ EPOCH_ENDED = "epoch ended"
 COMMIT = "commit"  # in ``inferred``
 _EVENTS_OF_A_TASK = 3  # in a batch
 _MOST_HANDLES = 100  # files of state that one event names
-_NO_CHANNEL_RECORDS = "That channels are empty is not logged for each: there would be too many."
+_NO_CHANNEL_RECORDS = "Empty channels are not logged one by one: there would be too many events."
 
 
 def derived_recording(
@@ -62,18 +62,18 @@ def derived_recording(
     graph = graph_of(jobs)
     planned = (batch.planned_at_ms for job in jobs for batch in job.batches)
     origin = min((at for at in planned if at is not None), default=None)
-    kept = [_kept(own, len(jobs)) for own in graph.jobs]
+    kept = [_kept(job_graph, len(jobs)) for job_graph in graph.jobs]
     channels = len(graph.picture.topology.channels) * sum(map(len, kept))
     notes = list(graph.notes)
     if left_out := sum(len(job.batches) for job in jobs) - sum(map(len, kept)):
-        notes.append(f"The {left_out:,} earliest batches are left out; the contents have all.")
+        notes.append(f"The {left_out:,} earliest batches are left out; the inventory has all.")
     if channels > MOST_CHANNEL_RECORDS:
         notes.append(_NO_CHANNEL_RECORDS)
     listed = listed_files(upload, jobs)
     drained = () if channels > MOST_CHANNEL_RECORDS else graph.picture.topology.channels
     writers = (
-        _JobWriter(own, batches, origin, listed, drained, states[own.job.folder])
-        for own, batches in zip(graph.jobs, kept, strict=True)
+        _JobWriter(job_graph, batches, origin, listed, drained, states[job_graph.job.folder])
+        for job_graph, batches in zip(graph.jobs, kept, strict=True)
     )
     events = chain.from_iterable(writer.events() for writer in writers)
     return _header(graph, origin, notes, states), derived_log.numbered(events)
@@ -97,7 +97,7 @@ def _header(
         "channels": graph.picture.inferred,
         "flaws": _flaws(graph, states),
     }
-    name = next((own.job.folder for own in graph.jobs if own.job.folder), "checkpoint")
+    name = next((one.job.folder for one in graph.jobs if one.job.folder), "checkpoint")
     return derived_log.header("spark", name, graph.picture.topology, about)
 
 
@@ -105,10 +105,10 @@ def _flaws(graph: Graph, states: Mapping[str, StateSizes]) -> dict[str, object] 
     """Return sentences, and by snapshot the places of its own, as ``domain.model.derived`` says."""
     places: dict[str, int] = {}
     snapshots: dict[str, list[int]] = {}
-    for own in graph.jobs:
-        for batch, sentences in flaws_by_batch(own.job, states[own.job.folder]).items():
+    for job in (job_graph.job for job_graph in graph.jobs):
+        for batch, sentences in flaws_by_batch(job, states[job.folder]).items():
             of_batch = [places.setdefault(sentence, len(places)) for sentence in sentences]
-            snapshots[snapshot_of(own.job, batch)] = of_batch
+            snapshots[snapshot_of(job, batch)] = of_batch
     return {"sentences": list(places), "snapshots": snapshots} if snapshots else None
 
 

@@ -57,7 +57,7 @@ BATCH, NO_DATA, EPOCH = "batch", "no-data batch", "epoch"
 MOST_PARTS = 500_000  # operators, partitions and stores of all batches; the newest first
 MOST_MISSING = 100  # files named of one batch
 MOST_COLUMNS = 50
-ONLY_NEWEST = "Operators are told of the newest batches only: they are many."
+ONLY_NEWEST = "Only the newest batches list their operators, because there are so many."
 _OF_JOINS_OWN = ("index", "matched")  # of key and value
 
 Loads = dict[int, dict[int, list[tuple[str, Load]]]]
@@ -88,7 +88,7 @@ def upload_inventory(
         for place in reversed(range(len(job.batches))):
             if left and parts >= left:
                 further_notes.append(
-                    "Operators are told of the newest batches only: they are many."
+                    "Only the newest batches list their operators, because there are so many."
                 )
             left = max(left - parts, 0)
             batch = _BatchInventory(job, place, state, reports[job.folder], reads, in_full=left > 0)

@@ -65,14 +65,13 @@ class SparkUpload(EngineUpload):
     reads: Reads = field(default_factory=Reads)
 
     def __post_init__(self) -> None:
-        self.found = uploads.read_upload(self.root, self.limits)
-        self.jobs = jobs_of(self.found.checkpoints)
+        self.upload = uploads.read_upload(self.root, self.limits)
+        self.jobs = jobs_of(self.upload.checkpoints)
 
     def inventory(self) -> UploadInventory:
-        """Return what the upload holds."""
         files = list_files(self.root, self.limits.files).entries
         sizes = {path: entry.size for path, entry in files.items()}
-        uses = file_uses(self.found, self.jobs, self.states, sizes)
+        uses = file_uses(self.upload, self.jobs, self.states, sizes)
         reports = {job.folder: self._reports(job) for job in self.jobs}
         return upload_inventory(
             self.jobs, self.states, reports, self.reads, uses, list(self._notes())
@@ -83,8 +82,7 @@ class SparkUpload(EngineUpload):
         return self.reads.entries(self.jobs, partial(rows_by_files, limits=self.limits))
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
-        """Derive a recording from the batches."""
-        return derived_recording(self.found, self.jobs, self.states)
+        return derived_recording(self.upload, self.jobs, self.states)
 
     @cached_property
     def states(self) -> dict[str, StateSizes]:
@@ -96,11 +94,11 @@ class SparkUpload(EngineUpload):
         query = job.checkpoint.query
         return {
             report.batch: report
-            for report in self.found.reports
+            for report in self.upload.reports
             if not report.idle and (query is None or report.query in (query, None))
         }
 
     def _notes(self) -> Iterator[str]:
-        yield from map(str, self.found.damaged[:MOST_NAMED])
+        yield from map(str, self.upload.damaged[:MOST_NAMED])
         if any(len(job.batches) > MOST_NAMED for job in self.jobs):
-            yield f"Of the batches that need a file, the newest {MOST_NAMED} are named."
+            yield f"A file names only the newest {MOST_NAMED} batches that need it."
