@@ -1,4 +1,4 @@
-"""Flink's uploads in the form that every engine's has: contents, entries, derived recording."""
+"""Flink's uploads as every engine gives them: inventory, entries, derived recording."""
 
 import json
 import shutil
@@ -47,7 +47,7 @@ def expected(shared_data: Path, name: str) -> dict:
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_contents_are_as_flink_and_its_rest_api_say(shared_data, name):
+def test_the_inventory_agrees_with_flink_and_its_rest_api(shared_data, name):
     found = given.inventory(shared_data, name)
     upload, entries = given.read(shared_data, name), given.entries(shared_data, name)
     compared, differing = 0, []
@@ -64,7 +64,7 @@ def test_contents_are_as_flink_and_its_rest_api_say(shared_data, name):
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_every_file_is_told_once_and_every_entry_has_its_state(shared_data, name):
+def test_every_file_is_listed_once_and_every_entry_has_its_state(shared_data, name):
     found = given.inventory(shared_data, name)
     folder = given.folder_of(shared_data, name)
     files = [path for path in folder.rglob("*") if path.is_file()]
@@ -107,7 +107,7 @@ def test_sizes_times_and_counts_of_every_case_have_a_unit(shared_data):
         ("bank-unaligned", {"no-buffers"}),
     ],
 )
-def test_why_channels_are_empty_or_not_known_is_said(shared_data, name, words):
+def test_the_inventory_says_why_channels_are_empty_or_not_known(shared_data, name, words):
     told = given.derived(shared_data, name).recording.header_extra
     by_name = {sentence: word for word, sentence in (WHY_EMPTY | WHY_UNKNOWN).items()}
     said = set()
@@ -134,7 +134,7 @@ def test_an_unaligned_checkpoint_without_its_files_is_not_known_to_have_been_emp
 
 
 @pytest.mark.parametrize("name", UNALIGNED)
-def test_the_types_of_states_are_described_as_they_stand_in_the_files(shared_data, name):
+def test_the_types_of_states_are_described_as_in_the_files(shared_data, name):
     upload = given.read(shared_data, name)
     described: dict[int, list[bytes]] = {}
     for one in upload.state_types():
@@ -180,7 +180,7 @@ def test_operator_state_is_compared_by_its_elements(shared_data):
     ) > 1  # fmt: skip
 
 
-def test_a_failed_checkpoint_is_told_without_files(shared_data):
+def test_a_failed_checkpoint_is_listed_without_files(shared_data):
     found = {one.id: one for one in given.inventory(shared_data, "failures").checkpoints}
     assert Counter(one.status for one in found.values()) == {
         COMPLETED: 7,
@@ -193,7 +193,7 @@ def test_a_failed_checkpoint_is_told_without_files(shared_data):
     assert found[4].completed_at - found[4].triggered_at == 694
 
 
-def test_what_lacks_is_missing_and_what_is_private_is_not_read(shared_data, tmp_path):
+def test_absent_files_are_missing_and_private_state_is_not_read(shared_data, tmp_path):
     case = given.folder_of(shared_data, "forst-async-state") / "files"
     (last,) = case.glob("*/chk-2")
     shutil.copytree(last, tmp_path / "chk-2")
@@ -267,7 +267,7 @@ def test_the_recording_can_be_read_as_a_log(shared_data, tmp_path, name):
 
 
 def rest_answers(shared_data: Path, name: str) -> dict[str, dict]:
-    """By snapshot id: the details of each checkpoint as the REST API gave them."""
+    """Return the details that the REST API gave of each checkpoint, by snapshot."""
     folder = given.folder_of(shared_data, name)
     later = " (run 2)" if (folder / "rest-before").exists() else ""
     found = {}
@@ -284,7 +284,7 @@ def rest_answers(shared_data: Path, name: str) -> dict[str, dict]:
 
 
 def names_of(shared_data: Path, name: str) -> dict[str, dict[str, str]]:
-    """By snapshot id: what the vertices are called."""
+    """Return the names of the vertices, by snapshot."""
     return {
         run.snapshots[checkpoint.number]: run.names
         for run in given.read(shared_data, name).runs
@@ -328,7 +328,7 @@ def _agrees(report: CheckpointReport, task, one: dict) -> None:
         assert task.acked_at - report.triggered_at == one["end_to_end_duration"]
 
 
-def test_why_a_checkpoint_failed_is_said(shared_data):
+def test_the_reason_of_a_failure_is_given(shared_data):
     found = checkpoints(given.derived(shared_data, "failures").recording)
     reports = {one.checkpoint: one for one in found}
     assert (reports["2"].status, reports["2"].reason) == (
@@ -344,8 +344,10 @@ def test_why_a_checkpoint_failed_is_said(shared_data):
 
 
 def test_a_subtask_that_is_still_at_an_earlier_checkpoint_is_not_waiting_for_a_sender(shared_data):
-    """slow-sink[0] copied its state for checkpoints 3, 7 and 11 beyond their time, which is told
-    with them: 7 was triggered at 6,000 ms, its copy began after 111 ms and took 2,601."""
+    """slow-sink[0] copied its state for checkpoints 3, 7 and 11 beyond their end.
+
+    Checkpoint 7 was triggered at 6,000 ms; its copy began after 111 ms and took 2,601 ms.
+    """
     found = checkpoints(given.derived(shared_data, "failures").recording)
     reports = {one.checkpoint: one for one in found}
     told = {}
@@ -400,8 +402,8 @@ def test_two_jobs_are_two_scopes(shared_data):
     ]  # fmt: skip
 
 
-def test_a_checkpoint_of_another_parallelism_is_of_another_run(shared_data, tmp_path):
-    """As a savepoint is that a job had taken before it was scaled up in place."""
+def test_a_checkpoint_of_another_parallelism_belongs_to_another_run(shared_data, tmp_path):
+    """A job takes such a savepoint before it is scaled up in place."""
     case = given.folder_of(shared_data, "rescaled")
     shutil.copytree(case / "rest", tmp_path / "rest")
     (savepoint,) = (case / "files").glob("savepoint-*")
@@ -452,7 +454,7 @@ def test_answers_alone_are_a_recording(shared_data, tmp_path):
     assert all("not in the upload" in one.problem for one in upload.inventory().checkpoints)
 
 
-def test_without_the_answers_about_subtasks_only_the_whole_is_told(shared_data, tmp_path):
+def test_without_the_answers_about_subtasks_only_the_checkpoint_is_known(shared_data, tmp_path):
     shutil.copytree(given.folder_of(shared_data, "bank-aligned"), tmp_path, dirs_exist_ok=True)
     for path in (tmp_path / "rest").glob("checkpoint-*-subtasks-*.json"):
         path.unlink()
@@ -464,7 +466,7 @@ def test_without_the_answers_about_subtasks_only_the_whole_is_told(shared_data, 
         assert {finding.verdict for finding in report.findings} == {"unknown"}
 
 
-def test_where_edges_are_too_many_alignments_are_still_told(shared_data, monkeypatch):
+def test_alignments_are_kept_where_edges_are_too_many(shared_data, monkeypatch):
     monkeypatch.setattr(engine_recording, "MOST_ON_CHANNELS", 0)
     upload = FlinkReader().read(given.folder_of(shared_data, "failures"))
     header, events = upload.recording()
@@ -477,17 +479,17 @@ def test_where_edges_are_too_many_alignments_are_still_told(shared_data, monkeyp
         }
 
 
-def test_of_too_many_checkpoints_the_latest_are_shown(shared_data, monkeypatch):
+def test_the_latest_checkpoints_are_shown_where_there_are_too_many(shared_data, monkeypatch):
     monkeypatch.setattr(engine_recording, "MOST_CHECKPOINTS", 2)
     upload = FlinkReader().read(given.folder_of(shared_data, "rocksdb-incremental"))
     header, events = upload.recording()
     assert {event.snapshot for event in events} == {"3", "4"}
     assert (
-        "The 2 earliest checkpoints are left out; the contents have all." in header.extra["notes"]
+        "The 2 earliest checkpoints are left out; the inventory has all." in header.extra["notes"]
     )
 
 
-def test_where_subtasks_are_too_many_the_coordinator_is_left(shared_data, monkeypatch):
+def test_only_the_coordinator_is_shown_where_subtasks_are_too_many(shared_data, monkeypatch):
     monkeypatch.setattr(engine_runs, "MOST_SUBTASKS", 4)
     upload = FlinkReader().read(given.folder_of(shared_data, "bank-unaligned"))
     assembly = assemble(*upload.recording())
@@ -499,8 +501,8 @@ def test_where_subtasks_are_too_many_the_coordinator_is_left(shared_data, monkey
 # --- data in flight -------------------------------------------------------------------------------
 
 
-def test_in_the_bank_no_money_is_lost(shared_data):
-    """What was withdrawn is either credited or in the channels between the two."""
+def test_no_money_of_the_bank_is_lost(shared_data):
+    """All money withdrawn is either credited or in the channels between the two."""
     types = {"withdraw -> deposit": TRANSFER}
     upload = FlinkReader(types).read(given.folder_of(shared_data, "bank-unaligned"))
     header, events = upload.recording()
@@ -533,7 +535,7 @@ def test_in_the_bank_no_money_is_lost(shared_data):
             assert report.recorded_channels[channel.id] == flying
 
 
-def test_a_type_that_alone_fits_is_said_to_be_inferred(shared_data):
+def test_the_only_type_that_fits_is_marked_as_inferred(shared_data):
     recording = given.derived(shared_data, "unaligned-orders").recording
     found = {
         (one["source"], one["target"]): (one["type"], one["inferred"])
@@ -561,7 +563,7 @@ def test_a_type_that_does_not_fit_is_refused(shared_data):
             FlinkReader({"withdraw -> deposit": name}).read(folder).recording()
 
 
-def test_what_was_in_flight_is_received_before_the_next_checkpoint_and_then_never(shared_data):
+def test_data_in_flight_is_received_once_before_the_next_checkpoint(shared_data):
     recording = given.derived(shared_data, "unaligned-orders").recording
     kinds = Counter(
         (event.kind, event.message.partition(":")[0])
@@ -588,7 +590,7 @@ def test_checkpoints_that_overlap_or_go_back_in_time_lose_no_message(shared_data
         assert any(report.recorded_channels.values())
 
 
-def test_where_halves_cannot_be_joined_the_channels_are_not_known(shared_data, tmp_path):
+def test_channels_whose_halves_cannot_be_joined_are_not_known(shared_data, tmp_path):
     shutil.copytree(given.folder_of(shared_data, "v5-unaligned-bank"), tmp_path, dirs_exist_ok=True)
     path = tmp_path / "rest" / "plan.json"
     plan = json.loads(path.read_text())
@@ -600,8 +602,8 @@ def test_where_halves_cannot_be_joined_the_channels_are_not_known(shared_data, t
     assert sum(one.bytes for one in upload.inventory().checkpoints[0].channels) == 98208
 
 
-def test_what_barriers_overtook_is_counted(shared_data):
-    """All elements that do not lie in the receiver's buffers, as Flink's own classes tell it."""
+def test_the_messages_that_barriers_overtook_are_counted(shared_data):
+    """Flink's own classes say that these are all elements outside the receiver's buffers."""
     found = checkpoints(given.derived(shared_data, "bank-unaligned").recording)
     for report, snapshot in zip(
         found, expected(shared_data, "bank-unaligned")["snapshots"], strict=True
@@ -615,7 +617,7 @@ def test_what_barriers_overtook_is_counted(shared_data):
 
 
 @pytest.mark.parametrize("damage", ["an edge from nowhere", "a cycle"])
-def test_in_a_graph_that_is_no_dataflow_messages_are_in_their_channels(
+def test_messages_are_in_their_channels_in_a_graph_that_is_no_dataflow(
     shared_data, tmp_path, damage
 ):
     shutil.copytree(given.folder_of(shared_data, "v5-unaligned-bank"), tmp_path, dirs_exist_ok=True)
@@ -656,7 +658,7 @@ def test_in_a_graph_that_is_no_dataflow_messages_are_in_their_channels(
         ),
     ],
 )
-def test_what_flink_wrote_is_recognised_with_a_reason(names, start):
+def test_files_of_flink_are_recognised_with_a_reason(names, start):
     reason = FlinkReader().recognises(names, start)
     assert reason.endswith(".")
     assert "Flink" in reason
@@ -672,11 +674,11 @@ def test_what_flink_wrote_is_recognised_with_a_reason(names, start):
         ([], b""),
     ],
 )
-def test_what_others_wrote_is_not(names, start):
+def test_files_of_others_are_not_recognised(names, start):
     assert FlinkReader().recognises(names, start) is None
 
 
-def test_the_real_answers_are_recognised_alone(shared_data):
+def test_each_real_answer_is_recognised_by_itself(shared_data):
     rest = given.folder_of(shared_data, "failures") / "rest"
     for name in ("job.json", "plan.json", "checkpoints.json", "checkpoint-3.json"):
         assert FlinkReader().recognises([name], (rest / name).read_bytes()[:512]), name
@@ -709,7 +711,7 @@ DAMAGES = MANY if MANY >= 10_000 else MANY // 5
 
 
 def _whole_way(folder: Path) -> None:
-    """All that a worker does with an upload, by the reference."""
+    """Do all that a worker does with an upload, by the reference."""
     upload = FlinkReader().read(folder)
     header, events = upload.recording()
     assembly = assemble(header, events)
@@ -726,8 +728,8 @@ def _whole_way(folder: Path) -> None:
         assert own.bytes == len(channel.data)
 
 
-def test_damaged_uploads_are_refused_or_told(shared_data, tmp_path):
-    """A file of a case at a time is damaged; what is told stays without false claims."""
+def test_damaged_uploads_are_refused_or_described(shared_data, tmp_path):
+    """One file of a case at a time is damaged; no false claim follows."""
     refused = told = 0
     originals = []
     for name, parts in DAMAGED.items():

@@ -1,4 +1,4 @@
-"""A file that lacks makes the state of its operator incomplete, whichever subtask it is of."""
+"""A missing file makes the state of its operator incomplete, whichever subtask needs it."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""Uploads of SeaTunnel's files in the words of every engine, and the recording made of them."""
+"""SeaTunnel's uploads as every engine gives them: inventory, entries, derived recording."""
 
 import contextlib
 import json
@@ -42,7 +42,7 @@ SINK = "ActionStateKey - pipeline-1 [Sink[0]-File]"
 
 @pytest.fixture(params=NAMES)
 def case(request, shared_data, tmp_path):
-    """The name, the expected.json, and the unpacked folder."""
+    """Give the name of a case, its expected.json and its unpacked folder."""
     target = tmp_path / "case"
     unpack(shared_data / "seatunnel" / f"{request.param}.zip", target, PackageLimits())
     [expected] = target.rglob("expected.json")
@@ -54,7 +54,7 @@ def upload_of(folder):
 
 
 def derived(upload):
-    """The recording as it is assembled from the log that is written of it."""
+    """Return header and events of the derived recording."""
     header, events = upload.recording()
     return header, list(events)
 
@@ -70,7 +70,7 @@ def facts(item):
 # --- the real cases -----------------------------------------------------------------------------
 
 
-def test_every_checkpoint_is_told_as_expected(case):
+def test_every_checkpoint_is_described_as_expected(case):
     _, expected, folder = case
     found = {item.path: item for item in upload_of(folder).inventory().checkpoints}
     assert sorted(found) == sorted(item["path"] for item in expected["files"])
@@ -144,7 +144,7 @@ def assert_is_entry(entry, element):
     assert as_expected(entry.value, element["content"]) == element["content"]
 
 
-def test_every_file_is_told_once_with_its_size(case):
+def test_every_file_is_listed_once_with_its_size(case):
     _, _, folder = case
     files = upload_of(folder).inventory().files
     sizes = {p.relative_to(folder).as_posix(): p.stat().st_size for p in folder.rglob("*.*")}
@@ -181,7 +181,7 @@ def test_the_derived_log_is_read_back_as_it_was_written(case, tmp_path):
 
 
 def test_times_are_those_of_the_files(case):
-    """Trigger, completion and, where they can be told, the acknowledgements."""
+    """Compare trigger, completion and the acknowledgements that are known."""
     name, expected, folder = case
     header, events = derived(upload_of(folder))
     began = header.extra["epoch"]
@@ -202,7 +202,7 @@ def test_times_are_those_of_the_files(case):
     assert acks == noted
 
 
-def test_what_is_contained_is_kept_beside_a_recording(case, tmp_path):
+def test_the_inventory_is_kept_beside_a_recording(case, tmp_path):
     _, _expected, folder = case
     into = tmp_path / "store"
     into.mkdir()
@@ -264,7 +264,7 @@ def test_what_is_inferred_says_so(shared_data, tmp_path):
 
 
 def a_vertex(number, *acks):
-    """acks: milliseconds after the trigger (at 1000), None for none."""
+    """Return a task vertex whose subtasks acknowledge so many ms after the trigger (at 1000)."""
     listed = [
         (2, 1) if at is None else (1, [(1, place), (2, 1000 + at), (3, 1), (4, 0)])
         for place, at in enumerate(acks)
@@ -293,7 +293,7 @@ def two_actions(readers=2):
     ]
 
 
-def test_who_acknowledged_when_is_told_where_only_one_answer_is_possible(tmp_path):
+def test_acknowledgements_are_assigned_where_only_one_answer_is_possible(tmp_path):
     vertices = [a_vertex(1, 10), a_vertex(2, 80), a_vertex(3, 20, 30)]
     save(tmp_path, {named(7): a_file(actions=two_actions(), vertices=vertices)})
     acks = {e.process: e.at for e in derived(upload_of(tmp_path))[1] if e.kind == "cp_ack"}
@@ -318,20 +318,20 @@ def test_who_acknowledged_when_is_told_where_only_one_answer_is_possible(tmp_pat
         [a_vertex(1, 10, 11), a_vertex(2, 80), a_vertex(3, 20, 30)],
     ],
 )
-def test_a_task_whose_actions_cannot_be_told_stands_by_itself(tmp_path, vertices):
+def test_a_task_whose_actions_are_not_known_is_drawn_by_itself(tmp_path, vertices):
     save(tmp_path, {named(7): a_file(actions=two_actions(), vertices=vertices)})
     upload = upload_of(tmp_path)
     header, events = derived(upload)
     acks = [event.process for event in events if event.kind == "cp_ack"]
     assert acks
     assert all(process.startswith("task ") for process in acks)
-    assert any("cannot be told" in note for note in header.extra["notes"])
+    assert any("drawn by itself" in note for note in header.extra["notes"])
     [report] = judge(assembled(upload).recording)
     assert report.verdict == "unknown"
 
 
 @pytest.mark.parametrize("action", ["Shuffle [Source[0]-Fake]", "something new"])
-def test_behind_a_shuffle_are_tasks_of_their_own(tmp_path, action):
+def test_tasks_behind_a_shuffle_are_drawn_by_themselves(tmp_path, action):
     key = a_name(f"ActionStateKey - pipeline-1 [{action}]")
     shuffle = an_action(key, [a_state(0), a_state(1)])
     vertices = [a_vertex(1, 10), a_vertex(2, 80), a_vertex(3, 20, 30)]
@@ -379,7 +379,7 @@ def test_two_files_of_one_id_are_two_checkpoints_and_a_copy_is_one_snapshot(tmp_
     assert [r.snapshot for r in judge(assembled(upload).recording)] == ["7", "7 (file 2)"]
 
 
-def test_actions_of_one_name_in_two_pipelines_are_told_apart(tmp_path):
+def test_actions_of_one_name_in_two_pipelines_have_names_of_their_own(tmp_path):
     files = {named(1, pipeline=p): a_file(1, pipeline=p, actions=two_actions()) for p in (1, 2)}
     processes = [p.id for p in derived(upload_of(save(tmp_path, files)))[0].topology.processes]
     assert "pipeline 1: Source[0]-Fake[0]" in processes
@@ -470,7 +470,7 @@ def test_failed_and_running_checkpoints_come_from_rest(tmp_path):
     assert reports["8"].duration == 3_000_000
 
 
-def test_of_several_answers_the_newest_final_word_counts(tmp_path):
+def test_the_newest_final_status_of_several_answers_counts(tmp_path):
     early = json.loads(an_answer(listed(8, "FAILED", failureReason="first")))
     files = {
         "b.json": json.dumps(early | {"updatedAt": 10}).encode(),
@@ -578,7 +578,7 @@ def test_odd_names_and_times_leave_a_recording_that_can_be_stored(tmp_path):
     write_inventory(tmp_path, upload_of(tmp_path))
 
 
-def test_damaged_files_are_told_or_refused(shared_data, tmp_path):
+def test_damaged_files_are_described_or_refused(shared_data, tmp_path):
     seeds = [json.dumps(GRAPH).encode(), an_answer(listed(8, "FAILED"), listed(9, "COMPLETED"))]
     for name in NAMES:
         with zipfile.ZipFile(shared_data / "seatunnel" / f"{name}.zip") as opened:
