@@ -25,10 +25,10 @@ class EngineUpload(Protocol):
         """
 
     def entries(self) -> Iterator[StateEntry]:
-        """Give the entries of state by checkpoint, then operator."""
+        """Yield the entries of state by checkpoint, then operator."""
 
     def channel_bytes(self) -> Iterator[ChannelBytes]:
-        """Give the data in flight by checkpoint, then number; by default there is none."""
+        """Yield the data in flight by checkpoint, then number; by default there is none."""
         return iter(())
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
@@ -54,7 +54,7 @@ class TellsTypes(Protocol):
     """An upload whose files describe the types of states, which data in flight may have, too."""
 
     def state_types(self) -> Iterator[StateTypes]:
-        """Give the descriptions of the checkpoints with data in flight, by checkpoint."""
+        """Yield the descriptions of the checkpoints with data in flight, by checkpoint."""
 
 
 class EngineReader(Protocol):

@@ -76,7 +76,7 @@ def _text(value: object) -> JsonText:
 
 
 def numbered(events: Iterable[LoggedEvent]) -> Iterator[LoggedEvent]:
-    """Give the events of a log, which come in its order, the numbers of their lines."""
+    """Yield the events of a log, which come in its order, with the numbers of their lines."""
     for line, logged in enumerate(events, _FIRST_LINE):
         yield replace(logged, line=line)
 

@@ -30,7 +30,7 @@ class Vertex:
 
     @property
     def processes(self) -> list[ProcessId]:
-        """List the processes that the vertex is drawn as."""
+        """The processes that it is drawn as."""
         return [self.process(index) for index in range(self.width)]
 
 
@@ -50,13 +50,13 @@ class Edge:
 
     @property
     def pairs(self) -> Iterable[tuple[ProcessId, ProcessId]]:
-        """Give sender and receiver of every channel."""
+        """The sender and the receiver of every channel."""
         ends = self.source.processes, self.target.processes
         return zip(*ends, strict=True) if self.exchange == FORWARD else product(*ends)
 
     @property
     def width(self) -> int:
-        """Count the channels."""
+        """How many channels it has."""
         return self.source.width * (1 if self.exchange == FORWARD else self.target.width)
 
 

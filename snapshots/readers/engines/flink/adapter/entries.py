@@ -71,7 +71,7 @@ def entries_of(
     seen: OperatorSeen,
     limits: Limits | None = None,
 ) -> Iterator[StateEntry]:
-    """Give the entries of an operator: keyed state, operator state, its coordinator's state.
+    """Yield the entries of an operator: keyed state, operator state, its coordinator's state.
 
     Args:
         number: the number of the checkpoint.

@@ -56,7 +56,7 @@ def _roles(
 
 
 def _streams(checkpoint: FlinkCheckpoint) -> Iterator[tuple[str, Stream]]:
-    """Give the streams that a checkpoint needs, with their roles."""
+    """Yield the streams that a checkpoint needs, with their roles."""
     for operator in checkpoint.operators:
         if operator.coordinator is not None:
             for stream in streams(operator.coordinator):

@@ -78,7 +78,7 @@ class InFlightReading:
         return self._kept[1]
 
     def numbered(self, checkpoint: FlinkCheckpoint, run: Run) -> Iterator[Numbered]:
-        """Give the channels with data in flight, then the halves that belong to none."""
+        """Yield the channels with data in flight, then the halves that belong to none."""
         joined = self.joined(checkpoint)
         channels = [(edge, channel) for edge in joined.edges for channel in edge.channels]
         for number, (edge, channel) in enumerate(channels):

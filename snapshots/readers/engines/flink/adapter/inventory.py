@@ -223,7 +223,7 @@ def _size(*handles: Handle | None) -> int | None:
 
 
 def _vertices(checkpoint: FlinkCheckpoint, run: Run) -> Iterator[OperatorInventory]:
-    """Give the vertices of a checkpoint without files, of which the chains are one."""
+    """Yield the vertices of a checkpoint without files, of which the chains are one."""
     for vertex in checkpoint.vertices:
         yield OperatorInventory(
             id=vertex.vertex,

@@ -41,7 +41,7 @@ class Log:
         self.rows.append((when, derived_log.event(process, kind, at, about, **fields)))
 
     def events(self) -> Iterator[LoggedEvent]:
-        """Give the events in order."""
+        """Yield the events in order."""
         ordered = sorted(self.rows, key=itemgetter(0))
         return derived_log.numbered(event for _, event in ordered)
 

@@ -155,7 +155,7 @@ class Pipelines:
     hidden: int
 
     def checkpoints(self) -> Iterator[tuple[Pipeline, SeaTunnelCheckpoint]]:
-        """Give all checkpoints in the order of their numbers."""
+        """Yield all checkpoints in the order of their numbers."""
         for pipeline in self.pipelines:
             for checkpoint in pipeline.checkpoints:
                 yield pipeline, checkpoint
@@ -214,7 +214,7 @@ def _labels(keys: list[Key]) -> dict[Key, str | None]:
 def _merged(
     history: PipelineHistory | None, listed: dict[int, Listed]
 ) -> Iterator[tuple[int, StoredCheckpoint | None, Listed | None]]:
-    """Give every file and every entry without a file, by the checkpoint's id."""
+    """Yield every file and every entry without a file, by the checkpoint's id."""
     files: dict[int, list[StoredCheckpoint | None]] = {}
     for file in history.checkpoints if history else ():
         assert file.checkpoint.id is not None  # a file without an id is not read
@@ -243,7 +243,7 @@ def _listed(answers: list[Answer], only_job: int | None) -> dict[Key, dict[int, 
 
 
 def _entries(answer: Answer) -> Iterator[tuple[int | None, Listed | None]]:
-    """Give every entry of an answer with its pipeline, and None for every pipeline itself."""
+    """Yield every entry of an answer with its pipeline, and None for every pipeline itself."""
     for entry in answer.history:
         yield entry.pipeline, _with_status(entry, answer)
     for pipeline in answer.pipelines:

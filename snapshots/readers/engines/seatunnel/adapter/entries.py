@@ -26,7 +26,7 @@ def operator_ids(checkpoint: Checkpoint) -> list[str]:
 
 
 def states_of(action: ActionState) -> Iterator[tuple[str, str, list[tuple[int, SubtaskState]]]]:
-    """Give name and kind of each state of an action, and what it consists of, by subtask."""
+    """Yield name and kind of each state of an action, and what it consists of, by subtask."""
     names = _NAMES.get(action_name(action.key).role or "", _OTHER)
     present = [(index, state) for index, state in enumerate(action.subtasks) if state is not None]
     if present:
@@ -36,7 +36,7 @@ def states_of(action: ActionState) -> Iterator[tuple[str, str, list[tuple[int, S
 
 
 def entries_of(upload: Pipelines) -> Iterator[StateEntry]:
-    """Give the entries by checkpoint, then operator."""
+    """Yield the entries by checkpoint, then operator."""
     for _, checkpoint in upload.checkpoints():
         if (content := checkpoint.content) is None:
             continue

@@ -307,7 +307,7 @@ def _notes(upload: SeaTunnelUpload, pipelines: Pipelines) -> Iterator[str]:
 
 
 def _gaps(pipeline: Pipeline) -> Iterator[str]:
-    """Give the spans of ids of which there is neither a file nor an entry of a REST answer."""
+    """Yield the spans of ids of which there is neither a file nor an entry of a REST answer."""
     listed = sorted(one.id for one in pipeline.checkpoints if one.stored is None)
     for gap in pipeline.history.gaps if pipeline.history is not None else ():
         inside = (id for id in listed if gap.first <= id <= gap.last)

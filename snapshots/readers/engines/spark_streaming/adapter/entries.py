@@ -88,7 +88,7 @@ class Reads:
     def entries(
         self, jobs: tuple[SparkJob, ...], read_rows: Callable[[Wanted], Rows]
     ) -> Iterator[StateEntry]:
-        """Give the entries of batches with state, by job from the newest batch to the oldest.
+        """Yield the entries of batches with state, by job from the newest batch to the oldest.
 
         They are read as long as there is room and time, and at least ALWAYS_READ batches of each
         job.

@@ -188,7 +188,7 @@ class _JobWriter:
         }
 
     def _wrote(self, batch: Batch) -> Iterator[LoggedEvent]:
-        """Give the tasks whose version lies on disk; when it was written is not known."""
+        """Yield the ends of tasks whose version lies on disk; their time is not known."""
         self._advance(_tasks_ended_at(batch))
         whole, sizes = self.graph.whole, self.state.sizes
         for operator, partition, process in self.tasks:
@@ -211,7 +211,7 @@ class _JobWriter:
                 yield self._event(process, TASK_END, batch, about, [TIME])
 
     def _read(self, batch: Batch) -> Iterator[LoggedEvent]:
-        """Give the sources that have come to the ends of their ranges."""
+        """Yield the arrival of each source at the end of its range."""
         if batch.sources is None:
             for reader in self.sources.values():
                 self.offsets.pop(reader, None)
@@ -244,7 +244,7 @@ class _JobWriter:
     # --- an epoch --------------------------------------------------------------------------------
 
     def _epoch(self, batch: Batch) -> Iterator[LoggedEvent]:
-        """Give an epoch, whose offsets are written when every reader has ended; it has no time."""
+        """Yield the events of an epoch, which has no time; its offsets are written at its end."""
         if batch.planned:
             about: dict[str, object] = {"batch": batch.batch}
             if batch.sources is not None:

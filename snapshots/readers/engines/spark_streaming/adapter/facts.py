@@ -8,6 +8,7 @@ from snapshots.domain.inventory.batches import PlannedBatch, PlannedSource, Writ
 from snapshots.domain.inventory.model import COUNT, EPOCH_MS, MILLISECONDS, Fact
 from snapshots.readers.engines import listing
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
+from snapshots.readers.engines.spark_streaming.adapter.sizes import known_sum
 from snapshots.readers.engines.spark_streaming.documents import Json
 from snapshots.readers.engines.spark_streaming.incidents import InFlight
 from snapshots.readers.engines.spark_streaming.logs import offsets
@@ -28,7 +29,7 @@ _ROWS = {
 
 
 def job_facts(job: SparkJob) -> Iterator[Fact]:
-    """Give the facts of a query."""
+    """Yield the facts of a query."""
     checkpoint, topology = job.checkpoint, job.checkpoint.topology
     yield Fact("query", checkpoint.query)
     yield Fact("folder", job.folder or "the upload itself")
@@ -51,7 +52,7 @@ def job_facts(job: SparkJob) -> Iterator[Fact]:
 
 
 def batch_facts(job: SparkJob, batch: Batch) -> Iterator[Fact]:
-    """Give the facts of a batch."""
+    """Yield the facts of a batch."""
     for source in (batch.sources or ())[:MOST_NAMED]:
         yield from _range_facts(source)
     if batch.reported_rows is not None:
@@ -97,7 +98,7 @@ def _range_facts(source: SourceRange) -> Iterator[Fact]:
 
 
 def operator_facts(report: Progress | None, id: int, operators: int) -> Iterator[Fact]:
-    """Give what a progress report says of an operator, if it has as many as the checkpoint."""
+    """Yield what a progress report says of an operator, if it has as many as the checkpoint."""
     if report is None or len(report.operators) != operators or not id < operators:
         return
     counts = report.operators[id]
@@ -129,14 +130,14 @@ def planned_of(job: SparkJob, batch: Batch) -> PlannedBatch | None:
     in_flight = job.in_flight.get(batch.batch)
     if in_flight is None or batch.sources is None:
         return None
-    counts = [len(one.files) for one in batch.sources if one.files is not None]
+    counts = [None if one.files is None else len(one.files) for one in batch.sources]
     newest = sorted(job.in_flight)[-MOST_DETAILED:]
     return PlannedBatch(
         kind=in_flight.kind,
         how_far=in_flight.how_far,
         restart=in_flight.restart,
         rows=batch.rows,
-        files=sum(counts) if counts and len(counts) == len(batch.sources) else None,
+        files=known_sum(counts) if counts else None,
         sources=tuple(_planned_source(job, source) for source in batch.sources),
         written=tuple(_written(job, in_flight)) if batch.batch in newest else (),
     )

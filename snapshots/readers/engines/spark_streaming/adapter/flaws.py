@@ -54,7 +54,7 @@ def state_path(operator: int, partition: int, store: str, name: str = "") -> str
 def spoilt(
     job: SparkJob, state: StateSizes, found_later: Iterable[DamagedFile] = ()
 ) -> Iterator[Spoilt]:
-    """Give the files of a job that are damaged, then those that are missing.
+    """Yield the files of a job that are damaged, then those that are missing.
 
     Args:
         found_later: files that turned out to be damaged when entries were read.

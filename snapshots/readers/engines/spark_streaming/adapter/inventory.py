@@ -3,7 +3,7 @@
 A batch is a checkpoint: triggered when it was planned, complete when it is committed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from snapshots.domain.inventory.batches import spans_text
 from snapshots.domain.inventory.model import (
@@ -41,7 +41,7 @@ from snapshots.readers.engines.spark_streaming.adapter.facts import (
 )
 from snapshots.readers.engines.spark_streaming.adapter.flaws import spoilt, state_path
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob, fate_of
-from snapshots.readers.engines.spark_streaming.adapter.sizes import Load, StateSizes
+from snapshots.readers.engines.spark_streaming.adapter.sizes import Load, StateSizes, known_sum
 from snapshots.readers.engines.spark_streaming.progress import Progress
 from snapshots.readers.engines.spark_streaming.state.operators import Operator
 from snapshots.readers.engines.spark_streaming.state.readings import (
@@ -57,7 +57,6 @@ BATCH, NO_DATA, EPOCH = "batch", "no-data batch", "epoch"
 MOST_PARTS = 500_000  # operators, partitions and stores of all batches; the newest first
 MOST_MISSING = 100  # files named of one batch
 MOST_COLUMNS = 50
-ONLY_NEWEST = "Only the newest batches list their operators, because there are so many."
 _OF_JOINS_OWN = ("index", "matched")  # of key and value
 
 Loads = dict[int, dict[int, list[tuple[str, Load]]]]
@@ -157,7 +156,7 @@ class _BatchInventory:
     def checkpoint(self) -> CheckpointInventory:
         job, batch, fate = self.job, self.batch, self.fate
         operators = tuple(map(self._operator, self.operators))
-        sizes = [operator.bytes for operator in operators if operator.bytes is not None]
+        is_whole = len(operators) == len(job.checkpoint.operators)
         log = "offsets" if batch.planned else "commits"
         is_empty = fate.is_over and not job.is_continuous
         kind = EPOCH if job.is_continuous else NO_DATA if batch.has_no_data else BATCH
@@ -170,7 +169,7 @@ class _BatchInventory:
             path=job.path(f"{log}/{batch.batch}"),
             triggered_at=batch.planned_at_ms,
             completed_at=batch.committed_at_ms,
-            bytes=sum(sizes) if len(sizes) == len(job.checkpoint.operators) else None,
+            bytes=known_sum(one.bytes for one in operators) if is_whole else None,
             shared=sum(
                 load.shared
                 for partitions in self.loads.values()
@@ -200,7 +199,7 @@ class _BatchInventory:
             yield "Its offset file is not in the upload, so what it read is not known."
 
     def _missing(self) -> Iterator[MissingFile]:
-        """Give what it takes to read the state after the batch, and is not there."""
+        """Yield the absent files without which the state after the batch cannot be read."""
         if not self.fate.is_over:
             return
         for operator, gone in self.job.checkpoint.missing_partitions.items():
@@ -222,8 +221,10 @@ class _BatchInventory:
     def _operator(self, operator: Operator) -> OperatorInventory:
         checkpoint = self.job.checkpoint
         loads = self.loads.get(operator.id, {})
-        sizes = {partition: _size(load for _, load in one) for partition, one in loads.items()}
-        known = [size for size in sizes.values() if size is not None]
+        sizes = {
+            partition: known_sum(load.bytes for _, load in stores)
+            for partition, stores in loads.items()
+        }
         nodes = checkpoint.topology.operators
         reported = (node.reported_name for node in nodes if node.id == operator.id)
         gone = missing_sentence(checkpoint.missing_partitions.get(operator.id, ()))
@@ -231,7 +232,7 @@ class _BatchInventory:
             id=str(operator.id),
             name=operator.name or next(reported, None),
             parallelism=operator.used_partitions,
-            bytes=sum(known) if sizes and len(known) == len(sizes) else None,
+            bytes=known_sum(sizes.values()) if sizes else None,
             subtasks=tuple(
                 SubtaskInventory(partition, bytes=sizes[partition], parts=_parts(stores))
                 for partition, stores in sorted(loads.items())
@@ -247,7 +248,7 @@ class _BatchInventory:
     def _states(
         self, operator: Operator, loads: Mapping[int, list[tuple[str, Load]]], gone: str | None
     ) -> Iterator[StateInventory]:
-        """Give the states, if their entries are read: else nobody knows how many there are."""
+        """Yield the states, if their entries are read: else nobody knows how many there are."""
         if self.number not in self.reads.read:
             return
         for reading, name in state_names(self.job, operator).items():
@@ -274,12 +275,6 @@ class _BatchInventory:
                 reasons.setdefault(rows.reason, []).append(name)
         for reason, names in reasons.items():
             yield f"{', '.join(names)}: {reason}"
-
-
-def _size(loads: Iterable[Load]) -> int | None:
-    sizes = [load.bytes for load in loads]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
 
 
 def _parts(stores: list[tuple[str, Load]]) -> dict[str, int]:

@@ -78,7 +78,7 @@ class SparkUpload(EngineUpload):
         )
 
     def entries(self) -> Iterator[StateEntry]:
-        """Give the entries that the decoder of the files can read."""
+        """Yield the entries that the decoder of the files can read."""
         return self.reads.entries(self.jobs, partial(rows_by_files, limits=self.limits))
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:

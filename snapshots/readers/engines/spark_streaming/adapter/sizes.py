@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -40,6 +40,16 @@ _ZIP_ERRORS = (
 )
 
 
+def known_sum(numbers: Iterable[int | None]) -> int | None:
+    """Return the sum of numbers; None if one of them is not known."""
+    total = 0
+    for number in numbers:
+        if number is None:
+            return None
+        total += number
+    return total
+
+
 @dataclass(frozen=True)
 class Load:
     """What one version of a partition takes.
@@ -60,8 +70,7 @@ class Load:
     @property
     def bytes(self) -> int | None:
         """The size of all parts; None where it is not known."""
-        sizes = [size for size in self.parts.values() if size is not None]
-        return sum(sizes) if len(sizes) == len(self.parts) else None
+        return known_sum(self.parts.values())
 
 
 @dataclass(frozen=True)
@@ -131,7 +140,7 @@ class StoredVersions:
         return range(bisect_left(self.wanted, file.version), stop)
 
     def gaps(self, places: range) -> Iterator[tuple[str, range]]:
-        """Give the first missing file of every run of changes, and the places that lack it.
+        """Yield the first missing file of every run of changes, and the places that lack it.
 
         Args:
             places: the places in ``wanted`` that are of interest.
@@ -232,7 +241,7 @@ class StateSizes:
         }
 
     def partitions(self) -> Iterator[tuple[int, str, int, StoredVersions]]:
-        """Give operator, store, number and versions of each partition."""
+        """Yield operator, store, number and versions of each partition."""
         for operator, stores in self.stores.items():
             for store, partitions in stores.items():
                 for partition, versions in partitions.items():
