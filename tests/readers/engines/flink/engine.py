@@ -1,4 +1,4 @@
-"""What Flink's adapter gives of an upload, put beside a case's expected.json, fact by fact."""
+"""Compares what Flink's adapter gives of an upload with a case's expected.json, fact by fact."""
 
 import re
 from collections import Counter
@@ -48,10 +48,10 @@ def expected_snapshots(expected: dict) -> list[dict]:
 
 
 def stored(upload: FlinkEngineUpload, found: UploadInventory, path: str | None):
-    """The checkpoint whose `_metadata` it is, with its number."""
-    for place in upload.places:
-        if place.has_files and path in (None, place.stored.path):
-            return place.number, found.checkpoints[place.number]
+    """Return the checkpoint with this `_metadata`, and its number."""
+    for checkpoint in upload.checkpoints:
+        if checkpoint.metadata is not None and path in (None, checkpoint.stored.path):
+            return checkpoint.number, found.checkpoints[checkpoint.number]
     raise AssertionError(path)
 
 
@@ -96,7 +96,7 @@ def expected_facts(snapshot: dict) -> Facts:
 
 
 def _properties(text: str | None) -> dict[str, str]:
-    """Of the text that Flink gives of them."""
+    """Return the properties in the text that Flink makes of them."""
     told = dict(re.findall(r"(\w+)='?([\w ]+)'?", text or ""))
     found = {"type": told.get("name"), "sharing of files": told.get("sharingFilesStrategy")}
     found["savepoint format"] = told.get("formatType", "").lower()
@@ -139,7 +139,7 @@ def _sizes(channels: list[dict]) -> int:
 
 
 def _keyed(value: dict) -> dict:
-    """Without what the void namespace is written as; timers have a time stamp for a value."""
+    """Return a value without the void namespace; the value of a timer is its time stamp."""
     found = dict(value)
     if found.get("namespace", True) is None:
         del found["namespace"]
@@ -152,7 +152,7 @@ def _keyed(value: dict) -> dict:
 
 
 def found_facts(checkpoint: CheckpointInventory, own: list[StateEntry], wanted: Facts) -> Facts:
-    """own: its entries. wanted: of values, only what is asked for is given."""
+    """Return the facts of a checkpoint with its entries; values only where they are wanted."""
     facts: Facts = {("id",): checkpoint.id, ("bytes",): checkpoint.bytes}
     facts["kind",] = checkpoint.kind
     facts |= {("fact", fact.name): fact.value for fact in checkpoint.facts}

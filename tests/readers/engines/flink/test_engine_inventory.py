@@ -21,7 +21,7 @@ NOT_DECODED = {"types": 6, "types-nulls": 4}  # states with values of Kryo, or o
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_contents_are_as_flink_and_its_rest_api_say(shared_data, name):
+def test_the_inventory_agrees_with_flink_and_its_rest_api(shared_data, name):
     found = given.inventory(shared_data, name)
     upload, entries = given.read(shared_data, name), given.entries(shared_data, name)
     compared, differing = 0, []
@@ -38,7 +38,7 @@ def test_contents_are_as_flink_and_its_rest_api_say(shared_data, name):
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_every_file_is_told_once_and_every_entry_has_its_state(shared_data, name):
+def test_every_file_is_listed_once_and_every_entry_has_its_state(shared_data, name):
     found = given.inventory(shared_data, name)
     folder = given.folder_of(shared_data, name)
     files = [path for path in folder.rglob("*") if path.is_file()]
@@ -81,7 +81,7 @@ def test_sizes_times_and_counts_of_every_case_have_a_unit(shared_data):
         ("bank-unaligned", {"no-buffers"}),
     ],
 )
-def test_why_channels_are_empty_or_not_known_is_said(shared_data, name, words):
+def test_the_inventory_says_why_channels_are_empty_or_not_known(shared_data, name, words):
     told = given.derived(shared_data, name).recording.header_extra
     by_name = {sentence: word for word, sentence in (WHY_EMPTY | WHY_UNKNOWN).items()}
     said = set()
@@ -108,16 +108,16 @@ def test_an_unaligned_checkpoint_without_its_files_is_not_known_to_have_been_emp
 
 
 @pytest.mark.parametrize("name", UNALIGNED)
-def test_the_types_of_states_are_described_as_they_stand_in_the_files(shared_data, name):
+def test_the_types_of_states_are_described_as_in_the_files(shared_data, name):
     upload = given.read(shared_data, name)
     described: dict[int, list[bytes]] = {}
     for one in upload.state_types():
         described.setdefault(one.checkpoint, []).append(one.data)
     assert described
-    for place in upload.places:
-        if place.number in described:
-            own = described[place.number]
-            assert types_described(own) == state_types(upload.upload, place.stored)
+    for checkpoint in upload.checkpoints:
+        if checkpoint.number in described:
+            own = described[checkpoint.number]
+            assert types_described(own) == state_types(upload.upload, checkpoint.stored)
             assert len(set(own)) == len(own)
             assert sum(map(len, own)) < 20_000
 
@@ -154,7 +154,7 @@ def test_operator_state_is_compared_by_its_elements(shared_data):
     ) > 1  # fmt: skip
 
 
-def test_a_failed_checkpoint_is_told_without_files(shared_data):
+def test_a_failed_checkpoint_is_listed_without_files(shared_data):
     found = {one.id: one for one in given.inventory(shared_data, "failures").checkpoints}
     assert Counter(one.status for one in found.values()) == {
         COMPLETED: 7,
@@ -167,7 +167,7 @@ def test_a_failed_checkpoint_is_told_without_files(shared_data):
     assert found[4].completed_at - found[4].triggered_at == 694
 
 
-def test_what_lacks_is_missing_and_what_is_private_is_not_read(shared_data, tmp_path):
+def test_absent_files_are_missing_and_private_state_is_not_read(shared_data, tmp_path):
     case = given.folder_of(shared_data, "forst-async-state") / "files"
     (last,) = case.glob("*/chk-2")
     shutil.copytree(last, tmp_path / "chk-2")

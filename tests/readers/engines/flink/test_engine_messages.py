@@ -18,8 +18,8 @@ from tests.readers.engines.flink import engine as given
 TRANSFER = "tuple<string,string,long>"
 
 
-def test_in_the_bank_no_money_is_lost(shared_data):
-    """What was withdrawn is either credited or in the channels between the two."""
+def test_no_money_of_the_bank_is_lost(shared_data):
+    """All money withdrawn is either credited or in the channels between the two."""
     types = {"withdraw -> deposit": TRANSFER}
     upload = FlinkReader(types).read(given.folder_of(shared_data, "bank-unaligned"))
     header, events = upload.recording()
@@ -52,7 +52,7 @@ def test_in_the_bank_no_money_is_lost(shared_data):
             assert report.recorded_channels[channel.id] == flying
 
 
-def test_a_type_that_alone_fits_is_said_to_be_inferred(shared_data):
+def test_the_only_type_that_fits_is_marked_as_inferred(shared_data):
     recording = given.derived(shared_data, "unaligned-orders").recording
     found = {
         (one["source"], one["target"]): (one["type"], one["inferred"])
@@ -80,7 +80,7 @@ def test_a_type_that_does_not_fit_is_refused(shared_data):
             FlinkReader({"withdraw -> deposit": name}).read(folder).recording()
 
 
-def test_what_was_in_flight_is_received_before_the_next_checkpoint_and_then_never(shared_data):
+def test_data_in_flight_is_received_once_before_the_next_checkpoint(shared_data):
     recording = given.derived(shared_data, "unaligned-orders").recording
     kinds = Counter(
         (event.kind, event.message.partition(":")[0])
@@ -107,7 +107,7 @@ def test_checkpoints_that_overlap_or_go_back_in_time_lose_no_message(shared_data
         assert any(report.recorded_channels.values())
 
 
-def test_where_halves_cannot_be_joined_the_channels_are_not_known(shared_data, tmp_path):
+def test_channels_whose_halves_cannot_be_joined_are_not_known(shared_data, tmp_path):
     shutil.copytree(given.folder_of(shared_data, "v5-unaligned-bank"), tmp_path, dirs_exist_ok=True)
     path = tmp_path / "rest" / "plan.json"
     plan = json.loads(path.read_text())
@@ -119,8 +119,8 @@ def test_where_halves_cannot_be_joined_the_channels_are_not_known(shared_data, t
     assert sum(one.bytes for one in upload.inventory().checkpoints[0].channels) == 98208
 
 
-def test_what_barriers_overtook_is_counted(shared_data):
-    """All elements that do not lie in the receiver's buffers, as Flink's own classes tell it."""
+def test_the_messages_that_barriers_overtook_are_counted(shared_data):
+    """Flink's own classes say that these are all elements outside the receiver's buffers."""
     found = checkpoints(given.derived(shared_data, "bank-unaligned").recording)
     for report, snapshot in zip(
         found, given.expected_of(shared_data, "bank-unaligned")["snapshots"], strict=True
@@ -134,7 +134,7 @@ def test_what_barriers_overtook_is_counted(shared_data):
 
 
 @pytest.mark.parametrize("damage", ["an edge from nowhere", "a cycle"])
-def test_in_a_graph_that_is_no_dataflow_messages_are_in_their_channels(
+def test_messages_are_in_their_channels_in_a_graph_that_is_no_dataflow(
     shared_data, tmp_path, damage
 ):
     shutil.copytree(given.folder_of(shared_data, "v5-unaligned-bank"), tmp_path, dirs_exist_ok=True)

@@ -60,7 +60,7 @@ def test_the_recording_can_be_read_as_a_log(shared_data, tmp_path, name):
 
 
 def rest_answers(shared_data: Path, name: str) -> dict[str, dict]:
-    """By snapshot id: the details of each checkpoint as the REST API gave them."""
+    """Return the details that the REST API gave of each checkpoint, by snapshot."""
     folder = given.folder_of(shared_data, name)
     later = " (run 2)" if (folder / "rest-before").exists() else ""
     found = {}
@@ -77,11 +77,11 @@ def rest_answers(shared_data: Path, name: str) -> dict[str, dict]:
 
 
 def names_of(shared_data: Path, name: str) -> dict[str, dict[str, str]]:
-    """By snapshot id: what the vertices are called."""
+    """Return the names of the vertices, by snapshot."""
     return {
-        run.snapshots[place.number]: run.names
+        run.snapshots[checkpoint.number]: run.names
         for run in given.read(shared_data, name).runs
-        for place in run.places
+        for checkpoint in run.checkpoints
     }
 
 
@@ -121,7 +121,7 @@ def _agrees(report: CheckpointReport, task, one: dict) -> None:
         assert task.acked_at - report.triggered_at == one["end_to_end_duration"]
 
 
-def test_why_a_checkpoint_failed_is_said(shared_data):
+def test_the_reason_of_a_failure_is_given(shared_data):
     found = checkpoints(given.derived(shared_data, "failures").recording)
     reports = {one.checkpoint: one for one in found}
     assert (reports["2"].status, reports["2"].reason) == (
@@ -137,8 +137,10 @@ def test_why_a_checkpoint_failed_is_said(shared_data):
 
 
 def test_a_subtask_that_is_still_at_an_earlier_checkpoint_is_not_waiting_for_a_sender(shared_data):
-    """slow-sink[0] copied its state for checkpoints 3, 7 and 11 beyond their time, which is told
-    with them: 7 was triggered at 6,000 ms, its copy began after 111 ms and took 2,601."""
+    """slow-sink[0] copied its state for checkpoints 3, 7 and 11 beyond their end.
+
+    Checkpoint 7 was triggered at 6,000 ms; its copy began after 111 ms and took 2,601 ms.
+    """
     found = checkpoints(given.derived(shared_data, "failures").recording)
     reports = {one.checkpoint: one for one in found}
     told = {}
@@ -194,8 +196,8 @@ def test_two_jobs_are_two_scopes(shared_data):
     ]  # fmt: skip
 
 
-def test_a_checkpoint_of_another_parallelism_is_of_another_run(shared_data, tmp_path):
-    """As a savepoint is that a job had taken before it was scaled up in place."""
+def test_a_checkpoint_of_another_parallelism_belongs_to_another_run(shared_data, tmp_path):
+    """A job takes such a savepoint before it is scaled up in place."""
     case = given.folder_of(shared_data, "rescaled")
     shutil.copytree(case / "rest", tmp_path / "rest")
     (savepoint,) = (case / "files").glob("savepoint-*")
@@ -203,7 +205,7 @@ def test_a_checkpoint_of_another_parallelism_is_of_another_run(shared_data, tmp_
     shutil.copytree(savepoint, tmp_path / f"savepoint-{second.name[:6]}-{'0' * 12}")
     upload = FlinkReader().read(tmp_path)
     assembly = assemble(*upload.recording())
-    assert [(run.job.id, len(run.places)) for run in upload.runs] == [
+    assert [(run.job.id, len(run.checkpoints)) for run in upload.runs] == [
         (second.name, 1),
         (second.name, 2),
     ]
@@ -246,7 +248,7 @@ def test_answers_alone_are_a_recording(shared_data, tmp_path):
     assert all("not in the upload" in one.problem for one in upload.inventory().checkpoints)
 
 
-def test_without_the_answers_about_subtasks_only_the_whole_is_told(shared_data, tmp_path):
+def test_without_the_answers_about_subtasks_only_the_checkpoint_is_known(shared_data, tmp_path):
     shutil.copytree(given.folder_of(shared_data, "bank-aligned"), tmp_path, dirs_exist_ok=True)
     for path in (tmp_path / "rest").glob("checkpoint-*-subtasks-*.json"):
         path.unlink()
@@ -258,7 +260,7 @@ def test_without_the_answers_about_subtasks_only_the_whole_is_told(shared_data, 
         assert {finding.verdict for finding in report.findings} == {"unknown"}
 
 
-def test_where_edges_are_too_many_alignments_are_still_told(shared_data, monkeypatch):
+def test_alignments_are_kept_where_edges_are_too_many(shared_data, monkeypatch):
     monkeypatch.setattr(engine_recording, "MOST_ON_CHANNELS", 0)
     upload = FlinkReader().read(given.folder_of(shared_data, "failures"))
     header, events = upload.recording()
@@ -271,17 +273,17 @@ def test_where_edges_are_too_many_alignments_are_still_told(shared_data, monkeyp
         }
 
 
-def test_of_too_many_checkpoints_the_latest_are_shown(shared_data, monkeypatch):
+def test_the_latest_checkpoints_are_shown_where_there_are_too_many(shared_data, monkeypatch):
     monkeypatch.setattr(engine_recording, "MOST_CHECKPOINTS", 2)
     upload = FlinkReader().read(given.folder_of(shared_data, "rocksdb-incremental"))
     header, events = upload.recording()
     assert {event.snapshot for event in events} == {"3", "4"}
     assert (
-        "The 2 earliest checkpoints are left out; the contents have all." in header.extra["notes"]
+        "The 2 earliest checkpoints are left out; the inventory has all." in header.extra["notes"]
     )
 
 
-def test_where_subtasks_are_too_many_the_coordinator_is_left(shared_data, monkeypatch):
+def test_only_the_coordinator_is_shown_where_subtasks_are_too_many(shared_data, monkeypatch):
     monkeypatch.setattr(engine_runs, "MOST_SUBTASKS", 4)
     upload = FlinkReader().read(given.folder_of(shared_data, "bank-unaligned"))
     assembly = assemble(*upload.recording())

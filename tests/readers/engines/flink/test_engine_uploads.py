@@ -34,7 +34,7 @@ from tests.readers.mutated import MANY, mutated
         ),
     ],
 )
-def test_what_flink_wrote_is_recognised_with_a_reason(names, start):
+def test_files_of_flink_are_recognised_with_a_reason(names, start):
     reason = FlinkReader().recognises(names, start)
     assert reason.endswith(".")
     assert "Flink" in reason
@@ -50,11 +50,11 @@ def test_what_flink_wrote_is_recognised_with_a_reason(names, start):
         ([], b""),
     ],
 )
-def test_what_others_wrote_is_not(names, start):
+def test_files_of_others_are_not_recognised(names, start):
     assert FlinkReader().recognises(names, start) is None
 
 
-def test_the_real_answers_are_recognised_alone(shared_data):
+def test_each_real_answer_is_recognised_by_itself(shared_data):
     rest = given.folder_of(shared_data, "failures") / "rest"
     for name in ("job.json", "plan.json", "checkpoints.json", "checkpoint-3.json"):
         assert FlinkReader().recognises([name], (rest / name).read_bytes()[:512]), name
@@ -88,7 +88,7 @@ DAMAGES = MANY if MANY >= 10_000 else MANY // 5
 
 
 def _whole_way(folder: Path) -> None:
-    """All that a worker does with an upload, by the reference."""
+    """Do all that a worker does with an upload, by the reference."""
     upload = FlinkReader().read(folder)
     header, events = upload.recording()
     assembly = assemble(header, events)
@@ -105,8 +105,8 @@ def _whole_way(folder: Path) -> None:
         assert own.bytes == len(channel.data)
 
 
-def test_damaged_uploads_are_refused_or_told(shared_data, tmp_path):
-    """A file of a case at a time is damaged; what is told stays without false claims."""
+def test_damaged_uploads_are_refused_or_described(shared_data, tmp_path):
+    """One file of a case at a time is damaged; no false claim follows."""
     refused = told = 0
     originals = []
     for name, parts in DAMAGED.items():

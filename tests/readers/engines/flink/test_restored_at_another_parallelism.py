@@ -68,7 +68,7 @@ def test_every_key_is_found_where_the_plan_sends_its_key_group(stored, plan, res
     assert checked > 80
 
 
-def test_elements_of_a_list_went_to_the_subtasks_in_the_plan(stored, plan, restored):
+def test_elements_of_a_list_went_where_the_plan_sends_them(stored, plan, restored):
     """The sink keeps its last four lines: some new ones have pushed out the oldest."""
     before = values(stored, SAVEPOINT, plan["slow-sink"].operator, "pending")
     after = values(stored, FIRST_AFTER, plan["slow-sink"].operator, "pending")

@@ -16,7 +16,7 @@ def upload_of(folder):
 
 
 def derived(upload):
-    """The recording as it is assembled from the log that is written of it."""
+    """Return header and events of the derived recording."""
     header, events = upload.recording()
     return header, list(events)
 
@@ -30,7 +30,7 @@ def facts(item):
 
 
 def a_vertex(number, *acks):
-    """acks: milliseconds after the trigger (at 1000), None for none."""
+    """Return a task vertex whose subtasks acknowledge so many ms after the trigger (at 1000)."""
     listed = [
         (2, 1) if at is None else (1, [(1, place), (2, 1000 + at), (3, 1), (4, 0)])
         for place, at in enumerate(acks)

@@ -71,7 +71,7 @@ def test_failed_and_running_checkpoints_come_from_rest(tmp_path):
     assert reports["8"].duration == 3_000_000
 
 
-def test_of_several_answers_the_newest_final_word_counts(tmp_path):
+def test_the_newest_final_status_of_several_answers_counts(tmp_path):
     early = json.loads(an_answer(listed(8, "FAILED", failureReason="first")))
     files = {
         "b.json": json.dumps(early | {"updatedAt": 10}).encode(),

@@ -29,14 +29,14 @@ KINDS = {
 
 @pytest.fixture(params=NAMES)
 def case(request, shared_data, tmp_path):
-    """The name, the expected.json, and the unpacked folder."""
+    """Give the name of a case, its expected.json and its unpacked folder."""
     target = tmp_path / "case"
     unpack(shared_data / "seatunnel" / f"{request.param}.zip", target, PackageLimits())
     [expected] = target.rglob("expected.json")
     return request.param, json.loads(expected.read_text()), expected.parent
 
 
-def test_every_checkpoint_is_told_as_expected(case):
+def test_every_checkpoint_is_described_as_expected(case):
     _, expected, folder = case
     found = {item.path: item for item in upload_of(folder).inventory().checkpoints}
     assert sorted(found) == sorted(item["path"] for item in expected["files"])
@@ -110,7 +110,7 @@ def assert_is_entry(entry, element):
     assert as_expected(entry.value, element["content"]) == element["content"]
 
 
-def test_every_file_is_told_once_with_its_size(case):
+def test_every_file_is_listed_once_with_its_size(case):
     _, _, folder = case
     files = upload_of(folder).inventory().files
     sizes = {p.relative_to(folder).as_posix(): p.stat().st_size for p in folder.rglob("*.*")}
@@ -147,7 +147,7 @@ def test_the_derived_log_is_read_back_as_it_was_written(case, tmp_path):
 
 
 def test_times_are_those_of_the_files(case):
-    """Trigger, completion and, where they can be told, the acknowledgements."""
+    """Compare trigger, completion and the acknowledgements that are known."""
     name, expected, folder = case
     header, events = derived(upload_of(folder))
     began = header.extra["epoch"]
@@ -168,7 +168,7 @@ def test_times_are_those_of_the_files(case):
     assert acks == noted
 
 
-def test_what_is_contained_is_kept_beside_a_recording(case, tmp_path):
+def test_the_inventory_is_kept_beside_a_recording(case, tmp_path):
     _, _expected, folder = case
     into = tmp_path / "store"
     into.mkdir()

@@ -17,7 +17,7 @@ from tests.readers.engines.seatunnel.engine import (
 from tests.readers.engines.seatunnel.test_seatunnel import a_name, a_state, an_action, save
 
 
-def test_who_acknowledged_when_is_told_where_only_one_answer_is_possible(tmp_path):
+def test_acknowledgements_are_assigned_where_only_one_answer_is_possible(tmp_path):
     vertices = [a_vertex(1, 10), a_vertex(2, 80), a_vertex(3, 20, 30)]
     save(tmp_path, {named(7): a_file(actions=two_actions(), vertices=vertices)})
     acks = {e.process: e.at for e in derived(upload_of(tmp_path))[1] if e.kind == "cp_ack"}
@@ -42,20 +42,20 @@ def test_who_acknowledged_when_is_told_where_only_one_answer_is_possible(tmp_pat
         [a_vertex(1, 10, 11), a_vertex(2, 80), a_vertex(3, 20, 30)],
     ],
 )
-def test_a_task_whose_actions_cannot_be_told_stands_by_itself(tmp_path, vertices):
+def test_a_task_whose_actions_are_not_known_is_drawn_by_itself(tmp_path, vertices):
     save(tmp_path, {named(7): a_file(actions=two_actions(), vertices=vertices)})
     upload = upload_of(tmp_path)
     header, events = derived(upload)
     acks = [event.process for event in events if event.kind == "cp_ack"]
     assert acks
     assert all(process.startswith("task ") for process in acks)
-    assert any("cannot be told" in note for note in header.extra["notes"])
+    assert any("drawn by itself" in note for note in header.extra["notes"])
     [report] = judge(assembled(upload).recording)
     assert report.verdict == "unknown"
 
 
 @pytest.mark.parametrize("action", ["Shuffle [Source[0]-Fake]", "something new"])
-def test_behind_a_shuffle_are_tasks_of_their_own(tmp_path, action):
+def test_tasks_behind_a_shuffle_are_drawn_by_themselves(tmp_path, action):
     key = a_name(f"ActionStateKey - pipeline-1 [{action}]")
     shuffle = an_action(key, [a_state(0), a_state(1)])
     vertices = [a_vertex(1, 10), a_vertex(2, 80), a_vertex(3, 20, 30)]
@@ -103,7 +103,7 @@ def test_two_files_of_one_id_are_two_checkpoints_and_a_copy_is_one_snapshot(tmp_
     assert [r.snapshot for r in judge(assembled(upload).recording)] == ["7", "7 (file 2)"]
 
 
-def test_actions_of_one_name_in_two_pipelines_are_told_apart(tmp_path):
+def test_actions_of_one_name_in_two_pipelines_have_names_of_their_own(tmp_path):
     files = {named(1, pipeline=p): a_file(1, pipeline=p, actions=two_actions()) for p in (1, 2)}
     processes = [p.id for p in derived(upload_of(save(tmp_path, files)))[0].topology.processes]
     assert "pipeline 1: Source[0]-Fake[0]" in processes

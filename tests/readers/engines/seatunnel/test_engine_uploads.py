@@ -9,9 +9,9 @@ import pytest
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.engines.registry import recognise
+from snapshots.readers.engines.seatunnel.adapter import checkpoints as engine_checkpoints
 from snapshots.readers.engines.seatunnel.adapter import graph as engine_graph
 from snapshots.readers.engines.seatunnel.adapter import inventory as engine_inventory
-from snapshots.readers.engines.seatunnel.adapter import jobs as engine_jobs
 from snapshots.readers.engines.seatunnel.adapter.reader import SeaTunnelReader
 from snapshots.readers.formats.unpacking.packages import PackageLimits, unpack
 from snapshots.readers.logs.native import write_lines
@@ -78,7 +78,7 @@ def test_too_many_subtasks_are_drawn_as_one_and_listed_up_to_a_bound(tmp_path, m
 
 
 def test_a_long_list_of_checkpoints_is_cut_with_a_note(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine_jobs, "MOST_LISTED", 2)
+    monkeypatch.setattr(engine_checkpoints, "MOST_LISTED", 2)
     answer = an_answer(*(listed(id, "FAILED", id) for id in range(5)))
     found = upload_of(save(tmp_path, {"checkpoints.json": answer})).inventory()
     assert len(found.checkpoints) == 2
@@ -100,7 +100,7 @@ def test_odd_names_and_times_leave_a_recording_that_can_be_stored(tmp_path):
     write_inventory(tmp_path, upload_of(tmp_path))
 
 
-def test_damaged_files_are_told_or_refused(shared_data, tmp_path):
+def test_damaged_files_are_described_or_refused(shared_data, tmp_path):
     seeds = [json.dumps(GRAPH).encode(), an_answer(listed(8, "FAILED"), listed(9, "COMPLETED"))]
     for name in NAMES:
         with zipfile.ZipFile(shared_data / "seatunnel" / f"{name}.zip") as opened:
