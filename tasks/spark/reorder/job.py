@@ -292,7 +292,7 @@ class Reorder:
 
     def _first_stray(self) -> Event | None:
         """Return the first receive without a send, by rank."""
-        process, index = map(_integers, self.recording.tables.strays.places)
+        process, index = self.recording.tables.strays.places
         between = self.between
         kind = between.events.values("kind", process, index)
         is_between = (index >= between.start[process]) & (index < between.end[process])

@@ -219,7 +219,7 @@ def test_other_than_a_conjunction_is_refused_before_anything_runs(tmp_path):
 
 
 def test_the_search_reports_its_progress(monkeypatch, tmp_path):
-    monkeypatch.setattr("snapshots.domain.conditions.predicates._BETWEEN_LOOKS", 1)
+    monkeypatch.setattr("snapshots.domain.conditions.predicates._BETWEEN_REPORTS", 1)
     recording = recorded(simulated())
     folder = stored(recording, tmp_path / "store")
     told = []
@@ -233,7 +233,7 @@ def test_the_search_reports_its_progress(monkeypatch, tmp_path):
 
 
 def test_a_long_search_can_be_stopped(monkeypatch, tmp_path):
-    monkeypatch.setattr("snapshots.domain.conditions.predicates._BETWEEN_LOOKS", 1)
+    monkeypatch.setattr("snapshots.domain.conditions.predicates._BETWEEN_REPORTS", 1)
     folder = stored(recorded(simulated()), tmp_path / "store")
 
     def stop(phase: str, done: int, total: int) -> None:

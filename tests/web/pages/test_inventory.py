@@ -81,7 +81,7 @@ def test_facts_are_written_as_people_read_them(given, ada):
         ("bank-aligned", 0, "In flight none"),
         ("bank-aligned", 0, "Nothing was in flight. The checkpoint was aligned"),
         ("failures", 2, "In flight not known"),
-        ("failures", 2, "It is not known what was in flight. Of a checkpoint that did not"),
+        ("failures", 2, "It is not known what was in flight. The checkpoint did not complete"),
     ],
 )
 def test_nothing_in_flight_is_distinguished_from_not_known(given, ada, name, number, says):
