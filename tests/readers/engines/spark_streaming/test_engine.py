@@ -263,7 +263,7 @@ def test_batches_beyond_the_limit_of_entries_are_named(case, monkeypatch):
     inventory = upload.inventory()
     read = {entry.checkpoint for entry in found}
     assert read == set(range(6, 12))
-    assert inventory.notes[0].startswith("The entries of 6 batches are not read (0 to 5): of an")
+    assert inventory.notes[0].startswith("The entries of 6 batches are not read (0 to 5): at most")
     said = [checkpoint.operators[0].notes for checkpoint in inventory.checkpoints]
     assert ["not read" in " ".join(notes) for notes in said] == [True] * 6 + [False] * 6
     assert [bool(one.operators[0].states) for one in inventory.checkpoints] == [False] * 6 + [

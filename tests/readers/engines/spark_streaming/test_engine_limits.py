@@ -180,7 +180,7 @@ def test_empty_channels_are_not_logged_where_there_are_too_many(tmp_path, monkey
     folder = with_state(checkpoint(tmp_path / "up", {0: ["1"], 1: ["2"]}), 1, 3, 2)
     header, events = SparkUpload(folder).recording()
     assert not any(event.kind == "record_channel" for event in events)
-    assert "not logged for each" in header.extra["notes"][-1]
+    assert "not logged one by one" in header.extra["notes"][-1]
 
 
 def test_the_newest_batches_of_a_long_history_are_shown(tmp_path, monkeypatch):
@@ -200,7 +200,7 @@ def test_only_the_newest_batches_list_operators_where_there_are_too_many(tmp_pat
     inventory = SparkUpload(folder).inventory()
     assert [len(one.operators) for one in inventory.checkpoints] == [0, 0, 0, 1, 1]
     assert [one.bytes for one in inventory.checkpoints] == [None, None, None, 30, 45]
-    assert "newest batches only" in inventory.notes[-1]
+    assert "Only the newest batches" in inventory.notes[-1]
 
 
 def test_a_long_history_with_much_state_takes_no_long_time(tmp_path):
