@@ -105,8 +105,8 @@ def play(page: Page, seconds: float) -> tuple[list[float], int]:
     frames = page.evaluate(COUNT_FRAMES, seconds)
     page.keyboard.press("Space")
     page.wait_for_timeout(500)
-    said = page.locator("#wb-contents-totals").inner_text()
-    return frames, int(said.split(" ")[0].replace(",", "") or 0)
+    totals = page.locator("#wb-contents-totals").inner_text()
+    return frames, int(totals.split(" ")[0].replace(",", "") or 0)
 
 
 def main() -> None:

@@ -39,8 +39,8 @@ def run(folder: Path, port: str) -> None:
     """Run the job. This never returns."""
     configuration = Configuration()
     ports = {"rest.port": port, "rest.bind-port": port}
-    own = {"execution.checkpointing.dir": folder.resolve().as_uri(), **ports}
-    for name, value in (SETTINGS | own).items():
+    options = {"execution.checkpointing.dir": folder.resolve().as_uri(), **ports}
+    for name, value in (SETTINGS | options).items():
         configuration.set_string(name, value)
     environment = StreamExecutionEnvironment.get_execution_environment(configuration)
     environment.set_parallelism(2)

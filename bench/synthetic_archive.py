@@ -31,12 +31,12 @@ def _checkpoint(dice: random.Random, number: int, pressure: float) -> Checkpoint
     slow = dice.randrange(len(NAMES) * SUBTASKS) if dice.random() < 0.01 else None
     vertices, longest, size = [], 0, 0
     for place, name in enumerate(NAMES):
-        own = []
+        subtasks = []
         for index in range(SUBTASKS):
             one = _subtask(dice, place, index, pressure, slow == place * SUBTASKS + index, number)
             longest, size = max(longest, one.duration), size + one.bytes
-            own.append(one)
-        vertices.append(VertexFacts(f"{place:032x}", name, SUBTASKS, tuple(own)))
+            subtasks.append(one)
+        vertices.append(VertexFacts(f"{place:032x}", name, SUBTASKS, tuple(subtasks)))
     failed = dice.random() < 0.01 + pressure / 400
     kind = "savepoint" if number % 5_000 == 0 else "checkpoint"
     triggered = BEGAN + number * INTERVAL

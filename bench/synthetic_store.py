@@ -84,8 +84,8 @@ def _run(random, events: int, source: np.ndarray, target: np.ndarray, processes:
     received_at = np.maximum.accumulate(sent_at + delays + lift) - lift
 
     at = np.concatenate((sent_at, received_at, random.integers(0, span, internals)))
-    own = random.integers(0, processes, internals)
-    process = np.concatenate((source[channel], target[channel], own))
+    internal_process = random.integers(0, processes, internals)
+    process = np.concatenate((source[channel], target[channel], internal_process))
     codes = [KINDS.index(kind) for kind in (SEND, RECEIVE, INTERNAL)]
     kind = np.repeat(codes, (messages, messages, internals))
     row_of_message = np.arange(messages)

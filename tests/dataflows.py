@@ -1,4 +1,4 @@
-"""Builders of dataflows and of simulated runs of them, shared by the tests."""
+"""Builders of dataflows and of simulated runs of them, which tests share."""
 
 from dataclasses import replace
 from random import Random

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md names exists, and its recipes work from a package of somebody else's."""
+"""What CONTRIBUTING.md names exists, and its recipes work from somebody else's package."""
 
 import importlib
 import json

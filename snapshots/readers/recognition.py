@@ -45,16 +45,19 @@ class Sniffed:
 
 @dataclass(frozen=True)
 class CheckedHead:
-    """What the beginning of an input shows."""
+    """What the beginning of an input shows.
+
+    Attributes:
+        format: the reader's name.
+        reason: a sentence that says why it is this reader.
+        header: none means that only the whole input has it.
+        complete: whether the input was read to its end.
+    """
 
     format: str
-    """The reader's name."""
     reason: str
-    """A sentence that says why it is this reader."""
     header: Header | None
-    """None means that only the whole input has it."""
     complete: bool
-    """Whether the input was read to its end."""
 
 
 def names() -> tuple[str, ...]:

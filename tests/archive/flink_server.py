@@ -38,7 +38,7 @@ class RecordedFlink:
     def start_again(self) -> None:
         self.first = self.count + 1
 
-    def told(self) -> range:
+    def reported_numbers(self) -> range:
         return range(max(self.first, self.count - WINDOW + 1), self.count + 1)
 
     def checkpoint(self, number: int) -> dict:
@@ -59,7 +59,7 @@ class RecordedFlink:
         if parts == ["jobs", self.key]:
             return self.job
         if parts == ["jobs", self.key, "checkpoints"]:
-            history = [self.checkpoint(number) for number in reversed(self.told())]
+            history = [self.checkpoint(number) for number in reversed(self.reported_numbers())]
             return {
                 "counts": {"total": self.count},
                 "summary": {},
@@ -69,7 +69,7 @@ class RecordedFlink:
         if parts[:4] != ["jobs", self.key, "checkpoints", "details"]:
             raise KeyError(path)
         number = int(parts[4])
-        if number not in self.told():
+        if number not in self.reported_numbers():
             raise KeyError(path)
         return self.details(number) if len(parts) == 5 else self.subtasks(number, parts[6])
 

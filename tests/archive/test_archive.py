@@ -245,20 +245,20 @@ def test_a_real_failure_names_who_never_acknowledged_before_who_was_late(ada, fa
     client, api = signed_in(ada), a_client(ada)
     job = filling.take(ada, failures)
 
-    def told(slow: int, healthy: int) -> str:
+    def comparison(slow: int, healthy: int) -> str:
         return api.get(f"/api/archive/{job.pk}/compare?slow={slow}&healthy={healthy}").json()[
             "sentence"
         ]
 
     absent = "Not acknowledged by slow-sink[0]; too late by apply-rules[0] (2 ms)."
-    assert told(14, 13).endswith(absent)
+    assert comparison(14, 13).endswith(absent)
     assert absent in words(text_of(client.get(f"/archive/{job.pk}/checkpoints/0/14")))
     begun = "Checkpoint 15 is in progress: how long it takes is not known yet. Not yet acknowledged"
-    assert told(15, 13) == f"{begun} by slow-sink[0]."
+    assert comparison(15, 13) == f"{begun} by slow-sink[0]."
     page = words(text_of(client.get(f"/archive/{job.pk}/checkpoints/0/15")))
     assert "Not yet acknowledged by slow-sink[0]." in page
     assert "in time" not in page
-    assert "busy with the copy for checkpoint 3 until 690 ms" in told(4, 5)
+    assert "busy with the copy for checkpoint 3 until 690 ms" in comparison(4, 5)
 
 
 def test_a_busy_subtask_is_named_and_drawn_on_the_page_of_its_checkpoint(ada, failures):

@@ -14,12 +14,16 @@ MOST_EARLIER = 10
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """The copy of state that kept a subtask busy."""
+    """The copy of state that kept a subtask busy.
+
+    Attributes:
+        number: the number of the earlier checkpoint.
+        until: the milliseconds from the trigger of the later checkpoint to the end of the copy,
+            above 0.
+    """
 
     number: int
-    """The number of the earlier checkpoint."""
     until: int
-    """The milliseconds from the trigger of the later checkpoint to the end of the copy, above 0."""
 
 
 def busy(facts: CheckpointFacts, earlier: Iterable[CheckpointFacts]) -> Mapping[str, Busy]:

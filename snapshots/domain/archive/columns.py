@@ -54,14 +54,16 @@ class Columns:
     milliseconds.
 
     NaN means unknown. Phase columns hold the maximum over all subtasks.
+
+    Attributes:
+        key: the primary key of the database's row.
+        status: the place in STATUSES.
     """
 
     key: Ints
-    """The primary key of the database's row."""
     pipeline: Ints
     number: Ints
     status: NDArray[np.int8]
-    """The place in STATUSES."""
     triggered_at: Floats
     duration: Floats
     bytes: Floats
@@ -93,24 +95,27 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What checkpoints must have to pass. An empty text and None let all pass."""
+    """What checkpoints must have to pass. An empty text and None let all pass.
+
+    Attributes:
+        since: the first instant of the trigger that passes.
+        until: the last instant of the trigger that passes.
+        longer: the least duration that passes.
+        failing: a part of the engine's words, in either case.
+        cause: the exact cause.
+        slowest: the exact name of the slowest subtask.
+    """
 
     status: str = ""
     kind: str = ""
     pipeline: int | None = None
     since: int | None = None
-    """The first instant of the trigger that passes."""
     until: int | None = None
-    """The last instant of the trigger that passes."""
     longer: int | None = None
-    """The least duration that passes."""
     failing: str = ""
-    """A part of the engine's words, in either case."""
     cause: str = ""
-    """The exact cause."""
     phase: str = ""
     slowest: str = ""
-    """The exact name of the slowest subtask."""
 
     @property
     def passes_all(self) -> bool:

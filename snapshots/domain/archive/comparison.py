@@ -39,14 +39,17 @@ _WORTH_TELLING = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How long one phase of a subtask took in both checkpoints, in milliseconds."""
+    """How long one phase of a subtask took in both checkpoints, in milliseconds.
+
+    Attributes:
+        phase: ``start_delay``, ``alignment``, ``sync``, ``async_`` or ``rest``.
+        slow: how long the phase took in the slow checkpoint, in milliseconds.
+        healthy: how long the phase took in the healthy checkpoint, in milliseconds.
+    """
 
     phase: str
-    """``start_delay``, ``alignment``, ``sync``, ``async_`` or ``rest``."""
     slow: int
-    """How long the phase took in the slow checkpoint, in milliseconds."""
     healthy: int
-    """How long the phase took in the healthy checkpoint, in milliseconds."""
 
     @json_property
     def more(self) -> int:
@@ -58,16 +61,19 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Rise:
-    """A phase of a subtask that took longer than in the healthy checkpoint."""
+    """A phase of a subtask that took longer than in the healthy checkpoint.
+
+    Attributes:
+        subtask: the name of the subtask, such as ``map[1]``.
+        phase: ``start_delay``, ``alignment``, ``sync`` or ``async_``.
+        slow: how long the phase took in the slow checkpoint, in milliseconds.
+        healthy: how long the phase took in the healthy checkpoint, in milliseconds.
+    """
 
     subtask: str
-    """The name of the subtask, such as ``map[1]``."""
     phase: str
-    """``start_delay``, ``alignment``, ``sync`` or ``async_``."""
     slow: int
-    """How long the phase took in the slow checkpoint, in milliseconds."""
     healthy: int
-    """How long the phase took in the healthy checkpoint, in milliseconds."""
 
     @json_property
     def more(self) -> int:
@@ -77,24 +83,27 @@ class Rise:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Why one checkpoint took longer than another."""
+    """Why one checkpoint took longer than another.
+
+    Attributes:
+        sentence: a summary in a few sentences.
+        more: how many milliseconds longer the slow checkpoint took. None if it is not known.
+        last: the subtask of the slow checkpoint that acknowledged last; empty if it is not known.
+        shares: the phases of ``last``; the one that adds most comes first.
+        rises: the phases of all subtasks that took longer; the largest rise comes first.
+        rises_total: how many such phases there are; not all of them are listed.
+        more_bytes: how many bytes of state the slow checkpoint has more. None if it is not known.
+        absent: the subtasks of the slow checkpoint that did not acknowledge in time.
+    """
 
     sentence: str
-    """A summary in a few sentences."""
     more: int | None
-    """How many milliseconds longer the slow checkpoint took. None if it is not known."""
     last: str
-    """The subtask of the slow checkpoint that acknowledged last; empty if it is not known."""
     shares: tuple[Share, ...]
-    """The phases of ``last``; the one that adds most comes first."""
     rises: tuple[Rise, ...]
-    """The phases of all subtasks that took longer; the largest rise comes first."""
     rises_total: int
-    """How many such phases there are; not all of them are listed."""
     more_bytes: int | None
-    """How many bytes of state the slow checkpoint has more. None if it is not known."""
     absent: tuple[str, ...]
-    """The subtasks of the slow checkpoint that did not acknowledge in time."""
 
 
 def compare(

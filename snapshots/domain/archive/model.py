@@ -24,76 +24,87 @@ NUMBERS = (*PHASES, "duration", "bytes", "uploaded", "in_flight")
 
 @dataclass(frozen=True, slots=True)
 class SubtaskFacts:
-    """What one subtask did for a checkpoint. None means that the source does not say."""
+    """What one subtask did for a checkpoint. None means that the source does not say.
+
+    Attributes:
+        index: the number of the subtask.
+        acknowledged: whether the subtask acknowledged. None if it is not known.
+        unaligned: whether the subtask took part unaligned. None if it is not known.
+        start_delay: the milliseconds from the trigger to the first barrier. None if it is not
+            known.
+        alignment: the milliseconds from the first barrier to the last. None if it is not known.
+        sync: the milliseconds that the copy of its state took. None if it is not known.
+        async_: the milliseconds that the upload took. None if it is not known.
+        duration: the milliseconds from the trigger to the acknowledgement. None if it is not known.
+        bytes: the size of its state. None if it is not known.
+        uploaded: how many of these bytes are new. None if it is not known.
+        in_flight: the bytes of stored data in flight. None if it is not known.
+    """
 
     index: int
-    """The number of the subtask."""
     acknowledged: bool | None = None
-    """Whether the subtask acknowledged. None if it is not known."""
     unaligned: bool | None = None
-    """Whether the subtask took part unaligned. None if it is not known."""
     start_delay: int | None = None
-    """The milliseconds from the trigger to the first barrier. None if it is not known."""
     alignment: int | None = None
-    """The milliseconds from the first barrier to the last. None if it is not known."""
     sync: int | None = None
-    """The milliseconds that the copy of its state took. None if it is not known."""
     async_: Annotated[int | None, JsonName("async_")] = None
-    """The milliseconds that the upload took. None if it is not known."""
     duration: int | None = None
-    """The milliseconds from the trigger to the acknowledgement. None if it is not known."""
     bytes: int | None = None
-    """The size of its state. None if it is not known."""
     uploaded: int | None = None
-    """How many of these bytes are new. None if it is not known."""
     in_flight: int | None = None
-    """The bytes of stored data in flight. None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class VertexFacts:
-    """What the subtasks of one vertex did for a checkpoint."""
+    """What the subtasks of one vertex did for a checkpoint.
+
+    Attributes:
+        parallelism: how many subtasks take part. None if it is not known.
+        subtasks: the subtasks that are known, by index.
+    """
 
     id: str
     name: str = ""
     parallelism: int | None = None
-    """How many subtasks take part. None if it is not known."""
     subtasks: tuple[SubtaskFacts, ...] = ()
-    """The subtasks that are known, by index."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFacts:
-    """One checkpoint of a job."""
+    """One checkpoint of a job.
+
+    Attributes:
+        pipeline: the pipeline of the checkpoint if the engine numbers checkpoints by pipeline, else
+            0.
+        kind: the kind in words, such as ``unaligned checkpoint``.
+        ended_at: when the checkpoint completed or was given up.
+        is_bytes_told: whether ``bytes`` is the engine's own figure; files are counted otherwise.
+        uploaded: the new bytes of an incremental checkpoint.
+        subtasks: how many subtasks take part.
+        acknowledged: how many subtasks acknowledged.
+        failure: why the checkpoint failed, in the engine's words.
+        phase: the phase in which the checkpoint failed, if the source says so.
+        path: where the checkpoint lies.
+        vertices: the vertices, by id.
+    """
 
     number: int
     pipeline: int = 0
-    """The pipeline of the checkpoint if the engine numbers checkpoints by pipeline, else 0."""
     kind: str = ""
-    """The kind in words, such as ``unaligned checkpoint``."""
     status: str = UNKNOWN
     triggered_at: int | None = None
     ended_at: int | None = None
-    """When the checkpoint completed or was given up."""
     duration: int | None = None
     bytes: int | None = None
     is_bytes_told: bool = False
-    """Whether ``bytes`` is the engine's own figure; files are counted otherwise."""
     uploaded: int | None = None
-    """The new bytes of an incremental checkpoint."""
     in_flight: int | None = None
     subtasks: int | None = None
-    """How many subtasks take part."""
     acknowledged: int | None = None
-    """How many subtasks acknowledged."""
     failure: str = ""
-    """Why the checkpoint failed, in the engine's words."""
     phase: str = ""
-    """The phase in which the checkpoint failed, if the source says so."""
     path: str = ""
-    """Where the checkpoint lies."""
     vertices: tuple[VertexFacts, ...] = ()
-    """The vertices, by id."""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -114,20 +125,22 @@ class CheckpointFacts:
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
-    """A job of an engine and its checkpoints."""
+    """A job of an engine and its checkpoints.
+
+    Attributes:
+        key: the engine's id of the job.
+        contents: the places, in the inventory of the upload, of the checkpoints that it holds, by
+            pipeline and number.
+        counts: how many checkpoints have each status, and their ``total``, as the engine counts.
+    """
 
     engine: str
     key: str
-    """The engine's id of the job."""
     name: str = ""
     state: str = ""
     checkpoints: tuple[CheckpointFacts, ...] = ()
     contents: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """The places, in the inventory of the upload, of the checkpoints that it holds, by pipeline and
-    number.
-    """
     counts: Mapping[str, int] = field(default_factory=dict)
-    """How many checkpoints have each status, and their ``total``, as the engine counts."""
 
 
 def called(vertex: VertexFacts, index: int) -> str:

@@ -24,30 +24,33 @@ TIME, NUMBER = "time", "number"
 
 @dataclass(frozen=True)
 class Trend:
-    """A measure over time, with its band and outliers."""
+    """A measure over time, with its band and outliers.
+
+    Attributes:
+        x: float[points]: the instant or number of each point.
+        low: float[points]: the least value in each point.
+        mid: float[points]: the median of each point.
+        high: float[points]: the largest value in each point.
+        rows: int[points]: the row with the largest value of each point.
+        exact: whether each point is one checkpoint.
+        band_x: float[2 * bins]: both ends of each bin of the band.
+        lower: float[2 * bins]: the lower edge of the band.
+        upper: float[2 * bins]: the upper edge of the band.
+        outliers: the rows of the MOST_OUTLIERS farthest outliers, by x.
+        outliers_total: how many outliers there are.
+    """
 
     x: Floats
-    """float[points]: the instant or number of each point."""
     low: Floats
-    """float[points]: the least value in each point."""
     mid: Floats
-    """float[points]: the median of each point."""
     high: Floats
-    """float[points]: the largest value in each point."""
     rows: Ints
-    """int[points]: the row with the largest value of each point."""
     exact: bool
-    """Whether each point is one checkpoint."""
     band_x: Floats
-    """float[2 * bins]: both ends of each bin of the band."""
     lower: Floats
-    """float[2 * bins]: the lower edge of the band."""
     upper: Floats
-    """float[2 * bins]: the upper edge of the band."""
     outliers: Ints
-    """The rows of the MOST_OUTLIERS farthest outliers, by x."""
     outliers_total: int
-    """How many outliers there are."""
 
 
 def axis(columns: Columns, rows: Ints) -> tuple[str, Floats]:
@@ -146,18 +149,21 @@ def _band(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Ints, Floats]:
 
 @dataclass(frozen=True)
 class Slowest:
-    """How often each subtask was the slowest, over time."""
+    """How often each subtask was the slowest, over time.
+
+    Attributes:
+        names: the most frequent subtasks; the most frequent one comes first.
+        edges: float[bins + 1]: the edges of the bins of time.
+        counts: int[names, bins]: how often each was the slowest.
+        totals: int[names]: how often each was the slowest in all bins.
+        others: how often any other subtask was.
+    """
 
     names: tuple[str, ...]
-    """The most frequent subtasks; the most frequent one comes first."""
     edges: Floats
-    """float[bins + 1]: the edges of the bins of time."""
     counts: Ints
-    """int[names, bins]: how often each was the slowest."""
     totals: Ints
-    """int[names]: how often each was the slowest in all bins."""
     others: int
-    """How often any other subtask was."""
 
 
 def slowest(columns: Columns, rows: Ints, x: Floats) -> Slowest:
@@ -179,16 +185,19 @@ def slowest(columns: Columns, rows: Ints, x: Floats) -> Slowest:
 
 @dataclass(frozen=True)
 class Failures:
-    """How many checkpoints failed over time, and why."""
+    """How many checkpoints failed over time, and why.
+
+    Attributes:
+        edges: float[bins + 1]: the edges of the bins of time.
+        failed: int[bins]: how many checkpoints failed.
+        completed: int[bins]: how many checkpoints completed.
+        causes: (cause, phase, how many, the last row) of each cause; the most frequent comes first.
+    """
 
     edges: Floats
-    """float[bins + 1]: the edges of the bins of time."""
     failed: Ints
-    """int[bins]: how many checkpoints failed."""
     completed: Ints
-    """int[bins]: how many checkpoints completed."""
     causes: tuple[tuple[str, str, int, int], ...]
-    """(cause, phase, how many, the last row) of each cause; the most frequent comes first."""
 
 
 def failures(columns: Columns, rows: Ints, x: Floats) -> Failures:

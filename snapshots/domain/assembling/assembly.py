@@ -57,13 +57,16 @@ _ENDS = {
 
 @dataclass(frozen=True)
 class Header:
-    """The part of a log before its events."""
+    """The part of a log before its events.
+
+    Attributes:
+        extra: the fields of the header that Cutline does not know, kept as they are.
+    """
 
     name: str
     time_unit: str
     topology: Topology
     extra: Mapping[str, object] = field(default_factory=dict)
-    """The fields of the header that Cutline does not know, kept as they are."""
 
     @cached_property
     def process_codes(self) -> dict[ProcessId, int]:
@@ -86,11 +89,14 @@ class Header:
 
 @dataclass(frozen=True)
 class Assembly:
-    """The recording that a log describes, and what is odd in the log."""
+    """The recording that a log describes, and what is odd in the log.
+
+    Attributes:
+        defects: the kept defects, at most MOST_LISTED of ``defects_total``.
+    """
 
     recording: Recording
     defects: tuple[Defect, ...]
-    """The kept defects, at most MOST_LISTED of ``defects_total``."""
     defects_total: int
 
 

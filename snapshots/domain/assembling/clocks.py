@@ -36,12 +36,15 @@ class CausalCycle(Exception):
 
 @dataclass(frozen=True)
 class Times:
-    """Times and steps that agree with causality. In the order of steps, ``at`` never falls."""
+    """Times and steps that agree with causality. In the order of steps, ``at`` never falls.
+
+    Attributes:
+        at: int64[N]: the times, which never fall within a process nor from cause to effect.
+        step: int64[N]: 0 .. N - 1, which rise within a process and from cause to effect.
+    """
 
     at: np.ndarray
-    """int64[N]: the times, which never fall within a process nor from cause to effect."""
     step: np.ndarray
-    """int64[N]: 0 .. N - 1, which rise within a process and from cause to effect."""
 
 
 def causal_times(

@@ -11,26 +11,32 @@ IN_FLIGHT = 2**63 - 1  # later than every index
 
 @dataclass
 class Matches:
-    """The result of matching; sends and receives are given by their rows."""
+    """The result of matching; sends and receives are given by their rows.
+
+    Attributes:
+        received: the receive of each send that has one.
+        unexplained: the receives of ids that were never sent.
+        surplus: the receives of an id beyond the number of its sends.
+    """
 
     received: dict[int, int] = field(default_factory=dict)
-    """The receive of each send that has one."""
     unexplained: list[int] = field(default_factory=list)
-    """The receives of ids that were never sent."""
     surplus: list[int] = field(default_factory=list)
-    """The receives of an id beyond the number of its sends."""
 
 
 @dataclass
 class Traffic:
-    """The rows of one channel's sends and receives, in the order of their process."""
+    """The rows of one channel's sends and receives, in the order of their process.
+
+    Attributes:
+        received: the row of the receive of each send, of a message or a marker, that has one.
+    """
 
     sends: list[int] = field(default_factory=list)
     receives: list[int] = field(default_factory=list)
     marker_sends: list[int] = field(default_factory=list)
     marker_receives: list[int] = field(default_factory=list)
     received: dict[int, int] = field(default_factory=dict)
-    """The row of the receive of each send, of a message or a marker, that has one."""
 
 
 def match(

@@ -21,14 +21,17 @@ from snapshots.domain.model.topology import ProcessId
 
 @dataclass(frozen=True)
 class VectorClocks:
-    """The vector clocks of all events of a recording."""
+    """The vector clocks of all events of a recording.
+
+    Attributes:
+        processes: the processes in the order of the header.
+        starts: int64[P + 1]: the first row of each process; the last entry is the number of rows.
+        matrix: int32[events, P]: the clock of each event, sorted by (process, index).
+    """
 
     processes: tuple[ProcessId, ...]
-    """The processes in the order of the header."""
     starts: np.ndarray
-    """int64[P + 1]: the first row of each process; the last entry is the number of rows."""
     matrix: np.ndarray
-    """int32[events, P]: the clock of each event, sorted by (process, index)."""
 
     def row(self, process: ProcessId, index: int) -> int:
         """Return the row of an event in the matrix."""

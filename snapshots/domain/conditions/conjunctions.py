@@ -44,35 +44,45 @@ class NotLocal(ExpressionError):
 
 @dataclass(frozen=True)
 class Condition:
-    """A local condition."""
+    """A local condition.
+
+    Attributes:
+        offset: the place at which its text begins in the whole expression, in characters from 0.
+    """
 
     process: ProcessId
     text: str
     offset: int
-    """The place at which its text begins in the whole expression, in characters from 0."""
     expression: Expression
 
 
 @dataclass(frozen=True)
 class States:
-    """The states of a process at all positions."""
+    """The states of a process at all positions.
+
+    Attributes:
+        texts: the distinct states that are known, in the order of their first occurrence.
+        codes: int[events + 1]: for each position the place in ``texts``; -1 if the state is not
+            known.
+    """
 
     texts: Sequence[JsonText]
-    """The distinct states that are known, in the order of their first occurrence."""
     codes: np.ndarray
-    """int[events + 1]: for each position the place in ``texts``; -1 if the state is not known."""
 
 
 @dataclass(frozen=True)
 class Truth:
-    """The positions at which the conditions on one process hold."""
+    """The positions at which the conditions on one process hold.
+
+    Attributes:
+        surely: the positions at which all conditions hold.
+        perhaps: the positions at which no condition is known to fail.
+        missing: what is not known or has no value, if the two differ.
+    """
 
     surely: Spans
-    """The positions at which all conditions hold."""
     perhaps: Spans
-    """The positions at which no condition is known to fail."""
     missing: tuple[str, ...]
-    """What is not known or has no value, if the two differ."""
 
 
 def conjunction(text: str, processes: AbstractSet[str]) -> tuple[Condition, ...]:

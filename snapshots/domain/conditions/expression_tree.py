@@ -15,23 +15,27 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 @dataclass(frozen=True)
 class Node:
-    """One node of the syntax tree."""
+    """One node of the syntax tree.
+
+    Attributes:
+        offset: the place in the source, in characters from 0; for an operator, that of its sign.
+        raw: the node as it was serialized.
+        name: the name of an ident, the field of a select, or the function of a call.
+        text: the text of a constant string; None for other nodes.
+        children: the parts in the order of the source. A comprehension has its range, then its
+            loop.
+        bound: the names that stand for items in the loop of a comprehension.
+        is_test: whether the node is the select in ``has(…)``.
+    """
 
     kind: str
     offset: int
-    """The place in the source, in characters from 0; for an operator, that of its sign."""
     raw: bytes
-    """The node as it was serialized."""
     name: str = ""
-    """The name of an ident, the field of a select, or the function of a call."""
     text: str | None = None
-    """The text of a constant string; None for other nodes."""
     children: tuple["Node", ...] = ()
-    """The parts in the order of the source. A comprehension has its range, then its loop."""
     bound: frozenset[str] = frozenset()
-    """The names that stand for items in the loop of a comprehension."""
     is_test: bool = False
-    """Whether the node is the select in ``has(…)``."""
 
     def is_call(self, function: str) -> bool:
         """Tell whether the node calls this function."""

@@ -89,14 +89,17 @@ def _excerpt(text: str, line: int, column: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One place at which an expression uses a variable."""
+    """One place at which an expression uses a variable.
+
+    Attributes:
+        kind: the variable, one of VARIABLES.
+        name: the id of the process or channel; ALL if no constant names one, and for ``snapshot``.
+        offset: the place in the expression, in characters from 0.
+    """
 
     kind: str
-    """The variable, one of VARIABLES."""
     name: str
-    """The id of the process or channel; ALL if no constant names one, and for ``snapshot``."""
     offset: int
-    """The place in the expression, in characters from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,27 +113,33 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of evaluating an expression."""
+    """The result of evaluating an expression.
+
+    Attributes:
+        value: the result; None if there is an error.
+        error: why there is no result.
+        compared: the values in its first comparisons, if an explanation was requested.
+        came_to: the value as a text, if it is neither true nor false.
+    """
 
     value: bool | None
-    """The result; None if there is an error."""
     error: ExpressionError | None = None
-    """Why there is no result."""
     compared: tuple[Compared, ...] = ()
-    """The values in its first comparisons, if an explanation was requested."""
     came_to: str | None = None
-    """The value as a text, if it is neither true nor false."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An expression, and the states on which to evaluate it."""
+    """An expression, and the states on which to evaluate it.
+
+    Attributes:
+        variables: the variables of each state.
+        explain: whether outcomes list the values in comparisons, which takes longer.
+    """
 
     expression: "Expression"
     variables: Iterable[Mapping[str, object]]
-    """The variables of each state."""
     explain: bool = False
-    """Whether outcomes list the values in comparisons, which takes longer."""
 
 
 class Expression:

@@ -63,54 +63,60 @@ class Obstacle:
     """Why conditions do not hold definitely.
 
     Both intervals are None if the conditions on ``process`` hold nowhere.
+
+    Attributes:
+        process: the process that can leave ``interval`` before another process enters ``other``.
+        interval: the last interval of ``process`` that could be part of the answer.
+        other: the interval of the other process.
     """
 
     process: ProcessId
-    """The process that can leave ``interval`` before another process enters ``other``."""
     interval: Interval | None = None
-    """The last interval of ``process`` that could be part of the answer."""
     other: Interval | None = None
-    """The interval of the other process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One part of a run during which the conditions on one process fail all the time."""
+    """One part of a run during which the conditions on one process fail all the time.
+
+    Attributes:
+        until: the cut at which the part ends. The order of events within the part does not matter.
+    """
 
     process: ProcessId
     until: Cut
-    """The cut at which the part ends. The order of events within the part does not matter."""
 
 
 @dataclass(frozen=True)
 class PredicateAnswer:
-    """Whether conditions hold together in some consistent cut, and in every run."""
+    """Whether conditions hold together in some consistent cut, and in every run.
+
+    Attributes:
+        possibly: whether all conditions hold in some consistent cut; None if that depends on
+            ``missing``.
+        definitely: whether every run passes such a cut; None if that depends on ``missing``.
+        first: the least cut in which all conditions hold; None unless ``possibly`` is True.
+        last: the greatest such cut.
+        intervals: one interval of each process such that every run is in all of them at once. Empty
+            unless ``definitely`` is True.
+        obstacle: why not, if ``definitely`` is False.
+        avoiding: the first MOST_LEGS legs of a run that never passes a cut in which all conditions
+            hold. Empty unless ``definitely`` is False, and if the search did not come across such a
+            run.
+        avoiding_total: how many legs this run has.
+        missing: what is not known and would decide, one phrase each.
+    """
 
     text: Annotated[str, JsonName("expression")]
     possibly: bool | None
-    """Whether all conditions hold in some consistent cut; None if that depends on ``missing``."""
     definitely: bool | None
-    """Whether every run passes such a cut; None if that depends on ``missing``."""
     first: Cut | None
-    """The least cut in which all conditions hold; None unless ``possibly`` is True."""
     last: Cut | None
-    """The greatest such cut."""
     intervals: tuple[Interval, ...]
-    """One interval of each process such that every run is in all of them at once.
-
-    Empty unless ``definitely`` is True.
-    """
     obstacle: Obstacle | None
-    """Why not, if ``definitely`` is False."""
     avoiding: tuple[Leg, ...]
-    """The first MOST_LEGS legs of a run that never passes a cut in which all conditions hold.
-
-    Empty unless ``definitely`` is False, and if the search did not come across such a run.
-    """
     avoiding_total: int
-    """How many legs this run has."""
     missing: tuple[str, ...]
-    """What is not known and would decide, one phrase each."""
 
     def to_json(self) -> dict[str, object]:
         """Return the answer as JSON values."""

@@ -7,12 +7,15 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Spans of positions, sorted, with a gap between any two."""
+    """Spans of positions, sorted, with a gap between any two.
+
+    Attributes:
+        firsts: int64[N]: the first position of each span.
+        lasts: int64[N]: the last position of each span, which belongs to it.
+    """
 
     firsts: np.ndarray
-    """int64[N]: the first position of each span."""
     lasts: np.ndarray
-    """int64[N]: the last position of each span, which belongs to it."""
 
     @classmethod
     def of(cls, holds: np.ndarray) -> "Spans":

@@ -44,35 +44,35 @@ class DataflowRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """An operator with its parallel subtasks."""
+    """An operator with its parallel subtasks.
+
+    Attributes:
+        kind: one of VERTEX_KINDS.
+        max_parallelism: how many key groups the keyed state has.
+        cost: how many microseconds a record takes.
+        rate: how many records a second are created in each split of a source; 0 if all are there
+            from the start.
+        records: how many records each split of a source has.
+        keys: how many different keys the records of a source have.
+        skew: 0 if all keys are equally frequent; the greater, the more frequent are the first keys.
+        value: the value of every record of a source. None for values from 1 to 1000 that depend on
+            split and offset.
+        function: what an operator does, one of FUNCTIONS.
+        sink: what kind of sink it is, one of SINK_KINDS.
+    """
 
     id: str
     kind: str
-    """One of VERTEX_KINDS."""
     parallelism: int = 1
     max_parallelism: int = 128
-    """How many key groups the keyed state has."""
     cost: int = 100
-    """How many microseconds a record takes."""
     rate: float = 1000.0
-    """How many records a second are created in each split of a source; 0 if all are there from the
-    start.
-    """
     records: int = 100
-    """How many records each split of a source has."""
     keys: int = 8
-    """How many different keys the records of a source have."""
     skew: float = 0.0
-    """0 if all keys are equally frequent; the greater, the more frequent are the first keys."""
     value: Absent[int] = None
-    """The value of every record of a source.
-
-    None for values from 1 to 1000 that depend on split and offset.
-    """
     function: str = "map"
-    """What an operator does, one of FUNCTIONS."""
     sink: str = PLAIN
-    """What kind of sink it is, one of SINK_KINDS."""
 
 
 @dataclass(frozen=True, slots=True)

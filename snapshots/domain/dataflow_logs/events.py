@@ -94,7 +94,12 @@ DISCARDED = "discarded"
 @final
 @dataclass(frozen=True, slots=True)
 class ProtocolEvent:
-    """An event of a checkpoint protocol, with its further fields parsed."""
+    """An event of a checkpoint protocol, with its further fields parsed.
+
+    Attributes:
+        held: how many messages a ``record_channel`` lists. None if it lists none.
+        fields: the further fields of the event.
+    """
 
     process: ProcessId
     index: int
@@ -105,9 +110,7 @@ class ProtocolEvent:
     snapshot: str | None = None
     label: str | None = None
     held: int | None = None
-    """How many messages a ``record_channel`` lists. None if it lists none."""
     fields: dict[str, Any] = field(default_factory=dict)
-    """The further fields of the event."""
 
     @classmethod
     def of(cls, event: Event) -> "ProtocolEvent":

@@ -19,18 +19,21 @@ _LEAST_BUCKETS = 16  # of Java's HashMap
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Elements that follow each other in the list of one old subtask."""
+    """Elements that follow each other in the list of one old subtask.
+
+    Attributes:
+        state: the name of the state.
+        subtask: the old subtask that had the elements.
+        first: the place of the first element in its list, from 0.
+        elements: how many elements there are.
+        bytes: the size of the elements.
+    """
 
     state: str
-    """The name of the state."""
     subtask: int
-    """The old subtask that had the elements."""
     first: int
-    """The place of the first element in its list, from 0."""
     elements: int
-    """How many elements there are."""
     bytes: int
-    """The size of the elements."""
 
 
 def dealt(lists: Mapping[str, Elements], before: int, after: int) -> dict[int, list[Stretch]]:

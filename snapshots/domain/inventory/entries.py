@@ -15,28 +15,31 @@ class NotRead:
 
 @dataclass(frozen=True, slots=True)
 class StateEntry:
-    """One key's value in one state."""
+    """One key's value in one state.
+
+    Attributes:
+        checkpoint: the number of the checkpoint in ``UploadInventory.checkpoints``.
+        operator: the id of the operator, as in OperatorInventory.
+        key: JSON, or NotRead if it cannot be decoded.
+        value: JSON, or NotRead if it cannot be decoded.
+        bytes: the size of the entry as stored.
+        key_group: none if the state has no key groups.
+        namespace: JSON, or None if the state has no namespaces.
+        identity: equal in entries of other checkpoints that have the same key.
+        digest: equal in entries that have the same value. None if that cannot be told.
+    """
 
     checkpoint: int
-    """The number of the checkpoint in ``UploadInventory.checkpoints``."""
     operator: str
-    """The id of the operator, as in OperatorInventory."""
     subtask: int
     state: str
     key: object
-    """JSON, or NotRead if it cannot be decoded."""
     value: object
-    """JSON, or NotRead if it cannot be decoded."""
     bytes: int
-    """The size of the entry as stored."""
     key_group: int | None = None
-    """None if the state has no key groups."""
     namespace: object = None
-    """JSON, or None if the state has no namespaces."""
     identity: builtins.bytes = b""
-    """Equal in entries of other checkpoints that have the same key."""
     digest: builtins.bytes | None = None
-    """Equal in entries that have the same value. None if that cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)

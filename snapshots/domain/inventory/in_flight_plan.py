@@ -20,48 +20,54 @@ _MOST_KEY_GROUPS = 32_768  # by which Flink maps ranges, whatever the job's own 
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """A new subtask that is given data in flight: the channels of some old subtasks."""
+    """A new subtask that is given data in flight: the channels of some old subtasks.
+
+    Attributes:
+        index: the number of the new subtask.
+        first: the first old subtask whose channels it reads.
+        last: the last old subtask whose channels it reads.
+        step: the distance from one of these old subtasks to the next.
+        bytes: the size of the data in these channels.
+    """
 
     index: int
-    """The number of the new subtask."""
     first: int
-    """The first old subtask whose channels it reads."""
     last: int
-    """The last old subtask whose channels it reads."""
     step: int
-    """The distance from one of these old subtasks to the next."""
     bytes: int
-    """The size of the data in these channels."""
 
 
 @dataclass(frozen=True, slots=True)
 class EdgePlan:
-    """What becomes of the data in flight between two vertices."""
+    """What becomes of the data in flight between two vertices.
+
+    Attributes:
+        source: the sending vertex. None if it is not known.
+        target: the receiving vertex. None if it is not known.
+        exchange: Flink's word for the rule by which senders choose receivers. None if it is not
+            known.
+        channels: how many channels hold data.
+        bytes: the size of the data.
+        parallelism_before: how many subtasks the receiver had. None if it is not known.
+        parallelism_after: how many subtasks the receiver will have. None if it is not known.
+        rule: where the data goes, as a sentence.
+        filtered: whether new subtasks drop what belongs to others, so that they read more bytes
+            than they keep.
+        receivers: the new subtasks that are given the data.
+        problem: why the data cannot be restored like this, as a sentence. None if it can.
+    """
 
     source: str | None
-    """The sending vertex. None if it is not known."""
     target: str | None
-    """The receiving vertex. None if it is not known."""
     exchange: str | None
-    """Flink's word for the rule by which senders choose receivers. None if it is not known."""
     channels: int
-    """How many channels hold data."""
     bytes: int
-    """The size of the data."""
     parallelism_before: int | None
-    """How many subtasks the receiver had. None if it is not known."""
     parallelism_after: int | None
-    """How many subtasks the receiver will have. None if it is not known."""
     rule: str
-    """Where the data goes, as a sentence."""
     filtered: bool = False
-    """Whether new subtasks drop what belongs to others, so that they read more bytes than they
-    keep.
-    """
     receivers: tuple[Receiver, ...] = ()
-    """The new subtasks that are given the data."""
     problem: str | None = None
-    """Why the data cannot be restored like this, as a sentence. None if it can."""
 
 
 @final

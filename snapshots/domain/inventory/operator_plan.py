@@ -11,105 +11,121 @@ Span = tuple[int, int]  # first and last, inclusive
 
 @dataclass(frozen=True, slots=True)
 class StoredSizes:
-    """The sizes that the entries of an operator's states give."""
+    """The sizes that the entries of an operator's states give.
+
+    Attributes:
+        key_groups: the bytes by key group. None if not all entries are known.
+        elements: the elements of each of the operator's own states whose entries are all known.
+    """
 
     key_groups: Mapping[int, int] | None = None
-    """The bytes by key group. None if not all entries are known."""
     elements: Mapping[str, Elements] = field(default_factory=dict)
-    """The elements of each of the operator's own states whose entries are all known."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewSubtask:
-    """What a new subtask starts with."""
+    """What a new subtask starts with.
+
+    Attributes:
+        index: the number of the subtask.
+        sources: spans of the old subtasks whose key groups and list elements it gets, each as the
+            first and the last. Union and broadcast state comes from all.
+        key_groups: the first and the last key group of the subtask. None if it has none.
+        lists: the list elements that it gets, stretch by stretch.
+        bytes: the size of its state. None if it is not known.
+        keyed_bytes: the part of ``bytes`` that is keyed state. None if it is not known.
+        operator_bytes: the part of ``bytes`` that is operator state. None if it is not known.
+        estimated: whether the sizes of key groups are not known, and are assumed to be equal within
+            an old subtask.
+    """
 
     index: int
-    """The number of the subtask."""
     sources: tuple[Span, ...] = ()
-    """Spans of the old subtasks whose key groups and list elements it gets, each as the first and
-    the last. Union and broadcast state comes from all.
-    """
     key_groups: Span | None = None
-    """The first and the last key group of the subtask. None if it has none."""
     lists: tuple[Stretch, ...] = ()
-    """The list elements that it gets, stretch by stretch."""
     bytes: int | None = None
-    """The size of its state. None if it is not known."""
     keyed_bytes: int | None = None
-    """The part of ``bytes`` that is keyed state. None if it is not known."""
     operator_bytes: int | None = None
-    """The part of ``bytes`` that is operator state. None if it is not known."""
     estimated: bool = False
-    """Whether the sizes of key groups are not known, and are assumed to be equal within an old
-    subtask.
-    """
 
 
 @dataclass(frozen=True, slots=True)
 class OldSubtask:
-    """What an old subtask had."""
+    """What an old subtask had.
+
+    Attributes:
+        index: the number of the subtask.
+        key_groups: the first and the last key group of the subtask. None if it had none.
+        bytes: the size of its state alone, measured as that of a new subtask. None if it is not
+            known.
+    """
 
     index: int
-    """The number of the subtask."""
     key_groups: Span | None
-    """The first and the last key group of the subtask. None if it had none."""
     bytes: int | None
-    """The size of its state alone, measured as that of a new subtask. None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateMove:
-    """How one state is divided."""
+    """How one state is divided.
+
+    Attributes:
+        state: the name of the state. None if it has none.
+        kind: the engine's word for the kind of state.
+        rule: how the state is divided, as a sentence.
+        elements: how many elements all old subtasks have together, or how many entries a keyed
+            state has. None if it is not known.
+        bytes: the size of these elements. None if it is not known.
+    """
 
     state: str | None
-    """The name of the state. None if it has none."""
     kind: str
-    """The engine's word for the kind of state."""
     rule: str
-    """How the state is divided, as a sentence."""
     elements: int | None = None
-    """How many elements all old subtasks have together, or how many entries a keyed state has.
-
-    None if it is not known.
-    """
     bytes: int | None = None
-    """The size of these elements. None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorPlan:
-    """The subtasks to which the state of one operator goes in a restore."""
+    """The subtasks to which the state of one operator goes in a restore.
+
+    Attributes:
+        operator: the engine's id of the operator.
+        name: the name of the operator. None if it is not known.
+        vertex: the vertex of the dataflow in which the operator runs. None if it has the operator's
+            name.
+        parallelism_before: how many subtasks the operator had. None if it is not known.
+        parallelism_after: how many subtasks the operator will have.
+        max_parallelism: how many key groups the operator has. None if it is not known.
+        before: what each old subtask had.
+        after: what each new subtask starts with; empty if the operator is not restored.
+        states: how each state is divided.
+        coordinator: the bytes that go to the one coordinator, whatever the parallelism. None if it
+            has none.
+        moved: how many new subtasks get key groups or list elements of others.
+        skew_before: the size of the largest old subtask divided by the mean size. None if it is not
+            known.
+        skew_after: the size of the largest new subtask divided by the mean size. None if it is not
+            known.
+        notes: further remarks, as sentences.
+        problem: why the operator cannot be restored like this, as a sentence. None if it can.
+    """
 
     operator: str
-    """The engine's id of the operator."""
     name: str | None
-    """The name of the operator. None if it is not known."""
     vertex: str | None
-    """The vertex of the dataflow in which the operator runs. None if it has the operator's name."""
     parallelism_before: int | None
-    """How many subtasks the operator had. None if it is not known."""
     parallelism_after: int
-    """How many subtasks the operator will have."""
     max_parallelism: int | None
-    """How many key groups the operator has. None if it is not known."""
     before: tuple[OldSubtask, ...]
-    """What each old subtask had."""
     after: tuple[NewSubtask, ...]
-    """What each new subtask starts with; empty if the operator is not restored."""
     states: tuple[StateMove, ...]
-    """How each state is divided."""
     coordinator: int | None
-    """The bytes that go to the one coordinator, whatever the parallelism. None if it has none."""
     moved: int
-    """How many new subtasks get key groups or list elements of others."""
     skew_before: float | None
-    """The size of the largest old subtask divided by the mean size. None if it is not known."""
     skew_after: float | None
-    """The size of the largest new subtask divided by the mean size. None if it is not known."""
     notes: tuple[str, ...] = ()
-    """Further remarks, as sentences."""
     problem: str | None = None
-    """Why the operator cannot be restored like this, as a sentence. None if it can."""
 
 
 def planned(

@@ -31,36 +31,42 @@ _SOURCE_NAME, _SINK_NAME = "Source", "Sink"  # how Flink and SeaTunnel begin the
 
 @dataclass(frozen=True, slots=True)
 class SourceAgain:
-    """A source, which a restore sets back to the offsets of the checkpoint."""
+    """A source, which a restore sets back to the offsets of the checkpoint.
+
+    Attributes:
+        operator: the engine's id of the operator.
+        name: the name of the operator. None if it is not known.
+        states: the states whose values are, or hold, the offsets.
+        inferred: how it is known to be a source, as a sentence.
+        coordinated: whether it has a coordinator, or enumerator, that keeps splits.
+        rule: what the source reads again, as a sentence.
+    """
 
     operator: str
-    """The engine's id of the operator."""
     name: str | None
-    """The name of the operator. None if it is not known."""
     states: tuple[str, ...]
-    """The states whose values are, or hold, the offsets."""
     inferred: str
-    """How it is known to be a source, as a sentence."""
     coordinated: bool
-    """Whether it has a coordinator, or enumerator, that keeps splits."""
     rule: str
-    """What the source reads again, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class SinkAgain:
-    """A sink, which a restore may make write a second time."""
+    """A sink, which a restore may make write a second time.
+
+    Attributes:
+        operator: the engine's id of the operator.
+        name: the name of the operator. None if it is not known.
+        transactional: whether its states are those of transactions. None if no state tells.
+        inferred: how it is known to be a sink, as a sentence.
+        rule: what the sink writes again, as a sentence.
+    """
 
     operator: str
-    """The engine's id of the operator."""
     name: str | None
-    """The name of the operator. None if it is not known."""
     transactional: bool | None
-    """Whether its states are those of transactions. None if no state tells."""
     inferred: str
-    """How it is known to be a sink, as a sentence."""
     rule: str
-    """What the sink writes again, as a sentence."""
 
 
 def sources_of(checkpoint: CheckpointInventory, ends: Set[str]) -> tuple[SourceAgain, ...]:

@@ -35,34 +35,37 @@ class NotPlannable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """The subtasks to which the state of a checkpoint goes when it is restored at a parallelism."""
+    """The subtasks to which the state of a checkpoint goes when it is restored at a parallelism.
+
+    Attributes:
+        engine: ``flink`` or ``seatunnel``.
+        checkpoint: the engine's id of the checkpoint.
+        parallelism: the parallelism that was asked for.
+        kept: the ids of the operators that keep their own parallelism.
+        operators: the plan of each operator.
+        in_flight: what becomes of data in flight, as sentences.
+        edges: what becomes of data in flight, edge by edge.
+        sources: what is read again, as sentences.
+        read_again: the sources that read again.
+        sinks: what reading again does at the sinks, as sentences.
+        written_again: the sinks that may write again.
+        problems: what prevents the restore, as sentences.
+        notes: further remarks, as sentences.
+    """
 
     engine: str
-    """``flink`` or ``seatunnel``."""
     checkpoint: int
-    """The engine's id of the checkpoint."""
     parallelism: int
-    """The parallelism that was asked for."""
     kept: tuple[str, ...]
-    """The ids of the operators that keep their own parallelism."""
     operators: tuple[OperatorPlan, ...]
-    """The plan of each operator."""
     in_flight: tuple[str, ...]
-    """What becomes of data in flight, as sentences."""
     edges: tuple[EdgePlan, ...]
-    """What becomes of data in flight, edge by edge."""
     sources: tuple[str, ...]
-    """What is read again, as sentences."""
     read_again: tuple[SourceAgain, ...]
-    """The sources that read again."""
     sinks: tuple[str, ...]
-    """What reading again does at the sinks, as sentences."""
     written_again: tuple[SinkAgain, ...]
-    """The sinks that may write again."""
     problems: tuple[str, ...]
-    """What prevents the restore, as sentences."""
     notes: tuple[str, ...]
-    """Further remarks, as sentences."""
 
 
 def plan_restore(

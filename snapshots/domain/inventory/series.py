@@ -21,145 +21,158 @@ KeyGroupBytes = Mapping[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A number in both checkpoints."""
+    """A number in both checkpoints.
+
+    Attributes:
+        before: the number in the first checkpoint. None if it is not known, or if there is none.
+        after: the number in the second checkpoint. None if it is not known, or if there is none.
+    """
 
     before: int | None = None
-    """The number in the first checkpoint. None if it is not known, or if there is none."""
     after: int | None = None
-    """The number in the second checkpoint. None if it is not known, or if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """How one state differs between the two checkpoints."""
+    """How one state differs between the two checkpoints.
+
+    Attributes:
+        name: the name of the state. None if it has none.
+        change: ``added``, ``removed``, ``changed`` if its kind or type differs, else ``same``,
+            whatever its entries are; ``unknown`` if the files of one checkpoint are missing.
+        kind: the engine's word for the kind of state, in the second checkpoint if both have it.
+        kind_before: the kind in the first checkpoint. None if the state is not in it.
+        type_before: the type of key and value in the first checkpoint. None if it is not known.
+        type_after: the type of key and value in the second checkpoint. None if it is not known.
+        entries: how many entries there are.
+        bytes: the size of all entries.
+        counts: how many keys were ``added``, ``removed``, ``changed``, are ``unknown`` or the
+            ``same``. None if they were not counted.
+        notes: what the counts leave out, or why there are none, as sentences.
+    """
 
     name: str | None
-    """The name of the state. None if it has none."""
     change: str
-    """``added``, ``removed``, ``changed`` if its kind or type differs, else ``same``, whatever its
-    entries are; ``unknown`` if the files of one checkpoint are missing.
-    """
     kind: str
-    """The engine's word for the kind of state, in the second checkpoint if both have it."""
     kind_before: str | None
-    """The kind in the first checkpoint. None if the state is not in it."""
     type_before: str | None
-    """The type of key and value in the first checkpoint. None if it is not known."""
     type_after: str | None
-    """The type of key and value in the second checkpoint. None if it is not known."""
     entries: Pair
-    """How many entries there are."""
     bytes: Pair
-    """The size of all entries."""
     counts: Mapping[str, int] | None = None
-    """How many keys were ``added``, ``removed``, ``changed``, are ``unknown`` or the ``same``.
-
-    None if they were not counted.
-    """
     notes: tuple[str, ...] = ()
-    """What the counts leave out, or why there are none, as sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyGroupChange:
-    """A key group whose subtask or bytes differ."""
+    """A key group whose subtask or bytes differ.
+
+    Attributes:
+        key_group: the number of the key group.
+        subtask: the subtask that has the key group.
+        bytes: the size of the key group's state.
+    """
 
     key_group: int
-    """The number of the key group."""
     subtask: Pair
-    """The subtask that has the key group."""
     bytes: Pair
-    """The size of the key group's state."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorChange:
-    """How one operator differs between the two checkpoints."""
+    """How one operator differs between the two checkpoints.
+
+    Attributes:
+        operator: the engine's id of the operator.
+        name: the name of the operator. None if it is not known.
+        change: ``added``, ``removed``, ``changed`` if any number, state or key differs, else
+            ``same``; ``unknown`` if the files of one checkpoint are missing.
+        parallelism: how many subtasks the operator has.
+        max_parallelism: how many key groups the operator has.
+        bytes: the size of the operator's state.
+        finished_before: whether the operator had ended before the first checkpoint.
+        finished_after: whether the operator had ended before the second checkpoint.
+        moved: how many key groups belong to another subtask. None if the files do not say to which
+            they belong.
+        subtasks: the number and the bytes of each subtask; -1 is the coordinator.
+        key_groups: the key groups that differ.
+        states: how each state differs.
+    """
 
     operator: str
-    """The engine's id of the operator."""
     name: str | None
-    """The name of the operator. None if it is not known."""
     change: str
-    """``added``, ``removed``, ``changed`` if any number, state or key differs, else ``same``;
-    ``unknown`` if the files of one checkpoint are missing.
-    """
     parallelism: Pair
-    """How many subtasks the operator has."""
     max_parallelism: Pair
-    """How many key groups the operator has."""
     bytes: Pair
-    """The size of the operator's state."""
     finished_before: bool
-    """Whether the operator had ended before the first checkpoint."""
     finished_after: bool
-    """Whether the operator had ended before the second checkpoint."""
     moved: int | None
-    """How many key groups belong to another subtask.
-
-    None if the files do not say to which they belong.
-    """
     subtasks: tuple[tuple[int, Pair], ...]
-    """The number and the bytes of each subtask; -1 is the coordinator."""
     key_groups: tuple[KeyGroupChange, ...]
-    """The key groups that differ."""
     states: tuple[StateChange, ...]
-    """How each state differs."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file that one of the two checkpoints needs."""
+    """A file that one of the two checkpoints needs.
+
+    Attributes:
+        path: the path of the file in the upload.
+        bytes: the size of the file.
+        role: what the file is for, in a word.
+        needed: which of the two needs the file: ``before``, ``after`` or ``both``.
+    """
 
     path: str
-    """The path of the file in the upload."""
     bytes: int
-    """The size of the file."""
     role: str
-    """What the file is for, in a word."""
     needed: str
-    """Which of the two needs the file: ``before``, ``after`` or ``both``."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileTotals:
-    """How many files there are, and their bytes."""
+    """How many files there are, and their bytes.
+
+    Attributes:
+        files: how many files there are.
+        bytes: the size of all these files.
+    """
 
     files: int = 0
-    """How many files there are."""
     bytes: int = 0
-    """The size of all these files."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointChange:
-    """How two checkpoints of an upload differ."""
+    """How two checkpoints of an upload differ.
+
+    Attributes:
+        before: the id of the first checkpoint.
+        after: the id of the second checkpoint.
+        bytes: the size of the checkpoint.
+        in_flight: the size of the data in flight.
+        channels: how many channels hold data in flight.
+        operators: how each operator differs.
+        files: the files that either checkpoint needs, by path.
+        totals: the totals of ``files`` by ``needed``. The second checkpoint still needs those of
+            ``both``, and no longer those of ``before``.
+        missing_before: the files of the first checkpoint that the upload lacks.
+        missing_after: the files of the second checkpoint that the upload lacks.
+        notes: what cannot be compared, as sentences.
+    """
 
     before: int
-    """The id of the first checkpoint."""
     after: int
-    """The id of the second checkpoint."""
     bytes: Pair
-    """The size of the checkpoint."""
     in_flight: Pair
-    """The size of the data in flight."""
     channels: Pair
-    """How many channels hold data in flight."""
     operators: tuple[OperatorChange, ...]
-    """How each operator differs."""
     files: tuple[FileChange, ...]
-    """The files that either checkpoint needs, by path."""
     totals: Mapping[str, FileTotals]
-    """The totals of ``files`` by ``needed``.
-
-    The second checkpoint still needs those of ``both``, and no longer those of ``before``.
-    """
     missing_before: tuple[MissingFile, ...]
-    """The files of the first checkpoint that the upload lacks."""
     missing_after: tuple[MissingFile, ...]
-    """The files of the second checkpoint that the upload lacks."""
     notes: tuple[str, ...] = ()
-    """What cannot be compared, as sentences."""
 
 
 @dataclass(frozen=True, slots=True)

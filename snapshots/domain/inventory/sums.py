@@ -39,16 +39,16 @@ _PER_SECOND = (10**3, 10**6, 10**9)  # ms, us, ns
 
 @dataclass
 class Adding:
-    """The running sums of a state's values."""
+    """The running sums of a state's values.
+
+    Attributes:
+        total: the sum of the values. None once one is no number.
+        fields: the sums of the values' fields. None for a field that is no number somewhere; None
+            altogether once a value is no object, or there are too many fields.
+    """
 
     total: Number | None = 0
-    """The sum of the values. None once one is no number."""
     fields: dict[Path, Number | None] | None = field(default_factory=dict)
-    """The sums of the values' fields.
-
-    None for a field that is no number somewhere; None altogether once a value is no object, or
-    there are too many fields.
-    """
 
     def add(self, value: object) -> None:
         """Add the numbers of a value to the sums."""

@@ -22,14 +22,17 @@ CONSISTENT = "consistent"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One possible result of judging a snapshot."""
+    """One possible result of judging a snapshot.
+
+    Attributes:
+        name: the word that the API and the pages use.
+        title: what the verdict means, in words that complete "this verdict says that".
+        colour: the pages show the verdict in the custom property ``--color-COLOUR``.
+    """
 
     name: str
-    """The word that the API and the pages use."""
     title: str
-    """What the verdict means, in words that complete "this verdict says that"."""
     colour: str = "inconsistent"
-    """The pages show the verdict in the custom property ``--color-COLOUR``."""
 
 
 REGISTRY = (
@@ -61,12 +64,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """The second message or marker of a finding."""
+    """The second message or marker of a finding.
+
+    Attributes:
+        message: the id of the message; None for a marker.
+        snapshot: the snapshot of the marker; None for a message.
+    """
 
     message: Absent[MessageId]
-    """The id of the message; None for a marker."""
     snapshot: Absent[SnapshotId]
-    """The snapshot of the marker; None for a message."""
     value: Absent[JsonText]
     sent: Place
     received: Absent[Place]
@@ -74,7 +80,18 @@ class Companion:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One witness of a verdict. A field that is None does not apply."""
+    """One witness of a verdict. A field that is None does not apply.
+
+    Attributes:
+        sent: the event that sends ``message``, or the marker if ``message`` is None.
+        received: the event that receives it.
+        event: the event that shows the witness, if it is neither ``sent`` nor ``received``.
+        other: the second message or marker of a finding about two of them.
+        rule: the rule of the paper that is broken.
+        recorded: the recorded state.
+        recomputed: the recomputed state.
+        path: the channels from an initiator; None if there is no path or it does not matter.
+    """
 
     verdict: str
     sentence: str
@@ -83,21 +100,13 @@ class Finding:
     process: Absent[ProcessId] = None
     value: Absent[JsonText] = None
     sent: Absent[Place] = None
-    """The event that sends ``message``, or the marker if ``message`` is None."""
     received: Absent[Place] = None
-    """The event that receives it."""
     event: Absent[Place] = None
-    """The event that shows the witness, if it is neither ``sent`` nor ``received``."""
     other: Absent[Companion] = None
-    """The second message or marker of a finding about two of them."""
     rule: Absent[str] = None
-    """The rule of the paper that is broken."""
     recorded: Absent[JsonText] = None
-    """The recorded state."""
     recomputed: Absent[JsonText] = None
-    """The recomputed state."""
     path: Absent[tuple[ChannelId, ...]] = None
-    """The channels from an initiator; None if there is no path or it does not matter."""
 
 
 @dataclass

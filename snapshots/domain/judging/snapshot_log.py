@@ -24,22 +24,25 @@ class SnapshotLog:
     """The events of one snapshot. If a state or channel is recorded again, the first record counts.
 
     Processes and channels stand in the order of the header.
+
+    Attributes:
+        began: the step and the time of the first event.
+        ended_at: the time of the last event other than a marker_send; None if there is none.
+        states: the record_state of each process that recorded.
+        channels: the record_channel of each channel for which the log holds one.
+        first_marker: the index of the first marker_receive of each process that has one.
+        involved: the processes with an event of the snapshot; scopes.py derives its scope from
+            them.
     """
 
     id: SnapshotId
     began: tuple[int, Instant]
-    """The step and the time of the first event."""
     ended_at: Instant | None = None
-    """The time of the last event other than a marker_send; None if there is none."""
     states: dict[ProcessId, Event] = field(default_factory=dict)
-    """The record_state of each process that recorded."""
     channels: dict[ChannelId, Event] = field(default_factory=dict)
-    """The record_channel of each channel for which the log holds one."""
     first_marker: dict[ProcessId, int] = field(default_factory=dict)
-    """The index of the first marker_receive of each process that has one."""
     markers: dict[ChannelId, list[Marker]] = field(default_factory=dict)
     involved: set[ProcessId] = field(default_factory=set)
-    """The processes with an event of the snapshot; scopes.py derives its scope from them."""
     markers_sent: int = 0
     markers_received: int = 0
 

@@ -8,14 +8,17 @@ from snapshots.domain.model.values import same_amount
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Three sums; None if an item of the sum is not known or is not a number."""
+    """Three sums; None if an item of the sum is not known or is not a number.
+
+    Attributes:
+        start: the sum of the start states.
+        processes: the sum of the recorded states of processes.
+        channels: the sum of the recorded contents of channels.
+    """
 
     start: int | float | None
-    """The sum of the start states."""
     processes: int | float | None
-    """The sum of the recorded states of processes."""
     channels: int | float | None
-    """The sum of the recorded contents of channels."""
 
     @json_property
     def total(self) -> int | float | None:

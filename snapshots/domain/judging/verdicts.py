@@ -57,34 +57,37 @@ from snapshots.domain.model.values import total
 
 @dataclass(frozen=True)
 class SnapshotReport:
-    """The result of judging one snapshot. Processes and channels are in the order of the header."""
+    """The result of judging one snapshot. Processes and channels are in the order of the header.
+
+    Attributes:
+        processes: the processes in the snapshot's scope.
+        findings: the witnesses, worst first, at most MOST_WITNESSES of each verdict.
+        answers: the four answers: of the cut, the channels, the states and the rule.
+        counts: how many witnesses each verdict has in all, worst first.
+        ended_at: the time of the last event other than a marker_send; None if there is none.
+        positions: how many events of each process that recorded lie inside the cut.
+        recorded_states: the states that are known of those that were recorded.
+        recomputed_states: the states at the recorded positions, where the log holds them.
+        recorded_channels: the ids in recorded order, for each channel with a record_channel.
+        in_flight: the ordinals of the messages in flight, for each channel whose two ends recorded.
+    """
 
     snapshot: SnapshotId
     processes: tuple[ProcessId, ...]
-    """The processes in the snapshot's scope."""
     findings: tuple[Finding, ...]
-    """The witnesses, worst first, at most MOST_WITNESSES of each verdict."""
     answers: tuple[Answer, ...]
-    """The four answers: of the cut, the channels, the states and the rule."""
     counts: Mapping[str, int]
-    """How many witnesses each verdict has in all, worst first."""
     initiators: tuple[ProcessId, ...]
     began_at: Instant
     ended_at: Instant | None
-    """The time of the last event other than a marker_send; None if there is none."""
     markers_sent: int
     markers_received: int
     positions: Mapping[ProcessId, int]
-    """How many events of each process that recorded lie inside the cut."""
     recorded_at: Mapping[ProcessId, Instant]
     recorded_states: Mapping[ProcessId, JsonText]
-    """The states that are known of those that were recorded."""
     recomputed_states: Mapping[ProcessId, JsonText]
-    """The states at the recorded positions, where the log holds them."""
     recorded_channels: Mapping[ChannelId, tuple[MessageId, ...]]
-    """The ids in recorded order, for each channel with a record_channel."""
     in_flight: Mapping[ChannelId, tuple[int, ...]]
-    """The ordinals of the messages in flight, for each channel whose two ends recorded."""
     totals: Totals
 
     @property

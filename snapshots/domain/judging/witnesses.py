@@ -33,13 +33,16 @@ RECEIVING_RULE = "paper, section 3.2, marker-receiving rule"
 
 @dataclass(frozen=True, slots=True)
 class MessageWitness:
-    """Builds the findings about one message that share a verdict and a wording, when called."""
+    """Builds the findings about one message that share a verdict and a wording, when called.
+
+    Attributes:
+        template: the sentence, with ``channel``, ``message`` and ``snapshot`` in braces.
+        rule: the rule of the paper that the message breaks.
+    """
 
     verdict: str
     template: str
-    """The sentence, with ``channel``, ``message`` and ``snapshot`` in braces."""
     rule: str | None = None
-    """The rule of the paper that the message breaks."""
 
     def __call__(
         self, channel: Channel, message: Message, snapshot: SnapshotId | None = None

@@ -45,19 +45,22 @@ class json_property(property):  # noqa: N801 (a decorator, as property is)
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One key of the JSON of a dataclass."""
+    """One key of the JSON of a dataclass.
+
+    Attributes:
+        attribute: the name of the field or property.
+        type: the type of the field without its markers.
+        is_absent: whether the JSON leaves the key out where the value is None.
+        convert: a function that makes JSON of a value; None if every value is JSON already.
+        text: the docstring of a property; empty for a field.
+    """
 
     attribute: str
-    """The name of the field or property."""
     name: str
     type: Any
-    """The type of the field without its markers."""
     is_absent: bool
-    """Whether the JSON leaves the key out where the value is None."""
     convert: Convert | None
-    """A function that makes JSON of a value; None if every value is JSON already."""
     text: str = ""
-    """The docstring of a property; empty for a field."""
 
 
 @cache

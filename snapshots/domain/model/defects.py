@@ -57,22 +57,26 @@ _LONGEST_NAME = 60  # characters of a name or value that a sentence quotes
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """One thing that is wrong with an input."""
+    """One thing that is wrong with an input.
+
+    Attributes:
+        code: the kind of defect, one of the keys of ``SEVERITIES``.
+        severity: ``refused`` if nothing is stored, ``kept`` if the input still has a meaning.
+        sentence: what is wrong, as a sentence.
+        line: the first line (a row in Parquet) with this defect, from 1; None if there is none.
+        field: the field of that line or of the header, as ``processes[3].id``; None if there is
+            none.
+        process: the process whose events have the defect; None if it does not concern one process.
+        count: how many places of the input this entry stands for.
+    """
 
     code: str
-    """The kind of defect, one of the keys of ``SEVERITIES``."""
     severity: str
-    """``refused`` if nothing is stored, ``kept`` if the input still has a meaning."""
     sentence: str
-    """What is wrong, as a sentence."""
     line: int | None = None
-    """The first line (a row in Parquet) with this defect, from 1; None if there is none."""
     field: str | None = None
-    """The field of that line or of the header, as ``processes[3].id``; None if there is none."""
     process: str | None = None
-    """The process whose events have the defect; None if it does not concern one process."""
     count: int = 1
-    """How many places of the input this entry stands for."""
 
     def __str__(self) -> str:
         prefix = "" if self.line is None else f"Line {self.line}: "
@@ -201,13 +205,16 @@ class _SentenceFormatter(Formatter):
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """Builds the defects that share a code and a wording, when called with the facts."""
+    """Builds the defects that share a code and a wording, when called with the facts.
+
+    Attributes:
+        field: the field of the line that has the defect; None if the caller names it.
+        template: the sentence, with the names of facts in braces.
+    """
 
     code: str
     field: str | None
-    """The field of the line that has the defect; None if the caller names it."""
     template: str
-    """The sentence, with the names of facts in braces."""
 
     def __call__(
         self,

@@ -45,40 +45,47 @@ leave the state as it was.
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """One event as a log holds it, before it is ordered and matched."""
+    """One event as a log holds it, before it is ordered and matched.
+
+    Attributes:
+        line: the line, or the row in Parquet, in the source, from 1.
+        index: the place within the process, from 0; None if the log leaves it out.
+        at: the time in the unit of the recording; None if the log leaves it out.
+        messages: the ids that a ``record_channel`` recorded, in that order.
+        extra: the fields that Cutline does not know, as a JSON object; None if there are none.
+    """
 
     line: int
-    """The line, or the row in Parquet, in the source, from 1."""
     process: ProcessId
     kind: str
     index: int | None = None
-    """The place within the process, from 0; None if the log leaves it out."""
     at: int | None = None
-    """The time in the unit of the recording; None if the log leaves it out."""
     channel: ChannelId | None = None
     message: MessageId | None = None
     value: JsonText | None = None
     state: JsonText | None = None
     snapshot: SnapshotId | None = None
     messages: tuple[MessageId, ...] | None = None
-    """The ids that a ``record_channel`` recorded, in that order."""
     label: str | None = None
     extra: JsonText | None = None
-    """The fields that Cutline does not know, as a JSON object; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event in its place. Fields that are not described here are as in LoggedEvent."""
+    """One event in its place. Fields that are not described here are as in LoggedEvent.
+
+    Attributes:
+        index: the place within the process: 0, 1, 2 … without gaps.
+        at: the time, which never falls within a process and never lies before the cause's time.
+        step: the place in the whole recording: 0, 1, 2 … in one order that agrees with causality.
+        logged_at: the time in the log, if it is not ``at``.
+    """
 
     process: ProcessId
     index: int
-    """The place within the process: 0, 1, 2 … without gaps."""
     kind: str
     at: Instant
-    """The time, which never falls within a process and never lies before the cause's time."""
     step: int
-    """The place in the whole recording: 0, 1, 2 … in one order that agrees with causality."""
     line: int
     channel: ChannelId | None = None
     message: MessageId | None = None
@@ -89,16 +96,18 @@ class Event:
     label: str | None = None
     extra: JsonText | None = None
     logged_at: int | None = None
-    """The time in the log, if it is not ``at``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message on its way. Both ``received_`` fields are None while it is in flight."""
+    """One message on its way. Both ``received_`` fields are None while it is in flight.
+
+    Attributes:
+        ordinal: the place among the channel's messages in the order of sending, from 0.
+    """
 
     channel: ChannelId
     ordinal: int
-    """The place among the channel's messages in the order of sending, from 0."""
     id: MessageId
     value: JsonText | None
     sent_index: int
@@ -109,11 +118,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """One marker on its way. Both ``received_`` fields are None while it is in flight."""
+    """One marker on its way. Both ``received_`` fields are None while it is in flight.
+
+    Attributes:
+        ordinal: the place among the channel's markers in the order of sending, from 0.
+    """
 
     channel: ChannelId
     ordinal: int
-    """The place among the channel's markers in the order of sending, from 0."""
     snapshot: SnapshotId
     sent_index: int
     sent_at: Instant
@@ -123,15 +135,18 @@ class Marker:
 
 @dataclass(frozen=True)
 class Recording:
-    """One run: the events of every process, and the messages and markers of every channel."""
+    """One run: the events of every process, and the messages and markers of every channel.
+
+    Attributes:
+        strays: the receives, of messages and markers, that no send in the log explains, by line.
+        header_extra: the fields of the header that Cutline does not know.
+    """
 
     topology: Topology
     events: Mapping[ProcessId, tuple[Event, ...]]
     messages: Mapping[ChannelId, tuple[Message, ...]]
     markers: Mapping[ChannelId, tuple[Marker, ...]]
     strays: tuple[Event, ...] = ()
-    """The receives, of messages and markers, that no send in the log explains, by line."""
     name: str = ""
     time_unit: str = "us"
     header_extra: Mapping[str, object] = field(default_factory=dict)
-    """The fields of the header that Cutline does not know."""

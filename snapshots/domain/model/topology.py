@@ -12,29 +12,34 @@ JsonText = NewType("JsonText", str)  # canonical JSON, see values.canonical
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A node of the topology."""
+    """A node of the topology.
+
+    Attributes:
+        state: the state at the start; None if it is not known.
+        scope: processes with the same scope, or without one, take snapshots together; see
+            scopes.py.
+    """
 
     id: ProcessId
     state: JsonText | None = None
-    """The state at the start; None if it is not known."""
     scope: str | None = None
-    """Processes with the same scope, or without one, take snapshots together; see scopes.py."""
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A directed link ``source -> target``."""
+    """A directed link ``source -> target``.
+
+    Attributes:
+        fifo: whether messages and markers arrive in the order of sending.
+        overtaking: whether markers may overtake messages, as unaligned barriers do. Messages keep
+            their order, and never overtake a marker.
+    """
 
     id: ChannelId
     source: ProcessId
     target: ProcessId
     fifo: bool = True
-    """Whether messages and markers arrive in the order of sending."""
     overtaking: bool = False
-    """Whether markers may overtake messages, as unaligned barriers do.
-
-    Messages keep their order, and never overtake a marker.
-    """
 
 
 @dataclass(frozen=True)

@@ -56,20 +56,23 @@ OWN = Conclusions(
 
 @dataclass(frozen=True)
 class Property:
-    """A built-in property of global states."""
+    """A built-in property of global states.
+
+    Attributes:
+        name: the word that names the property in requests.
+        title: the name of the property for people.
+        definition: when the property is true.
+        shape: what states and values must look like.
+        look: a function that evaluates the property; it takes a state and the state at the start.
+        conclusions: what follows for the run.
+    """
 
     name: Annotated[str, JsonName("property")]
-    """The word that names the property in requests."""
     title: str
-    """The name of the property for people."""
     definition: str
-    """When the property is true."""
     shape: str
-    """What states and values must look like."""
     look: Hidden[Callable[[GlobalState, GlobalState], Found]]
-    """A function that evaluates the property; it takes a state and the state at the start."""
     conclusions: Hidden[Conclusions] = STABLE
-    """What follows for the run."""
 
     def evaluate(self, state: GlobalState, start: GlobalState) -> "Answer":
         """Evaluate the property on one recorded state.
@@ -83,24 +86,27 @@ class Property:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to one property of one snapshot."""
+    """The answer to one property of one snapshot.
+
+    Attributes:
+        property: the name of the built-in property, or the expression.
+        snapshot: the id of the snapshot.
+        holds: whether the property holds; None if that depends on ``missing``.
+        sentence: what was found in the state.
+        conclusion: what follows for the run, in the terms of Chandy and Lamport, section 5.
+        witness: the reason in JSON, whose shape depends on the property.
+        missing: what is not known and would decide, one phrase each.
+        came_to: the value of an expression that is neither true nor false; None otherwise.
+    """
 
     property: str
-    """The name of the built-in property, or the expression."""
     snapshot: str
-    """The id of the snapshot."""
     holds: Hidden[bool | None]
-    """Whether the property holds; None if that depends on ``missing``."""
     sentence: str
-    """What was found in the state."""
     conclusion: str
-    """What follows for the run, in the terms of Chandy and Lamport, section 5."""
     witness: Mapping[str, object]
-    """The reason in JSON, whose shape depends on the property."""
     missing: tuple[str, ...]
-    """What is not known and would decide, one phrase each."""
     came_to: Hidden[str | None] = None
-    """The value of an expression that is neither true nor false; None otherwise."""
 
     @json_property
     def answer(self) -> str:

@@ -30,14 +30,17 @@ GRANT = "grant"
 
 @dataclass
 class WaitFor:
-    """The wait-for graph, by waiting process."""
+    """The wait-for graph, by waiting process.
+
+    Attributes:
+        certain: the waits that are known.
+        possible: the waits that are known, and those that may exist because something is not known.
+        missing: what is not known about the waits of a process, one phrase each.
+    """
 
     certain: dict[str, list[str]] = field(default_factory=dict)
-    """The waits that are known."""
     possible: dict[str, list[str]] = field(default_factory=dict)
-    """The waits that are known, and those that may exist because something is not known."""
     missing: dict[str, list[str]] = field(default_factory=dict)
-    """What is not known about the waits of a process, one phrase each."""
 
 
 def wait_for(state: GlobalState) -> WaitFor:

@@ -17,21 +17,22 @@ START = "start"
 
 @dataclass(frozen=True)
 class GlobalState:
-    """The states of the processes and the contents of the channels of a topology, as JSON."""
+    """The states of the processes and the contents of the channels of a topology, as JSON.
+
+    Attributes:
+        snapshot: the id of the snapshot, or another name for the state.
+        processes: the state of each process; None if it is not known.
+        channels: the values in each channel in order; None if their number is not known. A single
+            value that is not known is None.
+        ends: the source and the target of each channel.
+        verdict: the verdict on the snapshot. Conclusions for the run need a consistent one.
+    """
 
     snapshot: str
-    """The id of the snapshot, or another name for the state."""
     processes: Mapping[str, object]
-    """The state of each process; None if it is not known."""
     channels: Mapping[str, tuple[object, ...] | None]
-    """The values in each channel in order; None if their number is not known.
-
-    A single value that is not known is None.
-    """
     ends: Mapping[str, tuple[str, str]]
-    """The source and the target of each channel."""
     verdict: str = CONSISTENT
-    """The verdict on the snapshot. Conclusions for the run need a consistent one."""
 
     @property
     def in_flight(self) -> dict[str, tuple[object, ...]]:

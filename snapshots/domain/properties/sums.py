@@ -23,13 +23,16 @@ Amount = int | float
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """The sum of what is known."""
+    """The sum of what is known.
+
+    Attributes:
+        holders: the amounts of the ``processes`` and of the ``channels`` that hold something.
+        missing: what is not known or is not a number, one phrase each.
+    """
 
     total: Amount
     holders: dict[str, dict[str, Amount]]
-    """The amounts of the ``processes`` and of the ``channels`` that hold something."""
     missing: tuple[str, ...]
-    """What is not known or is not a number, one phrase each."""
 
 
 def _summed(state: GlobalState) -> _Sum:

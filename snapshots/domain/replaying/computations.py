@@ -22,12 +22,15 @@ STATES = "states"
 
 @dataclass(frozen=True)
 class GlobalState:
-    """The states of processes and the contents of channels, in the order of the header."""
+    """The states of processes and the contents of channels, in the order of the header.
+
+    Attributes:
+        processes: the state of each process; None if it is not known.
+        channels: the ordinals of the messages in each channel.
+    """
 
     processes: Mapping[ProcessId, JsonText | None]
-    """The state of each process; None if it is not known."""
     channels: Mapping[ChannelId, tuple[int, ...]]
-    """The ordinals of the messages in each channel."""
 
     def ids(self, recording: Recording) -> dict[ChannelId, tuple[MessageId, ...]]:
         """Return the ids of the messages in each channel."""
@@ -70,12 +73,15 @@ def state_of(recording: Recording, cut: Cut) -> GlobalState:
 
 @dataclass
 class Faults:
-    """The first fault of each rule, in the order in which they occur."""
+    """The first fault of each rule, in the order in which they occur.
+
+    Attributes:
+        broken: the reason why each broken rule does not hold.
+        unknown: the reason why a rule cannot be checked.
+    """
 
     broken: dict[str, str] = field(default_factory=dict)
-    """The reason why each broken rule does not hold."""
     unknown: dict[str, str] = field(default_factory=dict)
-    """The reason why a rule cannot be checked."""
 
     @property
     def first_reason(self) -> str | None:

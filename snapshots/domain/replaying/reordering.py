@@ -67,38 +67,40 @@ MOST_EVENTS_SHOWN = 5_000  # in a report; its totals count all events
 
 @dataclass(frozen=True)
 class Reordering:
-    """The run between start and end of one snapshot, in two orders."""
+    """The run between start and end of one snapshot, in two orders.
+
+    Attributes:
+        events: the N application events between start and end, in their original order.
+        is_prerecording: bool[N]: whether each event is a prerecording one.
+        permuted: int64[N]: the new order, as places in ``events``; prerecording ones come first.
+        middle: how many events are prerecording ones.
+        swaps: how many swaps of neighbours lead from one order to the other.
+        began: the step of the snapshot's first event.
+        ended: the step of the snapshot's last event other than a marker_send.
+        recorded: the state at the recorded positions, as the log recomputes it.
+        obstacles: the orphans: each is a send and a receive that cannot be swapped.
+        occurred: whether the original run went through the recorded state. None means that the cut
+            is not consistent or that a state is not known.
+        occurred_after: how many of ``events`` led there for the first time; None if ``occurred`` is
+            not True.
+    """
 
     recording: Recording
     snapshot: SnapshotId
     events: tuple[Event, ...]
-    """The N application events between start and end, in their original order."""
     is_prerecording: np.ndarray
-    """bool[N]: whether each event is a prerecording one."""
     permuted: np.ndarray
-    """int64[N]: the new order, as places in ``events``; prerecording ones come first."""
     middle: int
-    """How many events are prerecording ones."""
     swaps: int
-    """How many swaps of neighbours lead from one order to the other."""
     began: int
-    """The step of the snapshot's first event."""
     ended: int
-    """The step of the snapshot's last event other than a marker_send."""
     start: GlobalState
     recorded: GlobalState
-    """The state at the recorded positions, as the log recomputes it."""
     end: GlobalState
     checks: tuple[Check, ...]
     obstacles: tuple[Finding, ...]
-    """The orphans: each is a send and a receive that cannot be swapped."""
     occurred: bool | None
-    """Whether the original run went through the recorded state.
-
-    None means that the cut is not consistent or that a state is not known.
-    """
     occurred_after: int | None
-    """How many of ``events`` led there for the first time; None if ``occurred`` is not True."""
 
     @property
     def is_derived(self) -> bool:

@@ -57,13 +57,16 @@ def require_complete(snapshot: SnapshotId, findings: Sequence[Mapping[str, objec
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check of a reordering."""
+    """One check of a reordering.
+
+    Attributes:
+        holds: the result; None if the log does not hold what is needed.
+        reason: why it does not hold or is not known; None if it holds.
+    """
 
     name: str
     holds: bool | None
-    """The result; None if the log does not hold what is needed."""
     reason: str | None = None
-    """Why it does not hold or is not known; None if it holds."""
 
     @json_property
     def sentence(self) -> str:
@@ -83,29 +86,32 @@ def of_derived(checks: Iterable[Check]) -> tuple[Check, ...]:
 
 @dataclass(frozen=True)
 class ReorderingReport:
-    """The part of a reordering that is shown. Fields without a description are as in Reordering."""
+    """The part of a reordering that is shown. Fields without a description are as in Reordering.
+
+    Attributes:
+        shown: the first of ``events_total`` events between start and end, in their original order.
+        is_prerecording: whether each of the shown events is a prerecording one.
+        permuted: the places of the shown events in the new order; prerecording ones come first.
+        start: the global state at the start as JSON.
+        recorded: the recorded global state as JSON.
+        end: the global state at the end as JSON.
+        obstacles: the orphans, as findings in JSON.
+    """
 
     snapshot: SnapshotId
     began: int
     ended: int
     shown: Hidden[tuple[Event, ...]]
-    """The first of ``events_total`` events between start and end, in their original order."""
     is_prerecording: Hidden[tuple[bool, ...]]
-    """Whether each of the shown events is a prerecording one."""
     permuted: tuple[int, ...]
-    """The places of the shown events in the new order; prerecording ones come first."""
     events_total: int
     prerecording_total: int
     swaps: int
     start: Mapping[str, object]
-    """The global state at the start as JSON."""
     recorded: Mapping[str, object]
-    """The recorded global state as JSON."""
     end: Mapping[str, object]
-    """The global state at the end as JSON."""
     checks: tuple[Check, ...]
     obstacles: tuple[Mapping[str, object], ...]
-    """The orphans, as findings in JSON."""
     occurred: bool | None
     occurred_after: int | None
     is_derived: Hidden[bool] = False
@@ -171,17 +177,20 @@ def _both(name: str, reason: str | None, middle: Check) -> Check:
 
 @dataclass(frozen=True)
 class Middle:
-    """The recorded state, and the state in the middle of the new order."""
+    """The recorded state, and the state in the middle of the new order.
+
+    Attributes:
+        recorded_states: the recorded states that are known.
+        recorded_channels: the recorded ids of each channel for which the log holds them.
+        states: the states in the middle; None for one that is not known.
+        channels: the ids of the messages in the channels in the middle.
+    """
 
     topology: Topology
     recorded_states: Mapping[ProcessId, JsonText]
-    """The recorded states that are known."""
     recorded_channels: Mapping[ChannelId, Sequence[MessageId]]
-    """The recorded ids of each channel for which the log holds them."""
     states: Mapping[ProcessId, JsonText | None]
-    """The states in the middle; None for one that is not known."""
     channels: Mapping[ChannelId, Sequence[MessageId]]
-    """The ids of the messages in the channels in the middle."""
 
 
 def middle_check(middle: Middle) -> Check:

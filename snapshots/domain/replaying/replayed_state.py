@@ -18,14 +18,18 @@ from snapshots.domain.model.values import canonical, number
 
 @dataclass(frozen=True)
 class ChannelReplay:
-    """The result of replaying the receives on a channel."""
+    """The result of replaying the receives on a channel.
+
+    Attributes:
+        missing: the places in ``received`` of messages that the channel does not hold.
+        overtaking: the places in ``received`` of messages behind another one, and that other
+            message.
+        left: the messages that are never received, in order.
+    """
 
     missing: tuple[int, ...]
-    """The places in ``received`` of messages that the channel does not hold."""
     overtaking: tuple[tuple[int, MessageId], ...]
-    """The places in ``received`` of messages behind another one, and that other message."""
     left: tuple[MessageId, ...]
-    """The messages that are never received, in order."""
 
 
 def replay_channel(
@@ -69,26 +73,33 @@ def same_contents(one: Sequence[MessageId], other: Sequence[MessageId], *, fifo:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedStep:
-    """One application event after the snapshot."""
+    """One application event after the snapshot.
+
+    Attributes:
+        after: the state after it in the log; None if it is not known.
+        happens: false for a receive that does not find its message.
+    """
 
     after: JsonText | None
-    """The state after it in the log; None if it is not known."""
     happens: bool
-    """False for a receive that does not find its message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessReplay:
-    """The result of replaying a process, and the first step at which it differs from the log."""
+    """The result of replaying a process, and the first step at which it differs from the log.
+
+    Attributes:
+        end: the state at the end; None if it is not known.
+        differs_at: the number of the first step before which the state differs; None if there is
+            none.
+        expected: the state in the log before that step.
+        found: the replayed state before that step.
+    """
 
     end: JsonText | None
-    """The state at the end; None if it is not known."""
     differs_at: int | None = None
-    """The number of the first step before which the state differs; None if there is none."""
     expected: JsonText | None = None
-    """The state in the log before that step."""
     found: JsonText | None = None
-    """The replayed state before that step."""
 
 
 def replay_process(

@@ -54,18 +54,21 @@ class NotRestorable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference between the restored run and the original."""
+    """One difference between the restored run and the original.
+
+    Attributes:
+        event: the event at which the runs differ; None for a difference at the end only.
+        expected: the state, or the id of the message, in the original; None if there is nothing.
+        found: the state, or the id of the message, in the restored run; None if there is nothing.
+    """
 
     sentence: str
     process: Absent[ProcessId] = None
     channel: Absent[ChannelId] = None
     message: Absent[MessageId] = None
     event: Absent[Place] = None
-    """The event at which the runs differ; None for a difference at the end only."""
     expected: JsonText | None = None
-    """The state, or the id of the message, in the original; None if there is nothing."""
     found: JsonText | None = None
-    """The state, or the id of the message, in the restored run; None if there is nothing."""
 
 
 @dataclass(frozen=True)
@@ -78,25 +81,31 @@ class Contents:
 
 @dataclass(frozen=True)
 class RestoreReport:
-    """The outcome of a restore."""
+    """The outcome of a restore.
+
+    Attributes:
+        replayed: how many events of all kinds lie after the cut.
+        skipped: how many events of all kinds lie before the cut.
+        processes_from_log: the processes that start from a recomputed state, because the recorded
+            one is not known.
+        channels_from_log: the channels that start with recomputed contents, because the recorded
+            ones are not known.
+        differences: the first MOST_DIFFERENCES of ``differences_total``.
+        states_unknown: how many processes have no known state at one of the two ends, and were not
+            compared.
+    """
 
     snapshot: SnapshotId
     replayed: int
-    """How many events of all kinds lie after the cut."""
     skipped: int
-    """How many events of all kinds lie before the cut."""
     processes_from_log: Hidden[tuple[ProcessId, ...]]
-    """The processes that start from a recomputed state, because the recorded one is not known."""
     channels_from_log: Hidden[tuple[ChannelId, ...]]
-    """The channels that start with recomputed contents, because the recorded ones are not known."""
     restored: Contents
     end: Contents
     original_end: Contents
     differences: tuple[Difference, ...]
-    """The first MOST_DIFFERENCES of ``differences_total``."""
     differences_total: int
     states_unknown: int
-    """How many processes have no known state at one of the two ends, and were not compared."""
     is_derived: Hidden[bool] = False
 
     @json_property

@@ -9,8 +9,14 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from snapshots.domain.inventory.model import CheckpointInventory, OperatorInventory
-from snapshots.domain.inventory.upgrade.answer import LOSES, NOT_KNOWN, REFUSED, RESTORED
-from snapshots.domain.inventory.upgrade.upgrade import UpgradeAnswer, answer
+from snapshots.domain.inventory.upgrade.answer import (
+    LOSES,
+    NOT_KNOWN,
+    REFUSED,
+    RESTORED,
+    UpgradeAnswer,
+)
+from snapshots.domain.inventory.upgrade.upgrade import answer
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
@@ -100,7 +106,7 @@ def _checkpoint(folder: Path) -> CheckpointInventory:
 
     def counted(operator: OperatorInventory) -> OperatorInventory:
         states = tuple(
-            replace(state, entries=entries[number, operator.id, state.name])
+            replace(state, entries=entries[number, operator.id, state.name or ""])
             if state.complete
             else state
             for state in operator.states

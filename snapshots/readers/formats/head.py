@@ -18,18 +18,21 @@ _FIRST = 512  # bytes that are kept even if damage follows within the head
 
 @dataclass(frozen=True)
 class Head:
-    """The first bytes of an input, and what follows from them."""
+    """The first bytes of an input, and what follows from them.
+
+    Attributes:
+        compression: ``gzip`` or ``zstd``. None means that the input is not compressed.
+        start: the first SIZE bytes, unpacked; fewer if the input ends or cannot be read.
+        is_whole: whether the input ends within ``start``.
+        fault: why reading stopped before SIZE bytes. None means that it did not.
+    """
 
     source: Path
     limits: Limits
     compression: str | None
-    """``gzip`` or ``zstd``. None means that the input is not compressed."""
     start: bytes
-    """The first SIZE bytes, unpacked; fewer if the input ends or cannot be read."""
     is_whole: bool
-    """Whether the input ends within ``start``."""
     fault: InputRefused | None = None
-    """Why reading stopped before SIZE bytes. None means that it did not."""
 
     def first(self, size: int = SIZE) -> bytes:
         """Return at most ``size`` bytes. Raises: InputRefused if fewer could be read."""

@@ -14,12 +14,15 @@ CHUNK_BYTES = 4 * 2**20
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole lines of a text."""
+    """Whole lines of a text.
+
+    Attributes:
+        offset: the place of the first byte in the unpacked text.
+        first_line: the number of the first line, from 1.
+    """
 
     offset: int
-    """The place of the first byte in the unpacked text."""
     first_line: int
-    """The number of the first line, from 1."""
     data: bytes
 
     def lines(self) -> Iterator[tuple[int, bytes]]:

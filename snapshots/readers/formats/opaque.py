@@ -7,17 +7,20 @@ SHOWN_BYTES = 256
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Bytes whose meaning is not known."""
+    """Bytes whose meaning is not known.
+
+    Attributes:
+        size: the number of all the bytes.
+        head: the first SHOWN_BYTES at most.
+        reason: a sentence that says why they could not be read.
+        offset: the place in ``file`` at which they begin. None means unknown.
+    """
 
     size: int
-    """The number of all the bytes."""
     head: bytes
-    """The first SHOWN_BYTES at most."""
     reason: str
-    """A sentence that says why they could not be read."""
     file: str | None = None
     offset: int | None = None
-    """The place in ``file`` at which they begin. None means unknown."""
 
     @classmethod
     def of(

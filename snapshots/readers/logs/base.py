@@ -16,12 +16,15 @@ HEAD_BYTES = 2 * CHUNK_BYTES  # of unpacked input that a request looks at
 
 
 class Reader(Protocol):
-    """Reads the logs of one format."""
+    """Reads the logs of one format.
+
+    Attributes:
+        name: the value of ``format`` that chooses this reader.
+        title: the format's name in a sentence.
+    """
 
     name: str
-    """The value of ``format`` that chooses this reader."""
     title: str
-    """The format's name in a sentence."""
 
     def recognises(self, head: Head) -> str | None:
         """Return why an input is of this format, as the beginning of a sentence; None if it is not.

@@ -38,11 +38,14 @@ class Misfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A channel as one line names it: by its name, by both its ends, or by all of these."""
+    """A channel as one line names it: by its name, by both its ends, or by all of these.
+
+    Attributes:
+        ends: the source and the target. None means that only other lines may show them.
+    """
 
     name: str | None
     ends: tuple[ProcessId, ProcessId] | None = None
-    """The source and the target. None means that only other lines may show them."""
 
     @property
     def id(self) -> ChannelId:
@@ -55,24 +58,28 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class LineEvent:
-    """The event that one line describes."""
+    """The event that one line describes.
+
+    Attributes:
+        at: the time in microseconds since an origin that all lines share. None means unknown.
+        message: the message's id. None means that sends and receives are paired by their
+            ``content``.
+        value: the message's value as canonical JSON.
+        state: the process's state after the event, as canonical JSON.
+        extra: the canonical JSON object of all further fields of the line.
+    """
 
     process: ProcessId
     kind: str
     at: int | None = None
-    """The time in microseconds since an origin that all lines share. None means unknown."""
     link: Link | None = None
     message: str | None = None
-    """The message's id. None means that sends and receives are paired by their ``content``."""
     content: str = ""
     value: str | None = None
-    """The message's value as canonical JSON."""
     state: str | None = None
-    """The process's state after the event, as canonical JSON."""
     snapshot: str | None = None
     label: str | None = None
     extra: str | None = None
-    """The canonical JSON object of all further fields of the line."""
 
 
 Reading = LineEvent | Misfit | None
@@ -81,11 +88,14 @@ Reading = LineEvent | Misfit | None
 
 @dataclass
 class Misfits:
-    """Lines that are no events."""
+    """Lines that are no events.
+
+    Attributes:
+        places: the number of each of the first MOST_LISTED lines, and why the line is no event.
+    """
 
     count: int = 0
     places: list[tuple[int, str]] = field(default_factory=list)
-    """The number of each of the first MOST_LISTED lines, and why the line is no event."""
 
     def add(self, line: int, reason: str, count: int = 1) -> None:
         self.count += count
@@ -104,16 +114,18 @@ class JsonEventsReader:
     """Base class of the readers (see base.Reader) of logs with one JSON object a line.
 
     A reader has a ``name``, a ``title`` and the method ``event_of``, and says more where it can.
+
+    Attributes:
+        key: the field of the header that describes the log.
+        notes: sentences about every recording of this format.
+        fifo: whether the channels keep the order of messages.
     """
 
     name: str
     title: str
     key: str = "lines"
-    """The field of the header that describes the log."""
     notes: tuple[str, ...] = ()
-    """Sentences about every recording of this format."""
     fifo: bool = False
-    """Whether the channels keep the order of messages."""
 
     def recognises(self, head: Head) -> str | None:
         """Return None: lines that only a person can interpret are not recognised by themselves."""

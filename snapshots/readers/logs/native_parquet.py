@@ -58,13 +58,16 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A part of the input that can be read by itself."""
+    """A part of the input that can be read by itself.
+
+    Attributes:
+        group: the number of the group in its file, from 0.
+        first_line: the number of its first row in the whole input, from 1.
+    """
 
     path: Path
     group: int
-    """The number of the group in its file, from 0."""
     first_line: int
-    """The number of its first row in the whole input, from 1."""
     rows: int
 
 

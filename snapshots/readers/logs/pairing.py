@@ -13,14 +13,17 @@ MOST_WAITING = 1_000_000  # messages under way at once
 
 @dataclass
 class Pairing:
-    """Pairs a receive with the earliest unpaired send of the same content on its channel."""
+    """Pairs a receive with the earliest unpaired send of the same content on its channel.
+
+    Attributes:
+        under_way: the number of messages that are sent and not yet received.
+        unsent: the number of receives without such a send.
+        equal: the number of sends while an equal message was under way: nobody knows which arrived.
+    """
 
     under_way: int = 0
-    """The number of messages that are sent and not yet received."""
     unsent: int = 0
-    """The number of receives without such a send."""
     equal: int = 0
-    """The number of sends while an equal message was under way: nobody knows which arrived."""
     _waiting: dict[tuple[Hashable, bytes], deque[str]] = field(default_factory=dict)
     _sent: dict[Hashable, int] = field(default_factory=dict)
 

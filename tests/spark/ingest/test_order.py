@@ -19,20 +19,20 @@ def ordered(*processes: list[int | None]) -> Order:
     return Order(starts, np.array(indexes, np.int64), np.arange(2, 2 + len(indexes)), task)
 
 
-def told(order: Order) -> list[tuple]:
+def defects_of(order: Order) -> list[tuple]:
     return [(item.code, item.process, item.line, item.count) for item in order.defects.listed]
 
 
 def test_indexes_that_rise_leave_the_rows_where_they_are():
     order = ordered([0, 1, 2], [0, 1])
     assert order.in_step
-    assert not told(order)
+    assert not defects_of(order)
 
 
 def test_rows_are_sorted_by_index_within_their_process():
     order = ordered([2, 0, 1], [1, 0])
     assert order.place.tolist() == [1, 2, 0, 4, 3]
-    assert not told(order)
+    assert not defects_of(order)
 
 
 def test_without_indexes_the_order_of_the_file_counts():
@@ -42,7 +42,7 @@ def test_without_indexes_the_order_of_the_file_counts():
 def test_if_some_rows_lack_an_index_the_order_of_the_file_counts_with_a_defect():
     order = ordered([1, None, 0], [1, 0])
     assert order.place.tolist() == [0, 1, 2, 4, 3]
-    assert told(order) == [("index-gap", "p0", 3, 1)]
+    assert defects_of(order) == [("index-gap", "p0", 3, 1)]
 
 
 def test_a_gap_is_reported_with_its_first_line_and_the_number_of_missing_events():
@@ -51,7 +51,7 @@ def test_a_gap_is_reported_with_its_first_line_and_the_number_of_missing_events(
 
 def test_an_index_used_twice_is_refused_at_its_second_line():
     order = ordered([0, 1, 1])
-    assert told(order) == [("index-twice", "p0", 4, 1)]
+    assert defects_of(order) == [("index-twice", "p0", 4, 1)]
     assert order.defects.refused_total == 1
 
 

@@ -36,7 +36,7 @@ class Answer:
         return self._uploaded.entries(self.number)
 
     @cached_property
-    def wanted(self) -> Facts:
+    def expected_facts(self) -> Facts:
         flink = self._expected["flink"]
         values = dict(_expected_values(flink)) | dict(_expected_notes(self._expected))
         channels = dict(self._expected_channels()) | dict(self._expected_records())
@@ -49,7 +49,7 @@ class Answer:
         return {where: fact for where, fact in facts.items() if not _is_value(where)}
 
     @cached_property
-    def found(self) -> Facts:
+    def api_facts(self) -> Facts:
         facts = frame.found_facts(self.checkpoint, [], self._frame)
         facts |= dict(self._empty()) | dict(_found_values(self.entries))
         facts |= dict(self._found_notes())

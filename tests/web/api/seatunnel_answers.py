@@ -12,7 +12,7 @@ from tests.web.api.uploading import Uploaded
 Facts = dict[tuple, object]
 
 
-def wanted(files: list[dict]) -> Facts:
+def expected_facts(files: list[dict]) -> Facts:
     """Return the expected facts. `files` are those of expected.json, with their paths in the
     upload."""
     return {
@@ -61,7 +61,7 @@ def _acknowledged(vertex: dict, triggered_at: int) -> str:
     return f"{told}, {when} after the trigger"
 
 
-def found(uploaded: Uploaded, files: list[dict]) -> Facts:
+def api_facts(uploaded: Uploaded, files: list[dict]) -> Facts:
     by_path = {one.path: place for place, one in enumerate(uploaded.contents.checkpoints)}
     facts: Facts = {}
     for file in files:

@@ -8,7 +8,7 @@ import numpy as np
 from tests.web.api.uploading import Uploaded
 
 
-def wanted(execution: dict) -> dict[tuple, object]:
+def expected_facts(execution: dict) -> dict[tuple, object]:
     facts: dict[tuple, object] = {
         (name,): execution[name] for name in ("events", "receives", "edges")
     }
@@ -17,7 +17,7 @@ def wanted(execution: dict) -> dict[tuple, object]:
     return facts | {("events of", host): count for host, count in execution["hosts"].items()}
 
 
-def found(uploaded: Uploaded) -> dict[tuple, object]:
+def api_facts(uploaded: Uploaded) -> dict[tuple, object]:
     """Return the facts of a recording, counted in a window of all events.
 
     An event of the log that sends or receives is several events here, of which the first has its

@@ -33,7 +33,7 @@ def histories(expected: dict) -> dict[str, dict]:
 # --- what is expected -----------------------------------------------------------------------------
 
 
-def wanted(expected: dict) -> Facts:
+def expected_facts(expected: dict) -> Facts:
     facts: Facts = {}
     topology = expected["topology"]
     for source in topology["sources"]:
@@ -86,7 +86,7 @@ def _text(offset: object) -> str | None:
 # --- what is found --------------------------------------------------------------------------------
 
 
-def found(uploaded: Uploaded, expected: dict) -> Facts:
+def api_facts(uploaded: Uploaded, expected: dict) -> Facts:
     contents = _without(uploaded.contents, f"{expected['case']}/")
     job = next(one for one in contents.jobs if one.name == MAIN)
     about = {fact.name: fact.value for fact in job.facts}
@@ -151,7 +151,7 @@ def _of_source(batch: int, name: str, value: object) -> Iterator[tuple]:
 # --- damaged copies -------------------------------------------------------------------------------
 
 
-def wanted_of_damaged(expected: dict) -> Facts:
+def expected_facts_of_damaged(expected: dict) -> Facts:
     facts: Facts = {}
     for read in expected["statestore_reads"]:
         facts[read["batch"], "outcome"] = read["outcome"]
@@ -160,7 +160,7 @@ def wanted_of_damaged(expected: dict) -> Facts:
     return facts
 
 
-def found_of_damaged(uploaded: Uploaded) -> Facts:
+def api_facts_of_damaged(uploaded: Uploaded) -> Facts:
     """Return the facts of a damaged checkpoint. A state that was not read, or only in part, says
     why."""
     facts: Facts = {}

@@ -24,12 +24,13 @@ def test_the_api_answers_about_a_case_what_flink_does(api, shared_data, name):
     uploaded = upload(api, zipped(folder, *PARTS))
     recording = uploaded.get()
     assert (recording["format"], recording["defects_total"]) == ("flink", 0)
-    told = flink_rest_answers.told_by_flink(folder)
+    details = flink_rest_answers.flink_details(folder)
     compared = pairs(
-        flink_rest_answers.wanted(told, uploaded), flink_rest_answers.found(told, uploaded)
+        flink_rest_answers.expected_facts(details, uploaded),
+        flink_rest_answers.api_facts(details, uploaded),
     )
     for answer in answers(uploaded, folder):
-        compared += pairs(answer.wanted, answer.found, answer.number)
+        compared += pairs(answer.expected_facts, answer.api_facts, answer.number)
     differing = require_documented(name, compared)
     assert {where[4] for where, _, _ in differing} <= NOT_DECODED
     assert {found for _, _, found in differing} <= {"not read"}

@@ -29,15 +29,15 @@ def case(shared_data):
 
 @pytest.mark.parametrize("name", LOGS)
 def test_the_api_answers_about_a_log_what_shiviz_does(api, case, name):
-    told, compared = case(name), []
-    several = len(told["executions"]) > 1
-    for execution in told["executions"]:
+    log, compared = case(name), []
+    several = len(log["executions"]) > 1
+    for execution in log["executions"]:
         form = {"format": f"shiviz:{execution['execution']}"} if several else {}
-        uploaded = upload(api, as_it_is(told["path"]), **form)
+        uploaded = upload(api, as_it_is(log["path"]), **form)
         recording = uploaded.get()
         assert (recording["format"].partition(":")[0], recording["defects_total"]) == ("shiviz", 0)
-        found = shiviz_answers.found(uploaded)
-        compared += pairs(shiviz_answers.wanted(execution), found, execution["execution"])
+        facts = shiviz_answers.api_facts(uploaded)
+        compared += pairs(shiviz_answers.expected_facts(execution), facts, execution["execution"])
         assert uploaded.verdicts == {}
     assert require_documented(name, compared) == []
 

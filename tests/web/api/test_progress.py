@@ -16,7 +16,7 @@ from tests.web.given import a_person
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
 
 
-def told(format: str, *report, seconds: float = 10) -> dict:
+def progress_of(format: str, *report, seconds: float = 10) -> dict:
     """Return the progress of a job that reports after having run for so long."""
     ada = a_person()
     recording = Recording.objects.create(owner=ada, name="log", upload="file", format=format)
@@ -27,24 +27,24 @@ def told(format: str, *report, seconds: float = 10) -> dict:
 
 
 def test_bytes_are_not_counted_as_events():
-    found = told("native", "reading", 500_000, 1_000_000)
-    assert (found["done"], found["total"], found["rate"]) == (0, None, None)
-    assert found["progress"] == pytest.approx(0.275)
-    assert found["remaining"] == pytest.approx(10 / 0.275 - 10, abs=0.5)
+    progress = progress_of("native", "reading", 500_000, 1_000_000)
+    assert (progress["done"], progress["total"], progress["rate"]) == (0, None, None)
+    assert progress["progress"] == pytest.approx(0.275)
+    assert progress["remaining"] == pytest.approx(10 / 0.275 - 10, abs=0.5)
 
 
 def test_events_are_counted_where_they_are_counted():
-    found = told("native", "matching", 300, 600)
-    assert (found["done"], found["total"]) == (300, 600)
-    assert found["remaining"] is not None
+    progress = progress_of("native", "matching", 300, 600)
+    assert (progress["done"], progress["total"]) == (300, 600)
+    assert progress["remaining"] is not None
 
 
 @pytest.mark.parametrize("report", [("reading", 0, 1_103_078), ("ordering", 0, 100)])
 def test_a_phase_that_has_counted_nothing_yet_has_no_estimate(report):
-    assert told("native", *report)["remaining"] is None
+    assert progress_of("native", *report)["remaining"] is None
 
 
 @pytest.mark.parametrize("format", ["archive", "flink", "spark-streaming", "seatunnel"])
 @pytest.mark.parametrize("report", [("reading", 500_000, 1_000_000), ("judging", 5, 10)])
 def test_an_upload_of_an_engine_has_no_estimate(format, report):
-    assert told(format, *report)["remaining"] is None
+    assert progress_of(format, *report)["remaining"] is None

@@ -22,7 +22,12 @@ from snapshots.domain.model.topology import ProcessId
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """What an acknowledgement, a completion or the end of a checkpoint says of files."""
+    """What an acknowledgement, a completion or the end of a checkpoint says of files.
+
+    Attributes:
+        files: the name and bytes of each file, and the checkpoint that uploaded it.
+        retained: the checkpoints that are kept from a completion on.
+    """
 
     checkpoint: str
     step: int
@@ -30,29 +35,31 @@ class Acknowledged:
     process: ProcessId
     kind: str
     files: tuple[tuple[str, int, str | None], ...] = ()
-    """The name and bytes of each file, and the checkpoint that uploaded it."""
     retained: tuple[str, ...] = ()
-    """The checkpoints that are kept from a completion on."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """A file of an incremental checkpoint, and the checkpoints that need it."""
+    """A file of an incremental checkpoint, and the checkpoints that need it.
+
+    Attributes:
+        file: the name of the file.
+        process: the task that uploaded the file.
+        bytes: the size of the file.
+        since: the checkpoint that uploaded the file. None if the log does not say.
+        named_by: the checkpoints that hold the file.
+        needed_by: the checkpoints among ``named_by`` that are kept, or under way, when the log
+            ends.
+        free_at: when the last checkpoint that needed the file was gone. None if one still needs it.
+    """
 
     file: str
-    """The name of the file."""
     process: ProcessId
-    """The task that uploaded the file."""
     bytes: int
-    """The size of the file."""
     since: str | None
-    """The checkpoint that uploaded the file. None if the log does not say."""
     named_by: tuple[str, ...]
-    """The checkpoints that hold the file."""
     needed_by: tuple[str, ...]
-    """The checkpoints among ``named_by`` that are kept, or under way, when the log ends."""
     free_at: int | None
-    """When the last checkpoint that needed the file was gone. None if one still needs it."""
 
     def to_json(self) -> dict[str, object]:
         """Return the fields as JSON values."""
@@ -62,18 +69,21 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of a request for a checkpoint."""
+    """What became of a request for a checkpoint.
+
+    Attributes:
+        at: when it was decided, in the time unit of the recording.
+        reason: why the checkpoint was requested. None if the log does not say.
+        checkpoint: the checkpoint that was triggered. None if none was.
+        dropped: why the request was dropped. None if it was not.
+        waits: whether the request waits until fewer checkpoints are under way.
+    """
 
     at: int
-    """When it was decided, in the time unit of the recording."""
     reason: str | None
-    """Why the checkpoint was requested. None if the log does not say."""
     checkpoint: str | None
-    """The checkpoint that was triggered. None if none was."""
     dropped: str | None
-    """Why the request was dropped. None if it was not."""
     waits: bool
-    """Whether the request waits until fewer checkpoints are under way."""
 
     def to_json(self) -> dict[str, object]:
         """Return the fields as JSON values."""

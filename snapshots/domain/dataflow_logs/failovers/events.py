@@ -11,16 +11,20 @@ from snapshots.domain.model.topology import ProcessId
 
 @dataclass
 class Failed:
-    """A failure and the tasks that it took down."""
+    """A failure and the tasks that it took down.
+
+    Attributes:
+        event: the ``crash`` or ``job_fail``.
+        scope: the tasks that went down.
+        back: the ``restore`` or ``restart`` of each of these tasks that came back.
+        overtaken_by: a later failure that took down tasks which had not come back, and restarts
+            them itself.
+    """
 
     event: ProtocolEvent
-    """The ``crash`` or ``job_fail``."""
     scope: tuple[ProcessId, ...]
-    """The tasks that went down."""
     back: dict[ProcessId, ProtocolEvent] = field(default_factory=dict)
-    """The ``restore`` or ``restart`` of each of these tasks that came back."""
     overtaken_by: "Failed | None" = None
-    """A later failure that took down tasks which had not come back, and restarts them itself."""
 
     @property
     def process(self) -> ProcessId | None:

@@ -72,21 +72,23 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What must be counted among one vertex's records."""
+    """What must be counted among one vertex's records.
+
+    Attributes:
+        restarts: for each process, the restarts that included it, as (event index, number of the
+            failure), in order.
+        kind: the kind of a sink. None if the vertex is no sink or its kind is not known.
+        transactions: the transactions by process and name.
+        has_ended: whether no more records will come.
+    """
 
     vertex: str
     processes: tuple[ProcessId, ...]
     restarts: Mapping[ProcessId, tuple[tuple[int, int], ...]]
-    """For each process, the restarts that included it, as (event index, number of the failure), in
-    order.
-    """
     positions: tuple[Position, ...] = ()
     kind: str | None = None
-    """The kind of a sink. None if the vertex is no sink or its kind is not known."""
     transactions: Mapping[ProcessId, Mapping[str, Transaction]] = field(default_factory=dict)
-    """The transactions by process and name."""
     has_ended: bool = False
-    """Whether no more records will come."""
 
     @property
     def is_two_phase(self) -> bool:

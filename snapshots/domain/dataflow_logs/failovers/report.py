@@ -20,50 +20,58 @@ Rid = list[object]
 
 @dataclass(frozen=True, slots=True)
 class ReRead:
-    """The records that one split reads again: those from ``from`` to ``to`` that it had read."""
+    """The records that one split reads again: those from ``from`` to ``to`` that it had read.
+
+    Attributes:
+        split: the name of the split.
+        from_: the offset to which the split goes back.
+        to: the last offset that the split had read before.
+        records: how many records are read again.
+        caught_up_at: when the split has read offset ``to`` again. None means that the log ends
+            before.
+        examples: the first records, each as ``[split, offset, derived]``.
+    """
 
     split: str
-    """The name of the split."""
     from_: int
-    """The offset to which the split goes back."""
     to: int
-    """The last offset that the split had read before."""
     records: int
-    """How many records are read again."""
     caught_up_at: int | None
-    """When the split has read offset ``to`` again. None means that the log ends before."""
     examples: tuple[Rid, ...] = ()
-    """The first records, each as ``[split, offset, derived]``."""
 
 
 @dataclass(frozen=True, slots=True)
 class SinkEffect:
-    """What happened at a sink because of one failure, or, in a total, because of all failures."""
+    """What happened at a sink because of one failure, or, in a total, because of all failures.
+
+    Attributes:
+        sink: the vertex of the sink.
+        kind: ``plain``, ``idempotent`` or ``two-phase``. None if it is not known.
+        repeated: how many writes were of records that had been written before, seen or not.
+        duplicates: how many repeated writes a reader sees beside the first; 0 at an idempotent
+            sink.
+        rewritten: how many writes of an idempotent sink went over the same key.
+        rewound: how many of these replaced the value of a newer record for a while.
+        differing: how many repeated writes have another value than the first, because the state
+            counted something twice or the order differed.
+        committed_again: how many commits were of transactions that were committed already, which
+            changes nothing.
+        aborted: how many transactions were given up.
+        lost: how many records nobody will ever see.
+        examples: the first records of each of these kinds, each as ``[split, offset, derived]``.
+    """
 
     sink: str
-    """The vertex of the sink."""
     kind: str | None
-    """``plain``, ``idempotent`` or ``two-phase``. None if it is not known."""
     repeated: int = 0
-    """How many writes were of records that had been written before, seen or not."""
     duplicates: int = 0
-    """How many repeated writes a reader sees beside the first; 0 at an idempotent sink."""
     rewritten: int = 0
-    """How many writes of an idempotent sink went over the same key."""
     rewound: int = 0
-    """How many of these replaced the value of a newer record for a while."""
     differing: int = 0
-    """How many repeated writes have another value than the first, because the state counted
-    something twice or the order differed.
-    """
     committed_again: int = 0
-    """How many commits were of transactions that were committed already, which changes nothing."""
     aborted: int = 0
-    """How many transactions were given up."""
     lost: int = 0
-    """How many records nobody will ever see."""
     examples: dict[str, tuple[Rid, ...]] = field(default_factory=dict)
-    """The first records of each of these kinds, each as ``[split, offset, derived]``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +79,23 @@ class SinkTotal:
     """What all failures did at a sink, and how its writes and transactions ended.
 
     In JSON the members of ``effect`` stand beside the others.
+
+    Attributes:
+        effect: what all failures did at the sink.
+        written: how many writes there were.
+        visible: how many records a reader sees at the end; at an idempotent sink also those that it
+            saw until the same key was written again.
+        pending: how many records are neither visible nor lost when the log ends.
+        committed: how many transactions were committed.
+        timed_out: how many transactions timed out.
     """
 
     effect: SinkEffect
-    """What all failures did at the sink."""
     written: int = 0
-    """How many writes there were."""
     visible: int = 0
-    """How many records a reader sees at the end; at an idempotent sink also those that it saw until
-    the same key was written again.
-    """
     pending: int = 0
-    """How many records are neither visible nor lost when the log ends."""
     committed: int = 0
-    """How many transactions were committed."""
     timed_out: int = 0
-    """How many transactions timed out."""
 
     def to_json(self) -> dict[str, object]:
         """Return the report as JSON values, with the members of its effect beside its own."""
@@ -95,61 +104,65 @@ class SinkTotal:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Records that a restart threw out of the inputs of a vertex and that never came again."""
+    """Records that a restart threw out of the inputs of a vertex and that never came again.
+
+    Attributes:
+        vertex: the vertex whose inputs lost the records.
+        records: how many records there are.
+        examples: the first records, each as ``[split, offset, derived]``.
+    """
 
     vertex: str
-    """The vertex whose inputs lost the records."""
     records: int
-    """How many records there are."""
     examples: tuple[Rid, ...] = ()
-    """The first records, each as ``[split, offset, derived]``."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailoverReport:
-    """A failure, and how the dataflow came back from it."""
+    """A failure, and how the dataflow came back from it.
+
+    Attributes:
+        process: the process that failed. None means that the job failed as a whole.
+        at: when the failure happened, in the time unit of the recording.
+        cause: why it failed, in the words of the log. None if the log does not say.
+        attempt: the number of the attempt that failed. None if the log does not say.
+        strategy: what the scope amounts to: ``full`` for all tasks, ``pipeline``, ``region``, or
+            ``some`` for any other set of tasks.
+        scope: the ids of the tasks that went down.
+        tasks_restarted: how many of these tasks came back.
+        restored: the checkpoint that was restored. None if there was none.
+        guarantee: what the restored checkpoint guarantees of the state: ``exactly-once`` or
+            ``at-least-once``. None if the log does not say.
+        restarted_at: when the first task came back. None if no task did.
+        lost_progress: the time since the trigger of the restored checkpoint, or since the beginning
+            of the recording. None if no task came back or the log does not say.
+        discarded: how many records were thrown out of the channels.
+        counted_twice: how many records are read again although their effect is in the restored
+            state.
+        re_read: what each split reads again.
+        caught_up_at: when all sources were where they had been. None means that the log ends
+            before.
+        sinks: what the failure did at each sink.
+        sentence: a summary in two or three sentences.
+    """
 
     process: ProcessId | None
-    """The process that failed. None means that the job failed as a whole."""
     at: int
-    """When the failure happened, in the time unit of the recording."""
     cause: str | None
-    """Why it failed, in the words of the log. None if the log does not say."""
     attempt: int | None
-    """The number of the attempt that failed. None if the log does not say."""
     strategy: str
-    """What the scope amounts to: ``full`` for all tasks, ``pipeline``, ``region``, or ``some`` for
-    any other set of tasks.
-    """
     scope: tuple[ProcessId, ...]
-    """The ids of the tasks that went down."""
     tasks_restarted: int
-    """How many of these tasks came back."""
     restored: str | None
-    """The checkpoint that was restored. None if there was none."""
     guarantee: str | None
-    """What the restored checkpoint guarantees of the state: ``exactly-once`` or ``at-least-once``.
-
-    None if the log does not say.
-    """
     restarted_at: int | None
-    """When the first task came back. None if no task did."""
     lost_progress: int | None
-    """The time since the trigger of the restored checkpoint, or since the beginning of the
-    recording. None if no task came back or the log does not say.
-    """
     discarded: int
-    """How many records were thrown out of the channels."""
     counted_twice: int
-    """How many records are read again although their effect is in the restored state."""
     re_read: tuple[ReRead, ...]
-    """What each split reads again."""
     caught_up_at: int | None
-    """When all sources were where they had been. None means that the log ends before."""
     sinks: tuple[SinkEffect, ...]
-    """What the failure did at each sink."""
     sentence: str
-    """A summary in two or three sentences."""
 
     @json_property
     def records_re_read(self) -> int:
@@ -164,14 +177,17 @@ class FailoverReport:
 
 @dataclass(frozen=True, slots=True)
 class Failovers:
-    """All failures of a recording."""
+    """All failures of a recording.
+
+    Attributes:
+        reports: the failures, in their order.
+        sinks: what all failures together did at each sink.
+        dropped: the records that were thrown out of channels and never came again, by vertex.
+    """
 
     reports: Annotated[tuple[FailoverReport, ...], JsonName("items")]
-    """The failures, in their order."""
     sinks: tuple[SinkTotal, ...]
-    """What all failures together did at each sink."""
     dropped: tuple[Dropped, ...]
-    """The records that were thrown out of channels and never came again, by vertex."""
 
     @json_property
     def total(self) -> int:

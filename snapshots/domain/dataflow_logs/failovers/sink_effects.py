@@ -33,16 +33,19 @@ def rid_of(fields: dict[str, Any]) -> Rid | None:
 
 @dataclass
 class Write:
-    """A write of a sink. ``rid`` is canonical JSON text."""
+    """A write of a sink. ``rid`` is canonical JSON text.
+
+    Attributes:
+        fate: what became of the write's transaction. None if it is open or there is none.
+        until: the step at which the fate was decided, or that of the write.
+    """
 
     event: Event
     rid: str | None
     key: str | None
     tx: str | None
     fate: str | None
-    """What became of the write's transaction. None if it is open or there is none."""
     until: int
-    """The step at which the fate was decided, or that of the write."""
 
 
 def writes_of(question: Question, events: list[Event]) -> list[Write]:

@@ -57,15 +57,15 @@ def _states_of(before: OperatorInventory, after: NewOperator) -> Iterator[StateU
         if not _is_empty_timers(state):
             yield _fate(state, declared)
     names = {state.name for state in before.states}
-    for state in (declared or {}).values():
-        if state.name not in names:
+    for new in (declared or {}).values():
+        if new.name not in names:
             yield StateUpgrade(
-                state.name,
-                state.kind,
+                new.name,
+                new.kind,
                 EMPTY,
                 "The savepoint has no state of this name in this operator: it begins empty, and "
                 "Flink does not say so.",
-                type_after=state.type,
+                type_after=new.type,
             )
 
 

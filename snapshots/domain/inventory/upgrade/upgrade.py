@@ -163,7 +163,7 @@ def _judge_backend(checkpoint: CheckpointInventory, new_job: NewJob, reasons: _R
     """Only a canonical savepoint can be read by any backend."""
     facts = {fact.name: fact.value for fact in checkpoint.facts}
     layouts = {
-        fact.value
+        str(fact.value)
         for operator in checkpoint.operators
         for fact in operator.facts
         if fact.name == "layout of keyed state"
@@ -388,13 +388,13 @@ def _operator(
         operator=before.id,
         name=before.name,
         uid=before.uid,
-        name_after=after and after.name,
+        name_after=None if after is None else after.name,
         fate=fate,
         sentences=tuple(sentences),
         parallelism_before=before.parallelism,
-        parallelism_after=vertex and vertex.parallelism,
+        parallelism_after=None if vertex is None else vertex.parallelism,
         max_parallelism_before=before.max_parallelism,
-        max_parallelism_after=vertex and _set(vertex.max_parallelism),
+        max_parallelism_after=None if vertex is None else _set(vertex.max_parallelism),
         bytes=before.bytes,
         states=states,
     )

@@ -17,18 +17,21 @@ _LONGEST = 2**20  # bytes; Flink's own are below 1,000
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """The properties of a checkpoint."""
+    """The properties of a checkpoint.
+
+    Attributes:
+        kind: CHECKPOINT or SAVEPOINT.
+        name: Flink's name for the kind, such as "Suspend Savepoint"; None if it is not text.
+        format: "canonical" or "native"; None for a checkpoint.
+        sharing: the strategy of sharing files; None for a savepoint.
+        flags: the boolean fields, such as ``discardSubsumed``.
+    """
 
     kind: str
-    """CHECKPOINT or SAVEPOINT."""
     name: str | None
-    """Flink's name for the kind, such as "Suspend Savepoint"; None if it is not text."""
     format: str | None
-    """"canonical" or "native"; None for a checkpoint."""
     sharing: str | None
-    """The strategy of sharing files; None for a savepoint."""
     flags: dict[str, bool]
-    """The boolean fields, such as ``discardSubsumed``."""
 
 
 def read_properties(data: bytes, file_size: int) -> Properties | Opaque:

@@ -43,12 +43,15 @@ class SubtaskKeyedState:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskState:
-    """The operator state of one subtask."""
+    """The operator state of one subtask.
+
+    Attributes:
+        raw: whether it is raw state, which only the operator can decode.
+    """
 
     operator: Operator
     subtask: Subtask
     raw: bool
-    """Whether it is raw state, which only the operator can decode."""
     handle: OperatorState
     contents: OperatorStateInventory
 

@@ -35,13 +35,16 @@ _LONGEST_TAIL = 8  # folders and name that are compared
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Bytes that a handle names and the upload does not hold."""
+    """Bytes that a handle names and the upload does not hold.
+
+    Attributes:
+        path: the path as the handle has it.
+        reason: a sentence.
+    """
 
     path: str
-    """The path as the handle has it."""
     size: int
     reason: str
-    """A sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +58,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The files that checkpoints need. A checkpoint is named by the path of its `_metadata`."""
+    """The files that checkpoints need. A checkpoint is named by the path of its `_metadata`.
+
+    Attributes:
+        used: for each path the checkpoints that need it.
+        missing: for each checkpoint what the upload does not hold.
+    """
 
     used: dict[str, tuple[str, ...]]
-    """For each path the checkpoints that need it."""
     missing: dict[str, tuple[Missing, ...]]
-    """For each checkpoint what the upload does not hold."""
 
 
 class Files:

@@ -15,10 +15,13 @@ EXCLUSIVE, SHARED = "exclusive", "shared"
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """Bytes inside `_metadata` (ByteStreamStateHandle)."""
+    """Bytes inside `_metadata` (ByteStreamStateHandle).
+
+    Attributes:
+        name: a label without further meaning.
+    """
 
     name: str
-    """A label without further meaning."""
     data: bytes
 
     @property
@@ -28,35 +31,44 @@ class Inline:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A whole file (FileStateHandle)."""
+    """A whole file (FileStateHandle).
+
+    Attributes:
+        path: the path on the cluster. It is never opened.
+        log: whether it is a log of changes, whose ``size`` is not that of the file.
+    """
 
     path: str
-    """The path on the cluster. It is never opened."""
     size: int
     log: bool = False
-    """Whether it is a log of changes, whose ``size`` is not that of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelativeFile:
-    """A whole file (RelativeFileStateHandle)."""
+    """A whole file (RelativeFileStateHandle).
+
+    Attributes:
+        path: the path below the folder of this `_metadata`.
+        log: whether it is a log of changes, whose ``size`` is not that of the file.
+    """
 
     path: str
-    """The path below the folder of this `_metadata`."""
     size: int
     log: bool = False
-    """Whether it is a log of changes, whose ``size`` is not that of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """``size`` bytes of a file, from ``start`` on (SegmentFileStateHandle)."""
+    """``size`` bytes of a file, from ``start`` on (SegmentFileStateHandle).
+
+    Attributes:
+        scope: EXCLUSIVE or SHARED.
+    """
 
     path: str
     start: int
     size: int
     scope: str
-    """EXCLUSIVE or SHARED."""
     logical_id: str
 
 
@@ -69,15 +81,18 @@ class EmptySegment:
 
 @dataclass(frozen=True, slots=True)
 class KeyGroups:
-    """One stream with an offset per key group (KeyGroupsStateHandle and its savepoint form)."""
+    """One stream with an offset per key group (KeyGroupsStateHandle and its savepoint form).
+
+    Attributes:
+        first: the first key group.
+        offsets: the offset of each key group from the first one on.
+        savepoint: whether it is the savepoint form, which always has the full layout.
+    """
 
     first: int
-    """The first key group."""
     offsets: tuple[int, ...]
-    """The offset of each key group from the first one on."""
     stream: "Stream"
     savepoint: bool = False
-    """Whether it is the savepoint form, which always has the full layout."""
     handle_id: str | None = None
 
     @property
@@ -106,21 +121,24 @@ class BackendFile:
 
 @dataclass(frozen=True, slots=True)
 class Incremental:
-    """The files of RocksDB or ForSt (IncrementalRemoteKeyedStateHandle)."""
+    """The files of RocksDB or ForSt (IncrementalRemoteKeyedStateHandle).
+
+    Attributes:
+        first: the first key group.
+        count: how many key groups there are.
+        checkpoint_id: the checkpoint that wrote this handle first.
+        meta: the stream that describes the states.
+        stored_size: how many bytes were uploaded; None if it is not stored.
+    """
 
     first: int
-    """The first key group."""
     count: int
-    """How many key groups there are."""
     checkpoint_id: int
-    """The checkpoint that wrote this handle first."""
     backend_id: str
     meta: Stream
-    """The stream that describes the states."""
     shared: tuple[BackendFile, ...]
     private: tuple[BackendFile, ...]
     stored_size: int | None = None
-    """How many bytes were uploaded; None if it is not stored."""
     handle_id: str | None = None
 
     @property
@@ -153,10 +171,13 @@ class Changelog:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of a changelog."""
+    """One change of a changelog.
+
+    Attributes:
+        key_group: -1 for the description of a state.
+    """
 
     key_group: int
-    """-1 for the description of a state."""
     data: bytes
 
 
@@ -182,16 +203,23 @@ class ChangesInMemory:
 
 @dataclass(frozen=True, slots=True)
 class LogPart:
-    """Changes in a log."""
+    """Changes in a log.
+
+    Attributes:
+        offset: the offset of the first change, in inflated bytes from the log's second byte on.
+    """
 
     offset: int
-    """The offset of the first change, in inflated bytes from the log's second byte on."""
     stream: Stream
 
 
 @dataclass(frozen=True, slots=True)
 class ChangesInFiles:
-    """Changes in log files (ChangelogStateHandleStreamImpl)."""
+    """Changes in log files (ChangelogStateHandleStreamImpl).
+
+    Attributes:
+        storage: the kind of storage; None if the version of `_metadata` has none.
+    """
 
     first: int
     count: int
@@ -200,7 +228,6 @@ class ChangesInFiles:
     uploaded_size: int
     handle_id: str
     storage: str | None = None
-    """The kind of storage; None if the version of `_metadata` has none."""
 
 
 Keyed = KeyGroups | Incremental | Changelog | ChangesInMemory | ChangesInFiles
@@ -208,22 +235,29 @@ Keyed = KeyGroups | Incremental | Changelog | ChangesInMemory | ChangesInFiles
 
 @dataclass(frozen=True, slots=True)
 class OperatorStateOffsets:
-    """The offsets of the elements of one operator state."""
+    """The offsets of the elements of one operator state.
+
+    Attributes:
+        mode: one of MODES.
+    """
 
     name: str
     mode: str
-    """One of MODES."""
     offsets: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorState:
-    """The operator state of one subtask (OperatorStreamStateHandle)."""
+    """The operator state of one subtask (OperatorStreamStateHandle).
+
+    Attributes:
+        merging: the cluster's folders (task-owned, shared) for merged files; None without file
+            merging.
+    """
 
     states: tuple[OperatorStateOffsets, ...]
     stream: Stream
     merging: tuple[str, str] | None = None
-    """The cluster's folders (task-owned, shared) for merged files; None without file merging."""
 
     @property
     def size(self) -> int:
@@ -236,28 +270,34 @@ class OperatorState:
 
 @dataclass(frozen=True, slots=True)
 class ChannelPart:
-    """The buffers of one channel."""
+    """The buffers of one channel.
+
+    Attributes:
+        place: (gate, channel) or (partition, subpartition).
+        size: Bytes, including the lengths of buffers.
+        offsets: the offset of each buffer in the stream.
+    """
 
     place: tuple[int, int]
-    """(gate, channel) or (partition, subpartition)."""
     size: int
-    """Bytes, including the lengths of buffers."""
     offsets: tuple[int, ...]
-    """The offset of each buffer in the stream."""
 
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """The in-flight buffers of one subtask (the four channel state handles)."""
+    """The in-flight buffers of one subtask (the four channel state handles).
+
+    Attributes:
+        side: INPUT or OUTPUT.
+        merged: whether the handle has several channels, as Flink 2.1 and later write it.
+    """
 
     side: str
-    """INPUT or OUTPUT."""
     subtask: int
     size: int
     parts: tuple[ChannelPart, ...]
     stream: Stream
     merged: bool
-    """Whether the handle has several channels, as Flink 2.1 and later write it."""
 
     @property
     def uploaded_size(self) -> int:

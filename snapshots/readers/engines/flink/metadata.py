@@ -41,7 +41,12 @@ class MasterState:
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """The handles that one subtask recorded; it has none if it had finished."""
+    """The handles that one subtask recorded; it has none if it had finished.
+
+    Attributes:
+        reference: the checkpoint whose state was reused (version 7); None if the subtask wrote its
+            own.
+    """
 
     index: int
     finished: bool = False
@@ -52,7 +57,6 @@ class Subtask:
     inputs: tuple[Channels, ...] = ()
     outputs: tuple[Channels, ...] = ()
     reference: int | None = None
-    """The checkpoint whose state was reused (version 7); None if the subtask wrote its own."""
 
     def handles(self) -> Iterator[Handle]:
         fixed = (self.managed_operator, self.raw_operator, self.managed_keyed, self.raw_keyed)
@@ -71,20 +75,23 @@ class Subtask:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator of the job."""
+    """One operator of the job.
+
+    Attributes:
+        id: 32 hex digits.
+        name: none before version 5, or if the program gives none.
+        uid: none before version 5, or if the program gives none.
+        coordinator: the state of its coordinator.
+        finished: whether all its subtasks had finished. If so, ``subtasks`` is empty.
+    """
 
     id: str
-    """32 hex digits."""
     name: str | None
-    """None before version 5, or if the program gives none."""
     uid: str | None
-    """None before version 5, or if the program gives none."""
     parallelism: int
     max_parallelism: int
     coordinator: Stream | None
-    """The state of its coordinator."""
     finished: bool
-    """Whether all its subtasks had finished. If so, ``subtasks`` is empty."""
     subtasks: tuple[Subtask, ...]
 
     @property
@@ -102,16 +109,19 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The content of one `_metadata`."""
+    """The content of one `_metadata`.
+
+    Attributes:
+        properties: none before version 4.
+        byte_count: the size of the file in bytes.
+    """
 
     version: int
     checkpoint_id: int
     master_states: tuple[MasterState, ...]
     operators: tuple[Operator, ...]
     properties: Properties | Opaque | None
-    """None before version 4."""
     byte_count: int
-    """The size of the file in bytes."""
 
     @property
     def size(self) -> int:

@@ -23,41 +23,50 @@ _COMPRESSION_SINCE = 6
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element of a state."""
+    """One element of a state.
+
+    Attributes:
+        offset: its offset in the stream.
+        raw: its bytes in the stream; empty if the stream is missing.
+        value: its value for JSON, Opaque if it is unknown. A broadcast state is one map.
+        size: Bytes.
+    """
 
     offset: int
-    """Its offset in the stream."""
     raw: memoryview
-    """Its bytes in the stream; empty if the stream is missing."""
     value: object
-    """Its value for JSON, Opaque if it is unknown. A broadcast state is one map."""
     size: int
-    """Bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateElements:
-    """The elements of one state."""
+    """The elements of one state.
+
+    Attributes:
+        mode: one of handles.MODES.
+        types: the names of its serializers by role.
+    """
 
     name: str
     mode: str
-    """One of handles.MODES."""
     types: dict[str, str]
-    """The names of its serializers by role."""
     elements: tuple[Element, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorStateInventory:
-    """The operator state behind one handle."""
+    """The operator state behind one handle.
+
+    Attributes:
+        compressed: none if it is unknown.
+        problem: why values are unknown, as a sentence.
+        unread: bytes that belong to no element.
+    """
 
     states: tuple[StateElements, ...]
     compressed: bool | None = None
-    """None if it is unknown."""
     problem: str | None = None
-    """Why values are unknown, as a sentence."""
     unread: tuple[Opaque, ...] = ()
-    """Bytes that belong to no element."""
 
 
 def read_operator_state(

@@ -30,31 +30,38 @@ _HEAD_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class FlinkLimits:
-    """Upper bounds for one upload."""
+    """Upper bounds for one upload.
+
+    Attributes:
+        metadata_bytes: the size of one `_metadata`.
+    """
 
     metadata_bytes: int = 256 * 2**20
-    """The size of one `_metadata`."""
     files: int = MOST_FILES
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCheckpoint:
-    """One `_metadata` of the upload."""
+    """One `_metadata` of the upload.
+
+    Attributes:
+        path: the path of the `_metadata`, relative to the root.
+        metadata: none if it is damaged.
+        problem: why it cannot be read, as a sentence.
+        job: the id of its job; None if it is unknown.
+        rest: the same checkpoint in the answers of the REST API.
+        vertices: ids of vertices by ids of operators, as far as known; None if there are no
+            answers.
+        missing: what it needs and the upload does not hold.
+    """
 
     path: str
-    """The path of the `_metadata`, relative to the root."""
     metadata: Metadata | None
-    """None if it is damaged."""
     problem: str | None = None
-    """Why it cannot be read, as a sentence."""
     job: str | None = None
-    """The id of its job; None if it is unknown."""
     rest: RestCheckpoint | None = None
-    """The same checkpoint in the answers of the REST API."""
     vertices: dict[str, str] | None = None
-    """Ids of vertices by ids of operators, as far as known; None if there are no answers."""
     missing: tuple[Missing, ...] = ()
-    """What it needs and the upload does not hold."""
 
     @property
     def folder(self) -> str:
@@ -64,26 +71,32 @@ class StoredCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class FlinkJob:
-    """A job with its checkpoints, ordered by id."""
+    """A job with its checkpoints, ordered by id.
+
+    Attributes:
+        id: none if it is unknown; such a job has a single checkpoint.
+        rest: the job in the answers of the REST API; None if the upload has no answers about it.
+    """
 
     id: str | None
-    """None if it is unknown; such a job has a single checkpoint."""
     rest: RestJob | None
-    """The job in the answers of the REST API; None if the upload has no answers about it."""
     checkpoints: tuple[StoredCheckpoint, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FlinkUpload:
-    """An upload. Each file is a `_metadata`, or is in ``usage.used``, ``answers`` or ``unread``."""
+    """An upload. Each file is a `_metadata`, or is in ``usage.used``, ``answers`` or ``unread``.
+
+    Attributes:
+        answers: the files with answers of the REST API.
+        unread: for each path the reason why nothing of it is shown.
+    """
 
     files: Files
     jobs: tuple[FlinkJob, ...]
     usage: Usage
     answers: tuple[str, ...]
-    """The files with answers of the REST API."""
     unread: dict[str, str]
-    """For each path the reason why nothing of it is shown."""
 
     def checkpoints(self) -> Iterator[StoredCheckpoint]:
         for job in self.jobs:

@@ -14,12 +14,15 @@ from snapshots.readers.engines.seatunnel.names import FileName, action_name
 
 @dataclass(frozen=True, slots=True)
 class StoredCheckpoint:
-    """A file with a checkpoint."""
+    """A file with a checkpoint.
+
+    Attributes:
+        content: PIPELINE_STATE or COMPLETED_CHECKPOINT.
+    """
 
     path: str
     bytes: int
     content: str
-    """PIPELINE_STATE or COMPLETED_CHECKPOINT."""
     checkpoint: Checkpoint
     name: FileName | None
 
@@ -35,14 +38,17 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """A conclusion from the files that none of them states."""
+    """A conclusion from the files that none of them states.
+
+    Attributes:
+        kind: ``closed``, ``committed``, ``not-proven``, ``restored-next`` or ``parallelism``.
+        checkpoint: the id of the first checkpoint that shows it.
+        by: the reason, as sentences.
+    """
 
     kind: str
-    """``closed``, ``committed``, ``not-proven``, ``restored-next`` or ``parallelism``."""
     checkpoint: int
-    """The id of the first checkpoint that shows it."""
     by: str
-    """The reason, as sentences."""
     action: str | None = None
     subtask: int | None = None
     inferred: bool = True
@@ -50,12 +56,15 @@ class Inference:
 
 @dataclass(frozen=True, slots=True)
 class PipelineHistory:
-    """The checkpoints of one pipeline."""
+    """The checkpoints of one pipeline.
+
+    Attributes:
+        checkpoints: ordered by id, then by the time in the file's name.
+    """
 
     job: int
     pipeline: int | None
     checkpoints: tuple[StoredCheckpoint, ...]
-    """Ordered by id, then by the time in the file's name."""
     gaps: tuple[Gap, ...]
     inferences: tuple[Inference, ...]
 

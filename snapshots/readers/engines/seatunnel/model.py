@@ -18,26 +18,33 @@ STATUSES = ("RUNNING", "SAVEPOINT_PREPARE_CLOSE", "AUTO_PREPARE_CLOSE")
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """One element of a state: bytes that the connector's own serializer wrote."""
+    """One element of a state: bytes that the connector's own serializer wrote.
+
+    Attributes:
+        size: Bytes.
+        encoding: ``java``, ``json``, or None if it is unknown.
+        content: the decoded value (for Java's objects see ``java.values``); Opaque if it is
+            unknown.
+        offset: the offset of the bytes in the file.
+    """
 
     size: int
-    """Bytes."""
     sha256: str
     encoding: str | None
-    """``java``, ``json``, or None if it is unknown."""
     content: object
-    """The decoded value (for Java's objects see ``java.values``); Opaque if it is unknown."""
     offset: int
-    """The offset of the bytes in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubtaskState:
-    """The state of one subtask."""
+    """The state of one subtask.
+
+    Attributes:
+        elements: none stands for an element that is null.
+    """
 
     index: int
     elements: tuple[Payload | None, ...]
-    """None stands for an element that is null."""
 
     @property
     def size(self) -> int:
@@ -46,13 +53,16 @@ class SubtaskState:
 
 @dataclass(frozen=True, slots=True)
 class ActionState:
-    """The state of one action."""
+    """The state of one action.
+
+    Attributes:
+        key: the key as it is stored; a number in the earliest versions.
+        subtasks: the states by index; None for a subtask that has not acknowledged.
+    """
 
     key: str | int
-    """The key as it is stored; a number in the earliest versions."""
     parallelism: int | None
     subtasks: tuple[SubtaskState | None, ...]
-    """The states by index; None for a subtask that has not acknowledged."""
     coordinator: SubtaskState | None
 
     @property
@@ -63,46 +73,57 @@ class ActionState:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskStatistics:
-    """One subtask's part in a checkpoint."""
+    """One subtask's part in a checkpoint.
+
+    Attributes:
+        elements: the number of elements that are not null. The engine calls it the size of the
+            state.
+    """
 
     subtask: int | None
     acknowledged_at: int | None
     elements: int | None
-    """The number of elements that are not null. The engine calls it the size of the state."""
     status: str | int | None
 
 
 @dataclass(frozen=True, slots=True)
 class VertexStatistics:
-    """One task vertex's part in a checkpoint."""
+    """One task vertex's part in a checkpoint.
+
+    Attributes:
+        subtasks: none for a subtask without a stored acknowledgement.
+        latest: only newer files have it.
+    """
 
     vertex: int | None
     acknowledged: int | None
     subtasks: tuple[SubtaskStatistics | None, ...]
-    """None for a subtask without a stored acknowledgement."""
     completed: tuple[bool, ...]
     latest: SubtaskStatistics | None = None
-    """Only newer files have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The checkpoint of one pipeline."""
+    """The checkpoint of one pipeline.
+
+    Attributes:
+        type: one of TYPES, another text as stored, or the number of an unknown type.
+        layout: ``current``, ``numbered`` (of 2022, where actions are numbers) or
+            ``engine-wire-v1``.
+        unknown: place and size in bytes of each unknown field.
+    """
 
     job: int
     pipeline: int | None
     id: int
     type: str | int | None
-    """One of TYPES, another text as stored, or the number of an unknown type."""
     triggered_at: int | None
     completed_at: int | None
     restored: bool | None
     actions: tuple[ActionState, ...]
     statistics: tuple[VertexStatistics, ...]
     layout: str
-    """``current``, ``numbered`` (of 2022, where actions are numbers) or ``engine-wire-v1``."""
     unknown: tuple[tuple[str, int], ...] = ()
-    """Place and size in bytes of each unknown field."""
 
     @property
     def size(self) -> int:

@@ -16,17 +16,20 @@ _ROLES = {"Source[": SOURCE, "Transform": TRANSFORM, "Sink[": SINK, "Shuffle": S
 
 @dataclass(frozen=True, slots=True)
 class FileName:
-    """The parts of a checkpoint file's name; None for a part that this kind of name lacks."""
+    """The parts of a checkpoint file's name; None for a part that this kind of name lacks.
+
+    Attributes:
+        written_at: epoch milliseconds.
+        number: a random number.
+        unfinished: whether writing was interrupted: the engine renames a file when it is complete.
+    """
 
     job: int | None
     pipeline: int
     checkpoint: int
     written_at: int | None
-    """Epoch milliseconds."""
     number: int | None
-    """A random number."""
     unfinished: bool = False
-    """Whether writing was interrupted: the engine renames a file when it is complete."""
 
 
 def file_name(path: str) -> FileName | None:
@@ -45,13 +48,16 @@ def file_name(path: str) -> FileName | None:
 
 @dataclass(frozen=True, slots=True)
 class ActionName:
-    """The parts of an action's key."""
+    """The parts of an action's key.
+
+    Attributes:
+        name: the name without the engine's prefix.
+        role: SOURCE, TRANSFORM, SINK or SHUFFLE, inferred from the name; None if it is unknown.
+    """
 
     name: str
-    """The name without the engine's prefix."""
     pipeline: int | None = None
     role: str | None = None
-    """SOURCE, TRANSFORM, SINK or SHUFFLE, inferred from the name; None if it is unknown."""
 
 
 def action_name(key: str | int) -> ActionName:

@@ -18,15 +18,18 @@ _LONGEST_VARINT = 10  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a message."""
+    """One field of a message.
+
+    Attributes:
+        wire: the wire type, such as VARINT.
+        value: an int of 0 .. 2**64 - 1, bytes, or for a GROUP its fields.
+        offset: the offset of its tag.
+    """
 
     number: int
     wire: int
-    """The wire type, such as VARINT."""
     value: "int | bytes | tuple[Field, ...]"
-    """An int of 0 .. 2**64 - 1, bytes, or for a GROUP its fields."""
     offset: int
-    """The offset of its tag."""
 
     @property
     def integer(self) -> int:

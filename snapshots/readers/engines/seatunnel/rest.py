@@ -19,18 +19,25 @@ _LATEST = ("latestCompleted", "latestFailed", "latestSavepoint")
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """A vertex of a job's graph."""
+    """A vertex of a job's graph.
+
+    Attributes:
+        kind: the engine's word, such as ``source``, ``transform`` or ``sink``.
+    """
 
     id: int | None
     kind: str | None
-    """The engine's word, such as ``source``, ``transform`` or ``sink``."""
     name: str | None
     tables: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job with its graph."""
+    """A job with its graph.
+
+    Attributes:
+        edges: the pairs (source vertex, target vertex) of each pipeline.
+    """
 
     id: int | None
     name: str | None
@@ -39,7 +46,6 @@ class Job:
     from_savepoint: bool | None
     vertices: tuple[Vertex, ...]
     edges: Mapping[int, tuple[tuple[int, int], ...]]
-    """The pairs (source vertex, target vertex) of each pipeline."""
     metrics: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -48,6 +54,11 @@ class ListedCheckpoint:
     """A checkpoint in an answer, which can also be a failed or pending one.
 
     Times are epoch milliseconds.
+
+    Attributes:
+        bytes: what the engine calls the size of its state. It is a number of elements.
+        acknowledged: how many tasks have acknowledged one in progress.
+        total: how many tasks take part in one in progress.
     """
 
     pipeline: int | None
@@ -58,33 +69,38 @@ class ListedCheckpoint:
     completed_at: int | None = None
     duration_ms: int | None = None
     bytes: int | None = None
-    """What the engine calls the size of its state. It is a number of elements."""
     failure: str | None = None
     acknowledged: int | None = None
-    """How many tasks have acknowledged one in progress."""
     total: int | None = None
-    """How many tasks take part in one in progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineCheckpoints:
-    """The checkpoints of one pipeline."""
+    """The checkpoints of one pipeline.
+
+    Attributes:
+        counts: the numbers of triggered, completed, failed, inProgress and restored ones, by these
+            words.
+        latest: the checkpoints latestCompleted, latestFailed and latestSavepoint, as far as they
+            exist.
+    """
 
     pipeline: int | None
     counts: Mapping[str, int]
-    """The numbers of triggered, completed, failed, inProgress and restored ones, by these words."""
     latest: Mapping[str, ListedCheckpoint]
-    """The checkpoints latestCompleted, latestFailed and latestSavepoint, as far as they exist."""
     in_progress: tuple[ListedCheckpoint, ...]
     history: tuple[ListedCheckpoint, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer. Fields that belong to other kinds are empty."""
+    """One answer. Fields that belong to other kinds are empty.
+
+    Attributes:
+        kind: JOB, CHECKPOINTS or HISTORY.
+    """
 
     kind: str
-    """JOB, CHECKPOINTS or HISTORY."""
     jobs: tuple[Job, ...] = ()
     job: int | None = None
     updated_at: int | None = None

@@ -20,41 +20,50 @@ _ENDINGS = (".ser", ".sertmp")
 
 @dataclass(frozen=True)
 class SeaTunnelLimits:
-    """Upper bounds for one upload."""
+    """Upper bounds for one upload.
+
+    Attributes:
+        file_bytes: the size of one file.
+        total_bytes: the size of all files.
+        decoded_bytes: the size of all elements of states that are decoded.
+    """
 
     files: int = 10_000
     file_bytes: int = 64 * 2**20
-    """The size of one file."""
     total_bytes: int = 2**30
-    """The size of all files."""
     decoded_bytes: int = 8 * 2**20
-    """The size of all elements of states that are decoded."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileAccount:
-    """One file of the upload."""
+    """One file of the upload.
+
+    Attributes:
+        path: relative to the root.
+        kind: CHECKPOINT, UNFINISHED, ANSWER or UNKNOWN.
+        content: why the content is unknown; None if it was read.
+    """
 
     path: str
-    """Relative to the root."""
     bytes: int
     kind: str
-    """CHECKPOINT, UNFINISHED, ANSWER or UNKNOWN."""
     content: Opaque | None = None
-    """Why the content is unknown; None if it was read."""
     name: FileName | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SeaTunnelUpload:
-    """An upload."""
+    """An upload.
+
+    Attributes:
+        answers: paths and REST answers.
+        notes: sentences about contradictions.
+    """
 
     pipelines: tuple[PipelineHistory, ...]
     answers: tuple[tuple[str, Answer], ...]
-    """Paths and REST answers."""
     files: tuple[FileAccount, ...]
     notes: tuple[str, ...]
-    """Sentences about contradictions."""
 
 
 def read_upload(root: Path, limits: SeaTunnelLimits) -> SeaTunnelUpload:

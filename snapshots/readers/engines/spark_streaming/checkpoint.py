@@ -40,28 +40,32 @@ _CHECKSUM = re.compile(r"\..+\.crc|.+\.(?:changelog|zip|delta|snapshot)\.crc")
 
 @dataclass(frozen=True)
 class SparkCheckpoint:
-    """One checkpoint directory. All paths are relative to it."""
+    """One checkpoint directory. All paths are relative to it.
+
+    Attributes:
+        query: the id of the query; None if it is unknown.
+        schemas: the schemas by operator and store.
+        left_overs: the state files of failed attempts.
+        missing_partitions: the partitions without a folder by operator; Spark reads them as empty
+            without an error.
+        damaged: the damaged files, in the order in which they were read.
+        roles: the role of each file; None for a file without a known role.
+    """
 
     files: Files
     query: str | None
-    """The id of the query; None if it is unknown."""
     logs: Logs
     batches: tuple[Batch, ...]
     operators: tuple[Operator, ...]
     schemas: Mapping[tuple[int, str], StateSchema]
-    """The schemas by operator and store."""
     versions: StoreVersions
     source_logs: Mapping[str, SourceLog]
     in_flight: tuple[InFlight, ...]
     topology: Topology
     left_overs: tuple[VersionFile, ...]
-    """The state files of failed attempts."""
     missing_partitions: Mapping[int, tuple[int, ...]]
-    """The partitions without a folder by operator; Spark reads them as empty without an error."""
     damaged: tuple[DamagedFile, ...]
-    """The damaged files, in the order in which they were read."""
     roles: Mapping[str, str | None]
-    """The role of each file; None for a file without a known role."""
 
     @property
     def settings(self) -> Mapping[str, str]:

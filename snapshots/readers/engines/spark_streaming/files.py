@@ -32,36 +32,45 @@ class DamagedFile(ValueError):
 
 @dataclass
 class Spent:
-    """How much of an upload has been read."""
+    """How much of an upload has been read.
+
+    Attributes:
+        counts: the amount that was read of each kind.
+        kept: kinds and files that count only once, and have been counted.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
-    """The amount that was read of each kind."""
     kept: set[tuple[str, Path]] = field(default_factory=set)
-    """Kinds and files that count only once, and have been counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """One regular file."""
+    """One regular file.
+
+    Attributes:
+        size: Bytes.
+        modified_ms: when this copy of the file was modified, in epoch ms.
+    """
 
     path: str
     size: int
-    """Bytes."""
     modified_ms: int
-    """When this copy of the file was modified, in epoch ms."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """The regular files below ``root``."""
+    """The regular files below ``root``.
+
+    Attributes:
+        entries: the files by path, relative to the root.
+        left_out: what is not a regular file, lies too deep, or has an unprintable name.
+        spent: how much of the upload has been read; all views of an upload share it.
+    """
 
     root: Path
     entries: dict[str, FileEntry]
-    """The files by path, relative to the root."""
     left_out: tuple[str, ...] = ()
-    """What is not a regular file, lies too deep, or has an unprintable name."""
     spent: Spent = field(default_factory=Spent, compare=False, repr=False)
-    """How much of the upload has been read; all views of an upload share it."""
     _folders: dict[str, set[str]] = field(default_factory=dict, repr=False)
 
     def __contains__(self, path: str) -> bool:

@@ -35,13 +35,16 @@ RESTART = {
 
 @dataclass(frozen=True)
 class InFlight:
-    """A batch that was planned and not committed."""
+    """A batch that was planned and not committed.
+
+    Attributes:
+        kind: how far it came, a key of HOW_FAR.
+        wrote: the partitions that wrote the state of the batch, by operator and store.
+    """
 
     batch: Batch
     kind: str
-    """How far it came, a key of HOW_FAR."""
     wrote: dict[int, dict[str, list[int]]]
-    """The partitions that wrote the state of the batch, by operator and store."""
 
     @property
     def how_far(self) -> str:

@@ -33,18 +33,21 @@ class SourceProgress:
 
 @dataclass(frozen=True)
 class Progress:
-    """The report of one trigger."""
+    """The report of one trigger.
+
+    Attributes:
+        query: the id of the query.
+        idle: whether the trigger ran no batch.
+        triggered_at_ms: epoch ms.
+        durations_ms: the duration of each phase.
+    """
 
     query: str | None
-    """The id of the query."""
     batch: int
     idle: bool
-    """Whether the trigger ran no batch."""
     triggered_at_ms: int | None
-    """Epoch ms."""
     took_ms: int | None
     durations_ms: dict[str, int]
-    """The duration of each phase."""
     rows: int | None
     sources: tuple[SourceProgress, ...]
     operators: tuple[dict[str, Json], ...]

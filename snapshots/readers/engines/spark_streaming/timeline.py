@@ -16,19 +16,22 @@ from snapshots.readers.engines.spark_streaming.progress import Progress
 
 @dataclass(frozen=True)
 class SourceRange:
-    """What a batch read from one source: what follows ``start``, up to and including ``end``."""
+    """What a batch read from one source: what follows ``start``, up to and including ``end``.
+
+    Attributes:
+        start_known: false if the file of the batch before is missing.
+        files: the names of the input files; None for other sources, or if the log lacks the range.
+        rows: the number of rows in these files; None if they cannot be counted.
+        offset_span: the number of offsets, see ``offsets.span``.
+    """
 
     source: str
     start: Json
     end: Json
     start_known: bool
-    """False if the file of the batch before is missing."""
     files: tuple[str, ...] | None = None
-    """The names of the input files; None for other sources, or if the log lacks the range."""
     rows: int | None = None
-    """The number of rows in these files; None if they cannot be counted."""
     offset_span: int | None = None
-    """The number of offsets, see ``offsets.span``."""
 
     @property
     def is_empty(self) -> bool | None:
@@ -41,26 +44,28 @@ class Batch:
     """One batch, or one epoch in continuous mode.
 
     Times and watermarks are epoch milliseconds, None if they are unknown.
+
+    Attributes:
+        committed: none if its commit file is damaged.
+        watermark_ms: state older than this is evicted.
+        late_before_ms: rows older than this are dropped.
+        sources: none if its offset file is damaged or missing.
+        reported_rows: the number of rows in its progress report.
+        problem: what is damaged, as sentences.
     """
 
     batch: int
     planned: bool
     committed: bool | None
-    """None if its commit file is damaged."""
     planned_at_ms: int | None
     committed_at_ms: int | None
     watermark_ms: int | None
-    """State older than this is evicted."""
     next_watermark_ms: int | None
     late_before_ms: int | None
-    """Rows older than this are dropped."""
     sources: tuple[SourceRange, ...] | None
-    """None if its offset file is damaged or missing."""
     reported_rows: int | None = None
-    """The number of rows in its progress report."""
     durations_ms: Mapping[str, int] | None = None
     problem: str | None = None
-    """What is damaged, as sentences."""
 
     @property
     def state_version(self) -> int:
@@ -125,11 +130,13 @@ class _Consumed:
 
     A file belongs to one batch at most. Offsets that go back are damage; without this check they
     could make every range as long as the whole log.
+
+    Attributes:
+        counts: how far each source's log has been read.
     """
 
     logs: Mapping[str, SourceLog]
     counts: dict[str, int] = field(default_factory=dict)
-    """How far each source's log has been read."""
 
     def files(self, source: str, start: Json, end: Json) -> tuple[SeenFile, ...] | None:
         """Return the files of a range; None if they are unknown."""

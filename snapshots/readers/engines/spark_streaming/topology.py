@@ -18,40 +18,49 @@ SINK = "sink"
 
 @dataclass(frozen=True)
 class SourceNode:
-    """A source of the query."""
+    """A source of the query.
+
+    Attributes:
+        id: its index in the offset log, or its name.
+        description: the description in progress reports.
+    """
 
     id: str
-    """Its index in the offset log, or its name."""
     kind: str
     description: str | None = None
-    """The description in progress reports."""
 
 
 @dataclass(frozen=True)
 class OperatorNode:
-    """A stateful operator of the query."""
+    """A stateful operator of the query.
+
+    Attributes:
+        name: the name in the checkpoint's metadata.
+        reported_name: the name in progress reports.
+    """
 
     id: int
     name: str | None
-    """The name in the checkpoint's metadata."""
     reported_name: str | None
-    """The name in progress reports."""
     partitions: int | None
 
 
 @dataclass(frozen=True)
 class Topology:
-    """The graph of a query."""
+    """The graph of a query.
+
+    Attributes:
+        edges: pairs of ``source:<id>``, ``op:<id>`` and ``sink``.
+        assumed: whether the edges are not settled.
+        note: why the edges are assumed, as sentences.
+    """
 
     sources: tuple[SourceNode, ...]
     operators: tuple[OperatorNode, ...]
     sink: str | None
     edges: tuple[tuple[str, str], ...]
-    """Pairs of ``source:<id>``, ``op:<id>`` and ``sink``."""
     assumed: bool
-    """Whether the edges are not settled."""
     note: str | None
-    """Why the edges are assumed, as sentences."""
 
 
 def derive_topology(

@@ -34,30 +34,36 @@ _PROGRESS_SUFFIXES = (".json", ".jsonl", ".ndjson", ".log", ".txt")
 
 @dataclass(frozen=True)
 class SinkLog:
-    """The log of a file sink."""
+    """The log of a file sink.
+
+    Attributes:
+        folder: the folder of the sink.
+        written: the urls of output files by number of the log's file.
+    """
 
     folder: str
-    """The folder of the sink."""
     written: Mapping[int, tuple[str, ...]]
-    """The urls of output files by number of the log's file."""
 
 
 @dataclass(frozen=True)
 class SparkUpload:
-    """An upload. Paths are relative to its root, except those inside of a checkpoint."""
+    """An upload. Paths are relative to its root, except those inside of a checkpoint.
+
+    Attributes:
+        checkpoints: the checkpoints by folder, "" for the root.
+        inputs: the uploaded input files by their urls in source logs.
+        roles: the roles of the files outside of checkpoints; None for a file without a known role.
+        damaged: the damaged files outside of checkpoints.
+        left_out: what is not a regular file.
+    """
 
     checkpoints: Mapping[str, SparkCheckpoint]
-    """The checkpoints by folder, "" for the root."""
     reports: tuple[Progress, ...]
     inputs: Mapping[str, str]
-    """The uploaded input files by their urls in source logs."""
     sinks: tuple[SinkLog, ...]
     roles: Mapping[str, str | None]
-    """The roles of the files outside of checkpoints; None for a file without a known role."""
     damaged: tuple[DamagedFile, ...]
-    """The damaged files outside of checkpoints."""
     left_out: tuple[str, ...]
-    """What is not a regular file."""
 
     @property
     def unknown_files(self) -> tuple[str, ...]:

@@ -8,20 +8,23 @@ WRITES, SERIALIZABLE, EXTERNALIZABLE, IN_BLOCKS = 1, 2, 4, 8  # bits of flags
 
 @dataclass
 class Descriptor:
-    """The description of a class."""
+    """The description of a class.
+
+    Attributes:
+        fields: type code and name of each field.
+        interfaces: the interfaces of a proxy. None means that the class is no proxy.
+        parent: the superclass. None means that there is none that can be serialized.
+        ancestors: the number of superclasses.
+        complete: whether the description has been read to its end.
+    """
 
     name: str
     flags: int = 0
     fields: tuple[tuple[str, str], ...] = ()
-    """Type code and name of each field."""
     interfaces: tuple[str, ...] | None = None
-    """The interfaces of a proxy. None means that the class is no proxy."""
     parent: "Descriptor | None" = None
-    """The superclass. None means that there is none that can be serialized."""
     ancestors: int = 0
-    """The number of superclasses."""
     complete: bool = False
-    """Whether the description has been read to its end."""
 
     @cached_property
     def layout(self) -> list[tuple["Descriptor", list[tuple[str, str]]]]:

@@ -68,15 +68,18 @@ def skip(cursor: Cursor) -> list[object]:
 
 @dataclass(slots=True)
 class _Target:
-    """A value to which a reference may point."""
+    """A value to which a reference may point.
+
+    Attributes:
+        name: the name of its class.
+        memory: its estimated bytes. None means that it is still being read.
+        height: how many values it nests in one another.
+    """
 
     value: object
     name: str
-    """The name of its class."""
     memory: int | None = None
-    """Its estimated bytes. None means that it is still being read."""
     height: int = 0
-    """How many values it nests in one another."""
 
 
 class _Broken(Exception):

@@ -36,12 +36,15 @@ class NamedTable:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A key that is not deleted."""
+    """A key that is not deleted.
+
+    Attributes:
+        reason: why the value is unknown. None means that it is known.
+    """
 
     key: bytes
     value: bytes
     reason: str | None = None
-    """Why the value is unknown. None means that it is known."""
 
 
 def merged(tables: Sequence[NamedTable], lose: Lose) -> Iterator[Stored]:

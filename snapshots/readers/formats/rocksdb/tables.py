@@ -49,13 +49,16 @@ class Handle:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a key."""
+    """One version of a key.
+
+    Attributes:
+        sequence: the highest one is the newest.
+        kind: VALUE, DELETION, MERGE …
+    """
 
     key: bytes
     sequence: int
-    """The highest one is the newest."""
     kind: int
-    """VALUE, DELETION, MERGE …"""
     value: bytes
 
 

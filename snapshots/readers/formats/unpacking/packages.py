@@ -32,32 +32,39 @@ _NOTES = ("__MACOSX", ".DS_Store")
 
 @dataclass(frozen=True)
 class PackageLimits:
-    """How much an archive may hold."""
+    """How much an archive may hold.
+
+    Attributes:
+        total_bytes: the bytes of all files, unpacked.
+        ratio: the unpacked bytes per packed byte; RATIO_FLOOR bytes are always allowed.
+        files: the number of files and folders.
+        depth: the number of parts in a name.
+        name_bytes: the bytes of a whole name.
+    """
 
     total_bytes: int = 8 * 2**30
-    """The bytes of all files, unpacked."""
     ratio: int = 200
-    """The unpacked bytes per packed byte; RATIO_FLOOR bytes are always allowed."""
     files: int = 100_000
-    """The number of files and folders."""
     depth: int = 32
-    """The number of parts in a name."""
     name_bytes: int = 1024
-    """The bytes of a whole name."""
 
 
 @dataclass(frozen=True)
 class Unpacked:
-    """What was unpacked."""
+    """What was unpacked.
+
+    Attributes:
+        files: the names below the folder, with /, in the archive's order.
+        bytes: the bytes of all files.
+        skipped: name and reason of what was left as it is or left out, such as an archive in the
+            archive.
+        originals: the name in the archive of each file that has another one here.
+    """
 
     files: tuple[str, ...]
-    """The names below the folder, with /, in the archive's order."""
     bytes: int
-    """The bytes of all files."""
     skipped: tuple[tuple[str, str], ...]
-    """Name and reason of what was left as it is or left out, such as an archive in the archive."""
     originals: dict[str, str] = field(default_factory=dict)
-    """The name in the archive of each file that has another one here."""
 
 
 def unpack(

@@ -28,12 +28,15 @@ _REFUSED = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A file or folder in an archive."""
+    """A file or folder in an archive.
+
+    Attributes:
+        blocks: a file's content, which must be read before the next entry.
+    """
 
     name: str
     folder: bool
     blocks: Iterable[bytes] = ()
-    """A file's content, which must be read before the next entry."""
 
 
 def is_tar(start: bytes) -> bool:

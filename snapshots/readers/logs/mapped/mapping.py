@@ -64,12 +64,15 @@ class MappingRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Gives a kind to some values of the kind's field."""
+    """Gives a kind to some values of the kind's field.
+
+    Attributes:
+        value: the value that fits; with * at its end, all values that begin so.
+        kind: one of KINDS, or SKIP.
+    """
 
     value: str
-    """The value that fits; with * at its end, all values that begin so."""
     kind: str
-    """One of KINDS, or SKIP."""
 
     def fits(self, value: str) -> bool:
         if self.value.endswith("*"):
@@ -79,14 +82,17 @@ class Rule:
 
 @dataclass(frozen=True)
 class Mapping:
-    """The paths of a checked document, and its settings. A path of None means no such field."""
+    """The paths of a checked document, and its settings. A path of None means no such field.
+
+    Attributes:
+        rules: none means that the kind's field has the kinds of the native format.
+        otherwise: the kind of an event that no rule fits.
+    """
 
     process: str
     kind: str | None = None
     rules: tuple[Rule, ...] | None = None
-    """None means that the kind's field has the kinds of the native format."""
     otherwise: str = INTERNAL
-    """The kind of an event that no rule fits."""
     peer_sent: str | None = None
     peer_received: str | None = None
     channel: str | None = None

@@ -30,32 +30,36 @@ _DEEPEST = 5  # objects in objects
 
 @dataclass(frozen=True)
 class Shown:
-    """One event as it will be read."""
+    """One event as it will be read.
+
+    Attributes:
+        at: microseconds since the first of the shown events that has a time.
+        instant: the event's time as a date in UTC (ISO 8601). None means that the log's time is no
+            date. It is a date if the mapping says so, or if the time, counted from 1970, lies
+            between FIRST_YEAR and LAST_YEAR.
+    """
 
     line: int
     event: LineEvent
     at: int | None
-    """Microseconds since the first of the shown events that has a time."""
     message: str | None
     instant: str | None = None
-    """The event's time as a date in UTC (ISO 8601). None means that the log's time is no date.
-
-    It is a date if the mapping says so, or if the time, counted from 1970, lies between FIRST_YEAR
-    and LAST_YEAR.
-    """
 
 
 @dataclass(frozen=True)
 class Preview:
-    """The first events of a log, and what could not be read on the way."""
+    """The first events of a log, and what could not be read on the way.
+
+    Attributes:
+        lines: the number of lines that were read.
+        ended: the defect at which reading stopped. None means that no defect stopped it.
+    """
 
     events: tuple[Shown, ...]
     lines: int
-    """The number of lines that were read."""
     left_out: int
     misfits: Misfits
     ended: str | None = None
-    """The defect at which reading stopped. None means that no defect stopped it."""
 
     @property
     def without_time(self) -> int:

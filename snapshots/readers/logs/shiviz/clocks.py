@@ -19,17 +19,20 @@ _AT_ONCE = 4_000_000
 
 @dataclass(frozen=True)
 class Clocks:
-    """The clocks of all events of one execution."""
+    """The clocks of all events of one execution.
+
+    Attributes:
+        starts: int64[hosts + 1]: the first row of each host.
+        keys: int64[entries]: the keys of the table.
+        counts: int64[entries]: the clocks' entries at these keys.
+        lines: int64[rows]: the line of each event in the text.
+    """
 
     hosts: tuple[ProcessId, ...]
     starts: np.ndarray
-    """int64[hosts + 1]: the first row of each host."""
     keys: np.ndarray
-    """int64[entries]: the keys of the table."""
     counts: np.ndarray
-    """int64[entries]: the clocks' entries at these keys."""
     lines: np.ndarray
-    """int64[rows]: the line of each event in the text."""
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -56,12 +59,15 @@ class Clocks:
 
 @dataclass(frozen=True)
 class Edges:
-    """The messages of an execution, sorted by receiver and sender."""
+    """The messages of an execution, sorted by receiver and sender.
+
+    Attributes:
+        senders: int64[messages]: the rows of the sending events.
+        receivers: int64[messages]: the rows of the receiving events.
+    """
 
     senders: np.ndarray
-    """int64[messages]: the rows of the sending events."""
     receivers: np.ndarray
-    """int64[messages]: the rows of the receiving events."""
 
 
 def edges(clocks: Clocks) -> Edges:

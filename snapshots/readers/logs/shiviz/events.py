@@ -23,22 +23,28 @@ _LARGEST_COUNT = 2**31 - 1
 
 @dataclass(frozen=True)
 class Part:
-    """The text of one execution: ``text[start:end]``."""
+    """The text of one execution: ``text[start:end]``.
+
+    Attributes:
+        line: the number of the line on which it starts, from 1.
+    """
 
     name: str
     start: int
     end: int
     line: int
-    """The number of the line on which it starts, from 1."""
 
 
 @dataclass
 class Skipped:
-    """Text without an event."""
+    """Text without an event.
+
+    Attributes:
+        places: the number and the beginning of each of the first MOST_SHOWN lines.
+    """
 
     lines: int = 0
     places: list[tuple[int, str]] = field(default_factory=list)
-    """The number and the beginning of each of the first MOST_SHOWN lines."""
 
     def add(self, text: bytes, line: int) -> None:
         """Add the text between two events; ``line`` is the number of its first line."""
@@ -54,15 +60,18 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Events:
-    """The events of one execution; lists have them in the order of the log."""
+    """The events of one execution; lists have them in the order of the log.
+
+    Attributes:
+        order: int64[rows]: the place in the lists of each row of the clocks.
+        fields: the values of the parser's further groups.
+    """
 
     name: str
     clocks: Clocks
     order: np.ndarray
-    """int64[rows]: the place in the lists of each row of the clocks."""
     texts: list[str]
     fields: list[dict[str, str]]
-    """The values of the parser's further groups."""
     clock_texts: list[bytes]
     skipped: Skipped
 

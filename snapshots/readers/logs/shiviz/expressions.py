@@ -38,14 +38,17 @@ _ASIDE = {
 
 @dataclass(frozen=True)
 class Expression:
-    """A regular expression, ready to search in bytes of UTF-8."""
+    """A regular expression, ready to search in bytes of UTF-8.
+
+    Attributes:
+        text: the expression as it was given.
+        engine: RE2's compiled pattern; the library has no types.
+        groups: the names of the groups, in order.
+    """
 
     text: str
-    """The expression as it was given."""
     engine: Any
-    """RE2's compiled pattern; the library has no types."""
     groups: tuple[str, ...]
-    """The names of the groups, in order."""
 
 
 def compiled(text: str, needed: tuple[str, ...] = (), *, whole_lines: bool = False) -> Expression:

@@ -15,13 +15,16 @@ _LOOKED_AT = 2**18  # bytes
 
 @dataclass(frozen=True)
 class Form:
-    """A form of log with vector clocks."""
+    """A form of log with vector clocks.
+
+    Attributes:
+        title: the form's name in a sentence.
+        parser: the expression that ShiViz takes for it.
+    """
 
     name: str
     title: str
-    """The form's name in a sentence."""
     parser: str
-    """The expression that ShiViz takes for it."""
 
 
 FORMS = (

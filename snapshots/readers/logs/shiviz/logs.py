@@ -32,14 +32,17 @@ COUNTING_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Log:
-    """A log and how to read it."""
+    """A log and how to read it.
+
+    Attributes:
+        delimiter: the expression between executions. None means that the log is one execution.
+        form: the name of the recognised form. None means that the log gives its expressions.
+    """
 
     text: bytes
     parser: Expression
     delimiter: Expression | None
-    """The expression between executions. None means that the log is one execution."""
     form: str | None
-    """The name of the recognised form. None means that the log gives its expressions."""
     parts: tuple[Part, ...]
 
 

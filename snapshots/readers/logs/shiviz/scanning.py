@@ -16,12 +16,16 @@ SECONDS = 30.0  # of this thread's own time
 
 
 class Match(NamedTuple):
-    """The bytes ``start`` to before ``end`` of a text, which an expression matches."""
+    """The bytes ``start`` to before ``end`` of a text, which an expression matches.
+
+    Attributes:
+        values: the values of the expression's groups in order, empty for a group without a part in
+            it.
+    """
 
     start: int
     end: int
     values: tuple[bytes, ...]
-    """The values of the expression's groups in order, empty for a group without a part in it."""
 
 
 class Scanner:

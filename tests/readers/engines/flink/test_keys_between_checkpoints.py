@@ -2,7 +2,6 @@
 
 from snapshots.domain.inventory.model import CheckpointInventory, OperatorInventory
 from snapshots.readers.engines.flink.adapter.entries import OperatorSeen, entries_of
-from snapshots.readers.engines.flink.adapter.places import Place
 from snapshots.readers.engines.flink.metadata import Metadata, Operator, Subtask
 from snapshots.readers.engines.flink.upload import StoredCheckpoint
 from snapshots.readers.formats.budget import Room
@@ -38,8 +37,7 @@ def entries(number, description, pairs):
     subtask = Subtask(0, managed_keyed=handle)
     operator = Operator(OPERATOR, "count", None, 1, 16, None, False, (subtask,))
     stored = StoredCheckpoint("chk", Metadata(4, number, (), (operator,), None, 0))
-    place = Place(number, None, number, stored, None)
-    return list(entries_of(FlinkFiles(), place, operator, OperatorSeen()))
+    return list(entries_of(FlinkFiles(), number, stored, operator, OperatorSeen()))
 
 
 def counts(tmp_path, description, before, after):

@@ -27,20 +27,23 @@ _LEAST = (9, 1, 9, 29, 5, 2, 13)  # bytes of each with its tag; only records can
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element of a channel."""
+    """One element of a channel.
+
+    Attributes:
+        offset: the offset of its tag in the channel's bytes, behind its length.
+        size: Bytes, without its length.
+        timestamp: the time of a record, watermark or latency marker in ms. NO_TIME if the job has
+            no event time, None if the element has no time stamp.
+        value: the bytes of a record, in an encoding that is not stored.
+        details: its other fields by name. A status is 0 (active) or -1 (idle).
+    """
 
     kind: str
     offset: int
-    """The offset of its tag in the channel's bytes, behind its length."""
     size: int
-    """Bytes, without its length."""
     timestamp: int | None
-    """The time of a record, watermark or latency marker in ms. NO_TIME if the job has no event
-    time, None if the element has no time stamp."""
     value: bytes = b""
-    """The bytes of a record, in an encoding that is not stored."""
     details: dict[str, object] | None = None
-    """Its other fields by name. A status is 0 (active) or -1 (idle)."""
 
 
 class Elements(Sequence[Element]):
@@ -53,7 +56,7 @@ class Elements(Sequence[Element]):
     def __len__(self) -> int:
         return len(self._ends)
 
-    def __getitem__(self, index: int) -> Element:  # type: ignore[override]  # no slices
+    def __getitem__(self, index: int) -> Element:  # no slices
         """Return one element. Raises: IndexError."""
         index = range(len(self))[index]
         return _element(Cursor(self.data, self._begin(index), self._ends[index]))

@@ -18,23 +18,26 @@ _LENGTH_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """The buffers that one subtask recorded for one of its channels."""
+    """The buffers that one subtask recorded for one of its channels.
+
+    Attributes:
+        side: INPUT or OUTPUT.
+        place: (gate, channel) of an input, (partition, subpartition) of an output.
+        size: Bytes, as the handle counts them.
+        offsets: the offset of each buffer in its stream.
+        buffers: the bytes of each buffer; a single one for inline state.
+        problem: why there are no buffers, as a sentence.
+    """
 
     operator: str
     subtask: int
     side: str
-    """INPUT or OUTPUT."""
     place: tuple[int, int]
-    """(gate, channel) of an input, (partition, subpartition) of an output."""
     size: int
-    """Bytes, as the handle counts them."""
     merged: bool
     offsets: tuple[int, ...]
-    """The offset of each buffer in its stream."""
     buffers: tuple[memoryview, ...]
-    """The bytes of each buffer; a single one for inline state."""
     problem: str | None = None
-    """Why there are no buffers, as a sentence."""
 
     @property
     def byte_count(self) -> int:
@@ -46,12 +49,15 @@ class Half:
 
 @dataclass(frozen=True, slots=True)
 class InFlight:
-    """The in-flight buffers of one checkpoint."""
+    """The in-flight buffers of one checkpoint.
+
+    Attributes:
+        halves: all halves, in the order of the metadata.
+        unread: for each stream (its path, or "inline" with a number) its bytes that no buffer has.
+    """
 
     halves: tuple[Half, ...]
-    """All halves, in the order of the metadata."""
     unread: dict[str, int]
-    """For each stream (its path, or "inline" with a number) its bytes that no buffer has."""
 
     @property
     def byte_count(self) -> int:

@@ -24,18 +24,21 @@ _Ends = tuple[int, int]  # producer subtask, consumer subtask
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """The data in flight from one subtask to another."""
+    """The data in flight from one subtask to another.
+
+    Attributes:
+        source: the number of the sending subtask.
+        target: the number of the receiving subtask.
+        elements: the oldest element first; None if they are not complete.
+        problem: why the elements are not complete, as a sentence.
+    """
 
     source: int
-    """The number of the sending subtask."""
     target: int
-    """The number of the receiving subtask."""
     input: Half | None
     output: Half | None
     elements: Elements | None
-    """The oldest element first; None if they are not complete."""
     problem: str | None = None
-    """Why the elements are not complete, as a sentence."""
 
     @property
     def input_bytes(self) -> int:
@@ -47,25 +50,31 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge of the graph with its channels. Source and target are ids of vertices."""
+    """An edge of the graph with its channels. Source and target are ids of vertices.
+
+    Attributes:
+        partition: the partition of the source's outputs; None if it is unknown, and then the
+            channels have only their input halves.
+    """
 
     source: str
     target: str
     gate: int
     ship: str
     partition: int | None
-    """The partition of the source's outputs; None if it is unknown, and then the channels have
-    only their input halves."""
     channels: tuple[Channel, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Unjoined:
-    """A half whose channel is unknown."""
+    """A half whose channel is unknown.
+
+    Attributes:
+        reason: a sentence.
+    """
 
     half: Half
     reason: str
-    """A sentence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,16 +30,19 @@ Name = tuple[str, str, str]  # identifies a value: its state, and namespace and 
 
 @dataclass(frozen=True, slots=True)
 class _LastChange:
-    """The last change of one value."""
+    """The last change of one value.
+
+    Attributes:
+        order: its position among the changes of its key group, from 1.
+        entry: the changed entry, without its value.
+        raw: the bytes of the value.
+    """
 
     order: int
-    """Its position among the changes of its key group, from 1."""
     operation: int
     state: StateType
     entry: Entry
-    """The changed entry, without its value."""
     raw: memoryview
-    """The bytes of the value."""
 
     def result(self, lost: str | None, longest: int) -> Entry:
         """Return the entry after the change.
@@ -72,15 +75,18 @@ class _LastChange:
 
 @dataclass(slots=True)
 class _Group:
-    """The changes of one key group."""
+    """The changes of one key group.
+
+    Attributes:
+        lost: for each state (None for all states) the order of the last change that could not be
+            read, and why. Values that were set before it are unknown.
+        unread: the changes that could not be read.
+    """
 
     count: int = 0
     values: dict[Name, _LastChange] = field(default_factory=dict)
     lost: dict[str | None, tuple[int, str]] = field(default_factory=dict)
-    """For each state (None for all states) the order of the last change that could not be read,
-    and why. Values that were set before it are unknown."""
     unread: list[Entry] = field(default_factory=list)
-    """The changes that could not be read."""
 
     def why_lost(self, state: str | None, order: int = -1) -> str | None:
         """Return why a value is unknown that the change with that order set; None if it is known.

@@ -15,26 +15,29 @@ KINDS = ("VALUE", "LIST", "REDUCING", "AGGREGATING", "MAP", TIMERS, UNKNOWN)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One key's value in one state, or bytes that could not be read."""
+    """One key's value in one state, or bytes that could not be read.
+
+    Attributes:
+        state: the name of the state; None if it is unknown.
+        kind: one of KINDS.
+        key_group: none if it is unknown.
+        namespace: none for the void namespace.
+        key: opaque if it is unknown.
+        value: for TIMERS the time stamp in ms, with one entry per timer. Opaque if it is unknown.
+        size: bytes of the whole entry.
+        raw_key: the stored bytes of an unknown key.
+        raw_value: the stored bytes of an unknown value.
+    """
 
     state: str | None
-    """The name of the state; None if it is unknown."""
     kind: str
-    """One of KINDS."""
     key_group: int | None
-    """None if it is unknown."""
     namespace: object
-    """None for the void namespace."""
     key: object
-    """Opaque if it is unknown."""
     value: object
-    """For TIMERS the time stamp in ms, with one entry per timer. Opaque if it is unknown."""
     size: int
-    """Bytes of the whole entry."""
     raw_key: bytes | memoryview = b""
-    """The stored bytes of an unknown key."""
     raw_value: bytes | memoryview = b""
-    """The stored bytes of an unknown value."""
 
     @property
     def is_known(self) -> bool:
@@ -56,12 +59,16 @@ def unread(
 
 @dataclass(slots=True)
 class Notes:
-    """Remarks about one keyed state; more are added while its entries are read."""
+    """Remarks about one keyed state; more are added while its entries are read.
+
+    Attributes:
+        complete: false if anything is missing or damaged: keys may be absent, values may be
+            outdated.
+        missing: the streams that the upload does not hold.
+    """
 
     complete: bool = True
-    """False if anything is missing or damaged: keys may be absent, values may be outdated."""
     missing: list[Missing] = field(default_factory=list)
-    """The streams that the upload does not hold."""
     sentences: list[str] = field(default_factory=list)
 
     def say(self, sentence: str, *, complete: bool = True) -> None:
@@ -77,26 +84,29 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Upper bounds for reading one keyed state."""
+    """Upper bounds for reading one keyed state.
+
+    Attributes:
+        inflated_bytes: the inflated size of one compressed key group or log.
+        table_bytes: the inflated size of all blocks of one table.
+        block_bytes: the inflated size of one block of a table.
+        value_bytes: the size of a value that is decoded. It can take up to 30 times as much memory.
+        searched_bytes: how much is decoded on trial to find where undecodable values end.
+        changed_keys: how many keys of a changelog are held in memory.
+        tables: how many table files of one state are read.
+        alive_bytes: the size of all blocks in memory while the tables of one state are merged.
+        room: the budget for all that is inflated; a whole upload can share it.
+    """
 
     inflated_bytes: int = 256 * 2**20
-    """The inflated size of one compressed key group or log."""
     table_bytes: int = 8 * 2**30
-    """The inflated size of all blocks of one table."""
     block_bytes: int = 16 * 2**20
-    """The inflated size of one block of a table."""
     value_bytes: int = 8 * 2**20
-    """The size of a value that is decoded. It can take up to 30 times as much memory."""
     searched_bytes: int = 2 * 2**20
-    """How much is decoded on trial to find where undecodable values end."""
     changed_keys: int = 1_000_000
-    """How many keys of a changelog are held in memory."""
     tables: int = 1_000
-    """How many table files of one state are read."""
     alive_bytes: int = 512 * 2**20
-    """The size of all blocks in memory while the tables of one state are merged."""
     room: Room = field(default_factory=lambda: Room("bytes of state", 8 * 2**30), compare=False)
-    """The budget for all that is inflated; a whole upload can share it."""
 
     def inflate(self, data: bytes | memoryview) -> bytes:
         """Inflate framed Snappy streams. Raises: Malformed."""

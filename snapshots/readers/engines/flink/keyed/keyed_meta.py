@@ -21,19 +21,22 @@ _NOT_DESCRIBED = Unreadable("unknown", "The checkpoint does not say how this is 
 
 @dataclass(frozen=True, slots=True)
 class StateType:
-    """The types of one keyed state."""
+    """The types of one keyed state.
+
+    Attributes:
+        kind: one of entries.KINDS.
+        value: the type of a whole value.
+        element: the type of an element of a LIST, and of what a MAP stores under one user key.
+        user_key: the type of the user keys of a MAP.
+    """
 
     name: str
     kind: str
-    """One of entries.KINDS."""
     key: Serializer
     namespace: Serializer
     value: Serializer
-    """The type of a whole value."""
     element: Serializer
-    """The type of an element of a LIST, and of what a MAP stores under one user key."""
     user_key: Serializer
-    """The type of the user keys of a MAP."""
 
     @property
     def value_type(self) -> str:
@@ -42,18 +45,21 @@ class StateType:
 
 @dataclass(frozen=True, slots=True)
 class KeyedMeta:
-    """The description of keyed state."""
+    """The description of keyed state.
+
+    Attributes:
+        key: the type of the keys of all states.
+        states: the states by number; up to the one that could not be read, if there is a problem.
+        compressed: none if it is unknown.
+        end: the offset behind the description; None if it is unknown.
+        problem: why the description could be read only in part, as a sentence.
+    """
 
     key: Serializer
-    """The type of the keys of all states."""
     states: tuple[StateType, ...]
-    """The states by number; up to the one that could not be read, if there is a problem."""
     compressed: bool | None
-    """None if it is unknown."""
     end: int | None
-    """The offset behind the description; None if it is unknown."""
     problem: str | None = None
-    """Why the description could be read only in part, as a sentence."""
 
 
 def no_meta(problem: str) -> KeyedMeta:

@@ -34,20 +34,23 @@ Read = Callable[[Stream], bytes | memoryview | Missing]
 
 @dataclass(slots=True)
 class KeyedState:
-    """The keyed state behind one handle."""
+    """The keyed state behind one handle.
+
+    Attributes:
+        notes: Remarks; more are added while entries are read.
+        layout: ``heap``, ``full``, ``tables`` or ``changelog``; None if the bytes are missing.
+        key: the type of the keys; None if it is unknown.
+        compressed: none if it is unknown.
+        entries: the entries by key group; they can be read once.
+    """
 
     key_groups: range
     notes: Notes
-    """Remarks; more are added while entries are read."""
     layout: str | None = None
-    """``heap``, ``full``, ``tables`` or ``changelog``; None if the bytes are missing."""
     key: Serializer | None = None
-    """The type of the keys; None if it is unknown."""
     states: tuple[StateType, ...] = ()
     compressed: bool | None = None
-    """None if it is unknown."""
     entries: Iterator[Entry] = field(default_factory=lambda: iter(()), repr=False)
-    """The entries by key group; they can be read once."""
 
 
 def read_keyed(

@@ -21,16 +21,19 @@ _MOST_OF_ONE_BYTE = 128  # key groups
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A stored key and its value."""
+    """A stored key and its value.
+
+    Attributes:
+        state: none if the checkpoint does not describe it.
+        name: the name of the state; None if it is unknown.
+        reason: why the value is unknown; None if it can be decoded.
+    """
 
     state: StateType | None
-    """None if the checkpoint does not describe it."""
     name: str | None
-    """The name of the state; None if it is unknown."""
     key: bytes
     value: bytes
     reason: str | None = None
-    """Why the value is unknown; None if it can be decoded."""
 
     @property
     def size(self) -> int:

@@ -70,12 +70,15 @@ _NOT_USED_ALONE = ({"jobs"}, {"errors"})
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer. Job, checkpoint and vertex are its subject, None if it does not name them."""
+    """One answer. Job, checkpoint and vertex are its subject, None if it does not name them.
+
+    Attributes:
+        value: JSON.
+    """
 
     kind: str
     file: str
     value: object
-    """JSON."""
     job: str | None = None
     checkpoint: int | None = None
     vertex: str | None = None
@@ -83,14 +86,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """All answers of an upload."""
+    """All answers of an upload.
+
+    Attributes:
+        jobs: the answers about each job, by its id.
+        cluster: the answers about the cluster.
+        unread: for each file without known answers the reason, as a sentence.
+    """
 
     jobs: dict[str, tuple[Answer, ...]]
-    """The answers about each job, by its id."""
     cluster: tuple[Answer, ...]
-    """The answers about the cluster."""
     unread: dict[str, str]
-    """For each file without known answers the reason, as a sentence."""
 
 
 def looks_like_json(head: bytes) -> bool:

@@ -16,28 +16,31 @@ COMPLETED, FAILED, IN_PROGRESS = "COMPLETED", "FAILED", "IN_PROGRESS"
 
 @dataclass(frozen=True, slots=True)
 class SubtaskTimes:
-    """One subtask's part in a checkpoint."""
+    """One subtask's part in a checkpoint.
+
+    Attributes:
+        status: "completed" or "pending_or_failed".
+        duration: from the trigger to the acknowledgement.
+        sync: the synchronous phase, after the alignment.
+        async_: the asynchronous phase, after the synchronous one.
+        alignment: from the first barrier to the last.
+        processed: bytes processed during the alignment.
+        persisted: bytes stored during the alignment, which are in-flight data.
+        start_delay: from the trigger to the first barrier.
+    """
 
     index: int
     status: str
-    """"completed" or "pending_or_failed"."""
     ack_at: int | None = None
     duration: int | None = None
-    """From the trigger to the acknowledgement."""
     state_size: int | None = None
     uploaded_size: int | None = None
     sync: int | None = None
-    """The synchronous phase, after the alignment."""
     async_: int | None = None
-    """The asynchronous phase, after the synchronous one."""
     alignment: int | None = None
-    """From the first barrier to the last."""
     processed: int | None = None
-    """Bytes processed during the alignment."""
     persisted: int | None = None
-    """Bytes stored during the alignment, which are in-flight data."""
     start_delay: int | None = None
-    """From the trigger to the first barrier."""
     unaligned: bool | None = None
     aborted: bool | None = None
 
@@ -59,22 +62,30 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class VertexTimes:
-    """One vertex's part in a checkpoint."""
+    """One vertex's part in a checkpoint.
+
+    Attributes:
+        vertex: the id of the vertex.
+        subtasks: empty if the upload does not have them.
+    """
 
     vertex: str
-    """The id of the vertex."""
     totals: Totals
     subtasks: tuple[SubtaskTimes, ...] = ()
-    """Empty if the upload does not have them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestCheckpoint:
-    """A checkpoint or savepoint."""
+    """A checkpoint or savepoint.
+
+    Attributes:
+        kind: Flink's name, such as "UNALIGNED_CHECKPOINT".
+        path: where the cluster stored it.
+        vertices: empty if the upload has no details.
+    """
 
     id: int
     kind: str | None
-    """Flink's name, such as "UNALIGNED_CHECKPOINT"."""
     is_savepoint: bool
     savepoint_format: str | None
     triggered_at: int | None
@@ -82,10 +93,8 @@ class RestCheckpoint:
     failed_at: int | None
     failure: str | None
     path: str | None
-    """Where the cluster stored it."""
     discarded: bool | None
     vertices: tuple[VertexTimes, ...] = ()
-    """Empty if the upload has no details."""
 
     @property
     def status(self) -> str:

@@ -24,39 +24,45 @@ _LONGEST_TRACE = 20_000  # characters of a stack trace that are kept
 
 @dataclass(frozen=True, slots=True)
 class RestException:
-    """A failure of the job."""
+    """A failure of the job.
+
+    Attributes:
+        at: epoch ms.
+        text: the stack trace, cut at _LONGEST_TRACE.
+    """
 
     at: int | None
-    """Epoch ms."""
     name: str | None
     task: str | None
     location: str | None
     text: str
-    """The stack trace, cut at _LONGEST_TRACE."""
 
 
 @dataclass(frozen=True)
 class RestJob:
-    """A job. A field is None if the upload has no answer about it."""
+    """A job. A field is None if the upload has no answer about it.
+
+    Attributes:
+        started_at: epoch ms.
+        ended_at: epoch ms.
+        asked_at: when Flink gave the answer, in epoch ms.
+        config: the configuration of checkpointing, as Flink gives it.
+        counts: the number of checkpoints by status.
+    """
 
     id: str
     name: str | None
     state: str | None
     kind: str | None
     started_at: int | None
-    """Epoch ms."""
     ended_at: int | None
-    """Epoch ms."""
     asked_at: int | None
-    """When Flink gave the answer, in epoch ms."""
     flink_version: str | None
     graph: JobGraph | None
     checkpoints: tuple[RestCheckpoint, ...]
     exceptions: tuple[RestException, ...]
     config: dict[str, object]
-    """The configuration of checkpointing, as Flink gives it."""
     counts: dict[str, int]
-    """The number of checkpoints by status."""
 
     @cached_property
     def checkpoint_by_id(self) -> dict[int, RestCheckpoint]:

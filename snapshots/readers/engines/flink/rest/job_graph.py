@@ -21,25 +21,31 @@ _ADDED_TO_UID = ("Source: ", "Sink: ")
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An edge into a vertex."""
+    """An edge into a vertex.
+
+    Attributes:
+        source: the id of the vertex that it comes from.
+        gate: its number among the vertex's inputs.
+        ship: how records are distributed, such as "HASH".
+    """
 
     source: str
-    """The id of the vertex that it comes from."""
     gate: int
-    """Its number among the vertex's inputs."""
     ship: str
-    """How records are distributed, such as "HASH"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """A chain of operators."""
+    """A chain of operators.
+
+    Attributes:
+        name: the name on Flink's pages.
+        members: the names of its operators, in order.
+    """
 
     id: str
     name: str
-    """The name on Flink's pages."""
     members: tuple[str, ...]
-    """The names of its operators, in order."""
     parallelism: int | None
     max_parallelism: int | None
     inputs: tuple[Input, ...]
@@ -47,10 +53,13 @@ class Vertex:
 
 @dataclass(frozen=True)
 class JobGraph:
-    """The graph of a job."""
+    """The graph of a job.
+
+    Attributes:
+        vertices: in the order of the answer, with unique ids.
+    """
 
     vertices: tuple[Vertex, ...]
-    """In the order of the answer, with unique ids."""
 
     @cached_property
     def vertex_by_id(self) -> dict[str, Vertex]:

@@ -171,9 +171,14 @@ class EnumSerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class NullableSerializer(Serializer):
+    """NullableSerializer.
+
+    Attributes:
+        padding: how many bytes stand for a null, beside the flag.
+    """
+
     element: Serializer
     padding: int
-    """How many bytes stand for a null, beside the flag."""
 
     @property
     def name(self) -> str:
@@ -259,15 +264,18 @@ class PojoSerializer(Serializer):
     """PojoSerializer: a byte of flags, then each field after a flag for null.
 
     A subclass that was first met after the snapshot is described nowhere.
+
+    Attributes:
+        fields: names and serializers, in the order of the snapshot.
+        registered: class names and serializers of the registered subclasses; a value has the index
+            of one.
+        others: class names and serializers of other subclasses; a value has the name of its class.
     """
 
     type_name: str
     fields: tuple[tuple[str, Serializer], ...]
-    """Names and serializers, in the order of the snapshot."""
     registered: tuple[tuple[str, Serializer], ...] = ()
-    """Class names and serializers of the registered subclasses; a value has the index of one."""
     others: tuple[tuple[str, Serializer], ...] = ()
-    """Class names and serializers of other subclasses; a value has the name of its class."""
 
     @property
     def name(self) -> str:

@@ -33,15 +33,18 @@ class UnknownSerializer(Malformed):
 
 @dataclass(frozen=True, slots=True)
 class StateMeta:
-    """The description of one state in a checkpoint."""
+    """The description of one state in a checkpoint.
+
+    Attributes:
+        backend_type: one of BACKEND_TYPES.
+        options: values by Flink's names of options, such as ``KEYED_STATE_TYPE``.
+        serializers: serializers by Flink's names of roles, such as ``VALUE_SERIALIZER``.
+    """
 
     name: str
     backend_type: str
-    """One of BACKEND_TYPES."""
     options: dict[str, str]
-    """Values by Flink's names of options, such as ``KEYED_STATE_TYPE``."""
     serializers: dict[str, Serializer]
-    """Serializers by Flink's names of roles, such as ``VALUE_SERIALIZER``."""
 
 
 def read_meta_info(cursor: Cursor) -> StateMeta:

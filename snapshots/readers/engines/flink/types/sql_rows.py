@@ -28,10 +28,13 @@ _COMPACT_TIME = 3  # so does a time stamp with at most so many digits of a secon
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a row. Precision and scale are 0 for types that have none."""
+    """A column of a row. Precision and scale are 0 for types that have none.
+
+    Attributes:
+        type: the name of Flink's logical type, such as ``IntType``.
+    """
 
     type: str
-    """The name of Flink's logical type, such as ``IntType``."""
     precision: int = 0
     scale: int = 0
 

@@ -58,11 +58,14 @@ class Simple(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class Unreadable(Serializer):
-    """A type whose values cannot be read."""
+    """A type whose values cannot be read.
+
+    Attributes:
+        reason: a sentence.
+    """
 
     name: str
     reason: str
-    """A sentence."""
     fixed_length: int | None = None
 
     def decode(self, cursor: Cursor) -> object:

@@ -24,14 +24,17 @@ class SinkEntry:
 
 @dataclass(frozen=True)
 class CommittedBatch:
-    """The content of one commit file."""
+    """The content of one commit file.
+
+    Attributes:
+        next_watermark_ms: epoch ms.
+        state_ids: for each operator, by partition and store, the unique ids of state files; None if
+            the state is written in checkpoint format 1.
+    """
 
     version: int
     next_watermark_ms: int
-    """Epoch ms."""
     state_ids: dict[int, list[list[str]]] | None = None
-    """For each operator, by partition and store, the unique ids of state files; None if the state
-    is written in checkpoint format 1."""
     sinks: tuple[SinkEntry, ...] = ()
 
 

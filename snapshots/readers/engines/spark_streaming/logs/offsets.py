@@ -26,17 +26,20 @@ class PlannedBatch:
 
     In continuous mode offset files are written at the end of an epoch, and have neither a time nor
     a watermark.
+
+    Attributes:
+        offsets: the offset of each source, in the order of the file; None for a source without one
+            yet.
+        planned_at_ms: epoch ms; None in continuous mode.
+        watermark_ms: epoch ms; None in continuous mode.
+        settings: the settings that are fixed for the checkpoint.
     """
 
     version: int
     offsets: dict[str, Json]
-    """The offset of each source, in the order of the file; None for a source without one yet."""
     planned_at_ms: int | None
-    """Epoch ms; None in continuous mode."""
     watermark_ms: int | None
-    """Epoch ms; None in continuous mode."""
     settings: dict[str, str]
-    """The settings that are fixed for the checkpoint."""
 
     @property
     def continuous(self) -> bool:

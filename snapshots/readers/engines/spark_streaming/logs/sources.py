@@ -23,12 +23,15 @@ _NAME = re.compile(r"(\d{1,18})(\.compact)?")
 
 @dataclass(frozen=True)
 class SeenFile:
-    """An input file in the log of a source."""
+    """An input file in the log of a source.
+
+    Attributes:
+        url: the url that the engine wrote. It is never opened.
+        modified_ms: epoch ms.
+    """
 
     url: str
-    """The url that the engine wrote. It is never opened."""
     modified_ms: int
-    """Epoch ms."""
 
     @property
     def path(self) -> str:
@@ -45,10 +48,13 @@ class SeenFile:
 
 @dataclass(frozen=True)
 class SourceLog:
-    """The log of a file source."""
+    """The log of a file source.
+
+    Attributes:
+        files: the files by the source's own count, ascending.
+    """
 
     files: dict[int, tuple[SeenFile, ...]] = field(default_factory=dict)
-    """The files by the source's own count, ascending."""
 
     def between(self, start: int, end: int) -> tuple[SeenFile, ...] | None:
         """Return the files of the counts start + 1 .. end; None if the log lacks any of these."""

@@ -17,13 +17,16 @@ _NUMBER = re.compile(r"0|[1-9]\d{0,17}")
 
 @dataclass(frozen=True)
 class Log:
-    """One file of a log."""
+    """One file of a log.
+
+    Attributes:
+        version: 1 for ``v1``.
+        lines: the lines after the version; the first of them is line 2 of the file.
+    """
 
     file: str
     version: int
-    """1 for ``v1``."""
     lines: tuple[str, ...]
-    """The lines after the version; the first of them is line 2 of the file."""
 
     def object(self, line: int, limits: SparkLimits) -> dict[str, Json]:
         """Return the JSON object in a line of the file (1-based). Raises: DamagedFile."""

@@ -25,31 +25,37 @@ ONE_PARTITION = "globalLimit"
 
 @dataclass(frozen=True)
 class StoreInfo:
-    """One state store of an operator."""
+    """One state store of an operator.
+
+    Attributes:
+        prefix_columns: how many columns of the key a prefix scan uses; -1 in version 2, where the
+            schema has the number for each column family.
+    """
 
     name: str
     prefix_columns: int
-    """How many columns of the key a prefix scan uses; -1 in version 2, where the schema has the
-    number for each column family."""
     partitions: int
 
 
 @dataclass(frozen=True)
 class Operator:
-    """A stateful operator."""
+    """A stateful operator.
+
+    Attributes:
+        name: none if the checkpoint has no operator metadata (before Spark 4.0).
+        stores: none if the checkpoint has no operator metadata.
+        properties: the properties in metadata of version 2 (transformWithState, joins of format 3).
+        file: the path of the newest metadata.
+        one_partition: whether all state is in partition 0, despite ``partitions``.
+    """
 
     id: int
     name: str | None
-    """None if the checkpoint has no operator metadata (before Spark 4.0)."""
     stores: tuple[StoreInfo, ...] | None
-    """None if the checkpoint has no operator metadata."""
     partitions: int | None
     properties: dict[str, Json] | None = None
-    """The properties in metadata of version 2 (transformWithState, joins of format 3)."""
     file: str | None = None
-    """The path of the newest metadata."""
     one_partition: bool = False
-    """Whether all state is in partition 0, despite ``partitions``."""
 
     @property
     def used_partitions(self) -> int | None:

@@ -34,14 +34,17 @@ _COPIED_ROLES = ("query id", "offset log", "commit log", "operator metadata", "s
 
 @dataclass
 class PrivateCopy:
-    """A copy of a checkpoint."""
+    """A copy of a checkpoint.
+
+    Attributes:
+        folder: an empty folder with a plain path, since Spark interprets ``%`` and spaces in paths.
+        refused: the damage of state files that the copy does not hold, by path.
+    """
 
     checkpoint: SparkCheckpoint
     folder: Path
-    """An empty folder with a plain path, since Spark interprets ``%`` and spaces in paths."""
     limits: SparkLimits = field(default_factory=SparkLimits)
     refused: dict[str, DamagedFile] = field(default_factory=dict)
-    """The damage of state files that the copy does not hold, by path."""
     _added: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:

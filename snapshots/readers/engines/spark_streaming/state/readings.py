@@ -17,12 +17,15 @@ SIDES = ("left", "right")
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the state of an operator."""
+    """One way to read the state of an operator.
+
+    Attributes:
+        kind: DEFAULT, or the option of Spark's data source that selects it.
+        name: the value of that option.
+    """
 
     kind: str = DEFAULT
-    """DEFAULT, or the option of Spark's data source that selects it."""
     name: str | None = None
-    """The value of that option."""
 
     @property
     def label(self) -> str:

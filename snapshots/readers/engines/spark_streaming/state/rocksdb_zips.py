@@ -38,12 +38,15 @@ _ZIP_ERRORS = (
 
 @dataclass(frozen=True)
 class RocksSnapshot:
-    """A snapshot of RocksDB."""
+    """A snapshot of RocksDB.
+
+    Attributes:
+        tables: the paths of its tables, relative to the checkpoint.
+        keys: the number of keys that it states; None if it states none.
+    """
 
     tables: tuple[str, ...]
-    """The paths of its tables, relative to the checkpoint."""
     keys: int | None
-    """The number of keys that it states; None if it states none."""
 
 
 def read_zip(files: Files, path: str, limits: SparkLimits) -> RocksSnapshot:

@@ -29,13 +29,16 @@ _V3_NAME = re.compile(r"(\d{1,18})_[0-9A-Za-z-]{1,64}")
 
 @dataclass(frozen=True)
 class ColumnFamily:
-    """The types of keys and values of one state variable, or of a whole store."""
+    """The types of keys and values of one state variable, or of a whole store.
+
+    Attributes:
+        encoder: the encoder of the key with its parameters; None before version 3.
+    """
 
     name: str
     key: Struct
     value: Struct
     encoder: dict[str, Json] | None = None
-    """The encoder of the key with its parameters; None before version 3."""
 
 
 @dataclass(frozen=True)

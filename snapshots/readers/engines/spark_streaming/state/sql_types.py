@@ -29,11 +29,14 @@ MOST_COLUMNS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A type that is not composed of others."""
+    """A type that is not composed of others.
+
+    Attributes:
+        size: bytes of one element in an array; None for types of variable size.
+    """
 
     name: str
     size: int | None
-    """Bytes of one element in an array; None for types of variable size."""
     scale: int = 0
 
 
@@ -48,11 +51,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """A struct."""
+    """A struct.
+
+    Attributes:
+        names: the names of the columns, made unique.
+    """
 
     columns: tuple[Column, ...]
     names: tuple[str, ...] = ()
-    """The names of the columns, made unique."""
 
     @classmethod
     def of(cls, columns: tuple[Column, ...]) -> "Struct":

@@ -23,25 +23,31 @@ _NAME = re.compile(r"(0|[1-9]\d{0,17})(?:_([0-9A-Za-z-]{1,64}))?\.(delta|snapsho
 
 @dataclass(frozen=True, order=True)
 class VersionFile:
-    """One state file."""
+    """One state file.
+
+    Attributes:
+        kind: DELTA, SNAPSHOT, CHANGELOG or ZIP.
+        unique_id: none in checkpoint format 1.
+        path: relative to the checkpoint.
+    """
 
     version: int
     kind: str
-    """DELTA, SNAPSHOT, CHANGELOG or ZIP."""
     unique_id: str | None
-    """None in checkpoint format 1."""
     path: str
-    """Relative to the checkpoint."""
 
 
 @dataclass(frozen=True)
 class PartitionFiles:
-    """The state files of one partition of one store."""
+    """The state files of one partition of one store.
+
+    Attributes:
+        tables: the paths of RocksDB's table files.
+    """
 
     partition: int
     files: tuple[VersionFile, ...]
     tables: tuple[str, ...] = ()
-    """The paths of RocksDB's table files."""
 
     @property
     def snapshots(self) -> list[int]:
@@ -58,13 +64,16 @@ class PartitionFiles:
 
 @dataclass(frozen=True)
 class Chain:
-    """The files that make up one version: a snapshot, if any, then all changes after it."""
+    """The files that make up one version: a snapshot, if any, then all changes after it.
+
+    Attributes:
+        lacking: how many files of changes are missing.
+        missing: the name of the first missing file.
+    """
 
     files: tuple[VersionFile, ...]
     lacking: int = 0
-    """How many files of changes are missing."""
     missing: str | None = None
-    """The name of the first missing file."""
 
 
 StoreVersions = dict[int, dict[str, dict[int, PartitionFiles]]]
