@@ -5,7 +5,7 @@ a value is not known.
 """
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
@@ -15,7 +15,7 @@ from snapshots.domain.archive.comparison import Difference, Rise, Share
 from snapshots.domain.archive.model import SubtaskFacts, VertexFacts, called
 from snapshots.domain.model.as_json import as_json
 from snapshots.models import Collector, EngineCheckpoint, EngineJob
-from snapshots.payloads.declaring import described, documented, list_of, payload_of
+from snapshots.payloads.declaring import Payload, described, documented, list_of, payload_of
 from snapshots.payloads.window import TypedArray
 
 
@@ -149,7 +149,7 @@ class ArchivedCheckpoint(TypedDict):
 ArchivedCheckpointList = list_of(ArchivedCheckpoint, "ArchivedCheckpointList")
 
 
-ArchivedSubtask = payload_of(
+_ArchivedSubtask = payload_of(
     SubtaskFacts,
     "ArchivedSubtask",
     more={
@@ -157,6 +157,7 @@ ArchivedSubtask = payload_of(
         "vertex": documented(str, "The engine's id of the vertex to which it belongs."),
     },
 )
+ArchivedSubtask = Annotated[dict[str, Any], Payload(_ArchivedSubtask)]
 
 
 @described

@@ -11,7 +11,7 @@ from snapshots import access
 from snapshots.fields import storable
 from snapshots.files.recordings import open_recording
 from snapshots.files.uploads import drafts
-from snapshots.models import Job, Recording
+from snapshots.models import Job
 from snapshots.payloads.dates import optional_date
 from snapshots.payloads.recordings import (
     Accepted,
@@ -62,8 +62,8 @@ def list_recordings(
         rows = rows.filter(status=status)
     if q:
         rows = rows.filter(name__icontains=storable(q))
-    ordered = rows.annotate(job=Max("jobs__pk")).order_by(*Recording._meta.ordering)
-    page = ordered[offset : offset + limit]  # grouped rows have no order of their own
+    grouped = rows.annotate(job=Max("jobs__pk"))  # and grouped rows have no order of their own
+    page = grouped.order_by("-created_at", "-pk")[offset : offset + limit]
     retention = retention_of(request.user)
     items = [
         {**recording_summary(row, row.job), "goes_at": optional_date(retention.goes_at(row))}

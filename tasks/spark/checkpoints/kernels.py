@@ -4,7 +4,7 @@ The reference is ``snapshots.domain.dataflow_logs.checkpoints.reference``, which
 event and every message.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -174,7 +174,7 @@ class StoredEvents:
 
     # --- counting --------------------------------------------------------------------------------
 
-    def count(self, questions: list[Span | Ahead | Early]) -> list[int]:
+    def count(self, questions: Sequence[Span | Ahead | Early]) -> list[int]:
         """Answer the questions of ``checkpoints.Records``; one search answers all of a kind."""
         answers = np.zeros(len(questions), np.int64)
         self._count(Span, self._spans, questions, answers)

@@ -46,7 +46,7 @@ def test_if_some_rows_lack_an_index_the_order_of_the_file_counts_with_a_defect()
 
 
 def test_a_gap_is_reported_with_its_first_line_and_the_number_of_missing_events():
-    assert told(ordered([0, 3, 4])) == [("index-gap", "p0", 3, 2)]
+    assert defects_of(ordered([0, 3, 4])) == [("index-gap", "p0", 3, 2)]
 
 
 def test_an_index_used_twice_is_refused_at_its_second_line():

@@ -56,7 +56,7 @@ class Elements(Sequence[Element]):
     def __len__(self) -> int:
         return len(self._ends)
 
-    def __getitem__(self, index: int) -> Element:  # no slices
+    def __getitem__(self, index: int) -> Element:  # type: ignore[override]  # no slices
         """Return one element. Raises: IndexError."""
         index = range(len(self))[index]
         return _element(Cursor(self.data, self._begin(index), self._ends[index]))

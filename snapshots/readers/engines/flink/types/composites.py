@@ -171,7 +171,7 @@ class EnumSerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class NullableSerializer(Serializer):
-    """NullableSerializer.
+    """A value that may be null, as NullableSerializer writes it: a flag, then value or padding.
 
     Attributes:
         padding: how many bytes stand for a null, beside the flag.
