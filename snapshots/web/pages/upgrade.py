@@ -57,12 +57,19 @@ def _typed(request: HttpRequest) -> bytes:
 
 def _shown(body: dict[str, Any]) -> dict[str, Any]:
     """Add words for people, and put first the operators of which there is something to say."""
-    operators = sorted(body["operators"], key=_is_quiet)
+    operators = sorted(map(_operator, body["operators"]), key=_is_quiet)
     return body | {
         "without": OUTCOMES[body["without_allow"]],
         "with": OUTCOMES[body["with_allow"]],
         "operators": operators[:MOST_OPERATORS],
         "hidden": max(0, len(operators) - MOST_OPERATORS),
+    }
+
+
+def _operator(item: dict[str, Any]) -> dict[str, Any]:
+    """Add whether both parallelisms are known."""
+    return item | {
+        "has_widths": None not in (item["parallelism_before"], item["parallelism_after"])
     }
 
 

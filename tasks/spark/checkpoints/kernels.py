@@ -186,7 +186,7 @@ class StoredEvents:
         self,
         kind: type[Question],
         count: Callable[[list[Question], Ints, Ints], Ints],
-        questions: list[Span | Ahead | Early],
+        questions: Sequence[Span | Ahead | Early],
         answers: Ints,
     ) -> None:
         """Answer the questions of one kind."""

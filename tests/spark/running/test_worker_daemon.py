@@ -4,18 +4,27 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
+import pytest
 from pyspark.serializers import UTF8Deserializer, read_int
 
 from tests.stack import ROOT
 
 
-def test_an_idle_worker_ends_without_a_word_when_spark_closes_its_connection(tmp_path):
+@pytest.fixture
+def sockets():
+    """A folder with a short path, because a socket's path may have a hundred characters only."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield folder
+
+
+def test_an_idle_worker_ends_without_a_word_when_spark_closes_its_connection(sockets):
     variables = {
         "PYTHON_UNIX_DOMAIN_ENABLED": "true",
-        "PYTHON_WORKER_FACTORY_SOCK_DIR": str(tmp_path),
+        "PYTHON_WORKER_FACTORY_SOCK_DIR": sockets,
         "SPARK_REUSE_WORKER": "1",
     }
     daemon = subprocess.Popen(

@@ -32,6 +32,7 @@ class StateUpgrade:
 
     Attributes:
         state: its name.
+        kind: the engine's word for it, such as ``map``; None where the new job does not tell.
         fate: ``kept``, ``migrated``, ``lost``, ``begins empty``, ``refused`` or ``not known``.
         sentence: why.
         type_before: its type in the savepoint.
@@ -61,8 +62,14 @@ class OperatorUpgrade:
         fate: ``claimed``, ``left over``, ``new``, ``moved`` (another operator has got its id) or
             ``maybe chained`` (the description of the new job hides the ids of chained operators).
         sentences: why, and what to do.
+        uid: the uid in the savepoint, or for a new operator in the new job; None where it has none
+            or that is not told.
+        parallelism_before: how many subtasks it had; None for a new operator.
+        parallelism_after: how many it is to have; None where that is not told.
+        max_parallelism_before: the maximum in the savepoint; None for a new operator.
         max_parallelism_after: None where it is not told or Flink chooses it.
         bytes: the size of its state in the savepoint; None for a new operator.
+        states: what becomes of its states, those of the savepoint first.
     """
 
     operator: str | None
@@ -84,6 +91,7 @@ class UpgradeAnswer:
     """Tells what Flink does with a savepoint and a new job.
 
     Attributes:
+        checkpoint: Flink's number of the checkpoint.
         without_allow: the outcome without *allowNonRestoredState*: ``restored``,
             ``started-with-loss``, ``refused`` or ``not-known``.
         with_allow: the outcome with it.
@@ -95,6 +103,7 @@ class UpgradeAnswer:
         notes: what else has to be known, as sentences.
         lost_without_allow: the states that are lost, as ``operator.state``.
         lost_with_allow: the states that are lost where unclaimed state may be dropped.
+        operators: what becomes of each operator, those of the savepoint first.
     """
 
     checkpoint: int
